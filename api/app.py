@@ -1,0 +1,99 @@
+"""Wiring: networks and families become one application.
+
+Rules of this file: nothing is decided here but what stands where. `/api/v1` is the default network's, `/api/{network}`
+any network's, both the same operations; so no network may be named like a mount.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from api.door import Door
+from api.errors import NoSuchRoute
+from api.health import HEALTH
+from api.network import NetworkMount
+from api.operations import Mount, OperationRoute
+from api.params import NETWORK
+from api.routes.node_v1 import NODE_V1
+from api.tree import Tree
+
+CONTRACT_VERSION = "1.0.0"
+"""Version of openapi.yaml; rises with what clients can see."""
+
+FAMILIES = frozenset({"v1", "core", "indexer", "explorer", "analytics", "poi", "wormhole", "plugins"})
+PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
+RESERVED = FAMILIES | PAGES
+"""What follows /api in this server's own paths, now or in families to come."""
+
+NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    """Settings of the HTTP side."""
+
+    host: str = field(default="127.0.0.1", metadata={"help": "address to listen on"})
+    port: int = field(default=8000, metadata={"help": "port to listen on"})
+    workers: int = field(default=1, metadata={"help": "server processes; each reads the stores on its own"})
+    access_log: bool = field(default=False, metadata={"help": "one log line a request, with its id"})
+
+
+class Permanode(FastAPI):
+    """FastAPI for the contract and its pages; requests go through the Door and the Tree."""
+
+    def __init__(self, *, access_log: bool) -> None:
+        super().__init__(
+            title="Permanode",
+            version=CONTRACT_VERSION,
+            description="The whole history of a ledger whose nodes prune it.",
+            license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            redoc_url=None,
+            telemetry={
+                "tracing": False,
+                "metrics": False,
+                "logs": False,
+            },  # asking whether anybody listens: 5 µs a request
+        )
+        self.access_log = access_log
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
+        return Door(Tree(self.routes), self.router, access_log=self.access_log)
+
+
+def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[OperationRoute]:
+    """Every operation at every place it stands."""
+
+    def named(path: Mapping[str, str]) -> NetworkMount:
+        try:
+            return networks[path["network"]]
+        except KeyError:
+            raise NoSuchRoute(f"no network {path['network']} here") from None
+
+    mounts = (
+        (HEALTH, Mount("", lambda _: networks)),
+        (NODE_V1, Mount("/api/v1", lambda _: networks[default])),
+        (NODE_V1, Mount("/api/{network}", named, "_of_network", (NETWORK,))),
+    )
+    for family, mount in mounts:
+        for operation in family.operations:
+            yield OperationRoute(operation, family, mount)
+
+
+def create_app(networks: Mapping[str, NetworkMount], default: str, settings: ApiSettings) -> FastAPI:
+    """The application. `networks`: name under /api → network; `default`: the one that /api/v1 answers for.
+
+    ValueError for a name that is a mount's, or that no path can hold, and for a default that is not among them.
+    """
+    for name in networks:
+        if name in RESERVED or not NETWORK_NAME.fullmatch(name):
+            taken = "it is a path of this server" if name in RESERVED else "a name is letters, digits, '.', '_', '-'"
+            raise ValueError(f"network {name} cannot be mounted at /api/{name}: {taken}")
+    if default not in networks:
+        raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
+    app = Permanode(access_log=settings.access_log)
+    app.router.routes.extend(routes(networks, default))
+    return app

@@ -1,0 +1,73 @@
+"""What can go wrong with a request, which status each cause has, and the one error body.
+
+Rules of this file: every exception that may leave a handler has its status in STATUS; a cause that stands there for a
+client's own mistake is answered in its own words, which name the parameter and what was expected; anything else is
+answered in ours, which tell nothing, and the log has the rest.
+"""
+
+import orjson
+
+from db.paging import CursorError
+from db.store import NotFound, StoreUnavailable
+
+FOUND_MAX = 80
+"""How much of a bad value is shown back."""
+
+
+class RequestError(Exception):
+    """Root of what a request can be refused for; str() is what the client reads."""
+
+
+class BadParameter(RequestError):
+    """A parameter is missing, repeated or not what was expected."""
+
+    def __init__(self, name: str, expected: str, found: str | None) -> None:
+        """`found` None: it is missing."""
+        seen = "nothing" if found is None else repr(found if len(found) <= FOUND_MAX else found[:FOUND_MAX] + "…")
+        super().__init__(f"parameter {name}: expected {expected}, found {seen}")
+        self.name = name
+
+
+class NoSuchRoute(RequestError):
+    """No endpoint has that path."""
+
+
+class MethodNotAllowed(RequestError):
+    """The path exists, for other methods."""
+
+    def __init__(self, method: str, allowed: str) -> None:
+        super().__init__(f"method {method} is not allowed here, only {allowed}")
+        self.allowed = allowed
+
+
+STATUS: dict[type[Exception], int] = {
+    BadParameter: 400,
+    CursorError: 400,
+    NoSuchRoute: 404,
+    NotFound: 404,
+    MethodNotAllowed: 405,
+    StoreUnavailable: 503,
+}
+
+SILENT = {500: "internal server error", 503: "the store does not answer, try again later"}
+"""What a client reads where the cause is none of its business."""
+
+
+def status_of(error: Exception) -> int:
+    """The status of an exception: its own or its nearest ancestor's in STATUS, else 500."""
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def message_of(error: Exception) -> str:
+    """What a client reads of an exception."""
+    silent = SILENT.get(status_of(error))
+    if silent is not None:
+        return silent
+    if isinstance(error, CursorError):
+        return f"parameter state: {error}"
+    return f"{error} is not in this archive" if isinstance(error, NotFound) else str(error)
+
+
+def error_body(error: Exception) -> bytes:
+    """The body of every error of every family: the ErrorResponse of TIP-13, 25 and 26, its code a string."""
+    return orjson.dumps({"error": {"code": str(status_of(error)), "message": message_of(error)}})

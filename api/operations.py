@@ -1,0 +1,145 @@
+"""An operation: one path, one handler, one answer; served as plain ASGI, documented by FastAPI.
+
+Rules of this file: a handler takes a context (a network; for /health all of them) and parsed values, returns a plain
+value and raises what STATUS knows; it sees no request and makes no response. Its arguments are Annotated with the
+Param that reads them, its docstring is the description, its name the operationId. FastAPI's own request handling
+(dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003), so a
+route here is documented as any APIRoute and calls its handler directly.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_type_hints
+from urllib.parse import parse_qsl
+
+import orjson
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.errors import BadParameter
+from api.params import Param
+from api.responses import ERRORS
+
+BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+
+ERRORS_OF_ALL = (500, 503)
+
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share."""
+
+    path: str
+    handler: Handler
+    answer: type[BaseModel] | None
+    errors: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Operations that one kind of client speaks. `wrap` puts the enveloping around a value, before it becomes JSON."""
+
+    tag: str
+    operations: tuple[Operation, ...]
+    wrap: Callable[[object], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """Where a family stands. `context` finds the handlers' first argument from the path's parameters.
+
+    `suffix` ends the operationIds, as the same operation may stand under several prefixes; `params` are those of the
+    prefix.
+    """
+
+    prefix: str
+    context: Callable[[Mapping[str, str]], object]
+    suffix: str = ""
+    params: tuple[Param, ...] = ()
+
+
+def arguments(handler: Handler) -> dict[str, Param]:
+    """Argument name → Param, for each argument after the context. TypeError for one that no Param reads."""
+    hints = get_type_hints(handler, include_extras=True)
+    found = {}
+    for name in list(inspect.signature(handler).parameters)[1:]:
+        params = [extra for extra in getattr(hints[name], "__metadata__", ()) if isinstance(extra, Param)]
+        if len(params) != 1:
+            raise TypeError(f"{handler.__name__}: argument {name} needs one Param")
+        found[name] = params[0]
+    return found
+
+
+def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
+    """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored."""
+    values: dict[str, str] = {}
+    for name, text in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
+        if name in known:
+            if name in values:
+                raise BadParameter(name, "one value", f"{values[name]}, {text}")
+            values[name] = text
+    return values
+
+
+def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
+    """The operation as an ASGI application that reads `path_params` from its scope."""
+    handler, wrap, context = operation.handler, family.wrap, mount.context
+    params = arguments(handler)
+    from_path = [(name, param) for name, param in params.items() if param.where == "path"]
+    from_query = [(name, param) for name, param in params.items() if param.where == "query"]
+    known = frozenset(param.name for _, param in from_query)
+    media_type = b"application/octet-stream" if operation.answer is None else b"application/json"
+
+    async def serve(scope: Scope, _: Receive, send: Send) -> None:
+        path = scope["path_params"]
+        values = {name: param.read(path[param.name]) for name, param in from_path}
+        if from_query:
+            given = query(scope, known)
+            values |= {name: param.read(given.get(param.name)) for name, param in from_query}
+        value = await handler(context(path), **values)
+        body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
+        headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return serve
+
+
+def responses(operation: Operation, shared: Sequence[int]) -> dict[int | str, dict[str, Any]]:
+    """What an operation may answer beside its model: bytes, and errors in the order of their statuses."""
+    return {
+        **({200: BYTES} if operation.answer is None else {}),
+        **{status: ERRORS[status] for status in sorted({*operation.errors, *shared})},
+    }
+
+
+class OperationRoute(APIRoute):
+    """An operation at its place: FastAPI documents it, `app` is ours."""
+
+    def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
+        handler, params = operation.handler, (*mount.params, *arguments(operation.handler).values())
+        summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
+
+        async def documented() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
+            raise NotImplementedError
+
+        super().__init__(
+            mount.prefix + operation.path,
+            documented,
+            name=handler.__name__,
+            operation_id=handler.__name__ + mount.suffix,
+            summary=summary.rstrip("."),
+            description=description.strip(),
+            tags=[family.tag],
+            response_model=operation.answer,
+            response_class=Response if operation.answer is None else JSONResponse,
+            response_description="The answer",
+            responses=responses(operation, [*ERRORS_OF_ALL, 400] if params else ERRORS_OF_ALL),
+            openapi_extra={"parameters": [param.documented() for param in params]} if params else None,
+        )
+        self.app = application(operation, family, mount)

@@ -1,0 +1,217 @@
+"""Every parameter of every operation, declared once: how it is read, and how openapi.yaml describes it.
+
+Rules of this file: a parameter is an annotation, `Annotated[type, Param(...)]`, that handlers use as the type of an
+argument; `parse` takes the text of the request and raises ValueError for anything but `expected`; a default is text
+too, so that it is parsed and documented as if it had been sent.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Literal, TypeAlias
+
+from api.errors import BadParameter
+from ledger.bech32 import parse_address
+
+PAGE_SIZE_MAX = 1000
+"""Hornet's limits.maxResults, and what a page holds when nothing is said."""
+
+TAG_MAX_BYTES = 64
+"""Longest index of an indexation payload (TIP-6)."""
+
+INDEX_MAX = 2**32 - 1
+"""Milestone indices are u32."""
+
+Schema: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter. `name` is spelled as on the wire; `expected` ends the sentence "parameter NAME: expected …"."""
+
+    name: str
+    where: Literal["path", "query"]
+    meaning: str
+    expected: str
+    schema: Schema
+    parse: Callable[[str], object]
+    example: object
+    default: str | None = None
+    required: bool = False
+
+    def read(self, text: str | None) -> object:
+        """The value of that text; of the default when there is none, or None. BadParameter names what was expected."""
+        if text is None:
+            if self.required:
+                raise BadParameter(self.name, self.expected, None)
+            if self.default is None:
+                return None
+            text = self.default
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise BadParameter(self.name, self.expected, text) from error
+
+    def documented(self) -> dict[str, object]:
+        """The OpenAPI parameter object."""
+        schema = dict(self.schema)
+        if self.default is not None:
+            schema["default"] = int(self.default) if schema["type"] == "integer" else self.default
+            if schema["type"] == "boolean":
+                schema["default"] = self.default == "true"
+        return {
+            "name": self.name,
+            "in": self.where,
+            "required": self.required,
+            "description": self.meaning,
+            "schema": schema,
+            "example": self.example,
+        }
+
+
+def parse_hex(text: str, shortest: int, longest: int) -> str:
+    """Lowercase hex of `shortest` to `longest` bytes; ValueError otherwise."""
+    if not 2 * shortest <= len(text) <= 2 * longest or not text.isalnum():
+        raise ValueError("length or alphabet")
+    return bytes.fromhex(text).hex()
+
+
+def parse_int(text: str, lowest: int, highest: int) -> int:
+    """A decimal integer in those bounds, ASCII digits only; ValueError otherwise."""
+    if not (text.isascii() and text.isdigit()) or len(text) > 20 or not lowest <= int(text) <= highest:
+        raise ValueError("not in bounds")
+    return int(text)
+
+
+def choice(words: Mapping[str, object]) -> Callable[[str], object]:
+    """A parser of exactly these words."""
+
+    def parse(text: str) -> object:
+        if text not in words:
+            raise ValueError("not among the words")
+        return words[text]
+
+    return parse
+
+
+def hex_param(name: str, meaning: str, size: int, example: str) -> Param:
+    """A path parameter that is an id of `size` bytes."""
+    pattern = f"^[0-9a-fA-F]{{{2 * size}}}$"
+    schema = {"type": "string", "pattern": pattern, "minLength": 2 * size, "maxLength": 2 * size}
+    expected = f"{2 * size} hex characters"
+    parse = partial(parse_hex, shortest=size, longest=size)
+    return Param(name, "path", meaning, expected, schema, parse, example, required=True)
+
+
+MESSAGE_ID = hex_param(
+    "messageId",
+    "Id of a message",
+    32,
+    "4bb9ae828f9a7f750a33d23a217563caf2b4b9e921eb8f87b2064ef7a1290dea",
+)
+OUTPUT_ID = hex_param(
+    "outputId",
+    "Id of an output: transaction id, then output index (two bytes, little-endian)",
+    34,
+    "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f0000",
+)
+MILESTONE_INDEX = Param(
+    "index",
+    "path",
+    "Index of a milestone",
+    f"an integer from 0 to {INDEX_MAX}",
+    {"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
+    lambda text: parse_int(text, 0, INDEX_MAX),
+    1,
+    required=True,
+)
+TAG = Param(
+    "index",
+    "query",
+    "The index bytes as hex; messages whose indexation payload, direct or inside a transaction, has this index",
+    f"hex of 1 to {TAG_MAX_BYTES} bytes",
+    {"type": "string", "pattern": f"^([0-9a-fA-F]{{2}}){{1,{TAG_MAX_BYTES}}}$", "maxLength": 2 * TAG_MAX_BYTES},
+    lambda text: parse_hex(text, 1, TAG_MAX_BYTES),
+    "7065726d616e6f6465",
+    required=True,
+)
+ADDRESS = Param(
+    "address",
+    "path",
+    "A bech32 address of this network",
+    "a bech32 address",
+    {"type": "string", "minLength": 8, "maxLength": 90},
+    parse_address,
+    "atoi1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j927htlge",
+    required=True,
+)
+OUTPUT_TYPE = Param(
+    "type",
+    "query",
+    "Only outputs of this type: 0 SigLockedSingle, 1 SigLockedDustAllowance",
+    "0 or 1",
+    {"type": "integer", "enum": [0, 1]},
+    choice({"0": 0, "1": 1}),
+    0,
+)
+INCLUDE_SPENT = Param(
+    "include-spent",
+    "query",
+    "Also outputs that are spent",
+    "true or false",
+    {"type": "boolean"},
+    choice({"true": True, "false": False, "1": True, "0": False}),
+    example=True,
+    default="false",
+)
+PAGE_SIZE = Param(
+    "page_size",
+    "query",
+    "Most results in one answer",
+    f"an integer from 1 to {PAGE_SIZE_MAX}",
+    {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX},
+    lambda text: parse_int(text, 1, PAGE_SIZE_MAX),
+    100,
+    default=str(PAGE_SIZE_MAX),
+)
+STATE = Param(
+    "state",
+    "query",
+    "`state` of the answer before: the next page of the same listing",
+    "the state of an answer to the same question",
+    {"type": "string", "maxLength": 1024},
+    str,
+    None,
+)
+SORT = Param(
+    "sort",
+    "query",
+    "Which end of the listing comes first",
+    "newest or oldest",
+    {"type": "string", "enum": ["newest", "oldest"]},
+    choice({"newest": True, "oldest": False}),
+    "oldest",
+    default="newest",
+)
+NETWORK = Param(
+    "network",
+    "path",
+    "A network of this server, by the name it is mounted under",
+    "a network of this server",
+    {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$", "maxLength": 64},
+    str,
+    "mainnet",
+    required=True,
+)
+
+MessageId: TypeAlias = Annotated[str, MESSAGE_ID]
+OutputId: TypeAlias = Annotated[str, OUTPUT_ID]
+MilestoneIndex: TypeAlias = Annotated[int, MILESTONE_INDEX]
+Tag: TypeAlias = Annotated[str, TAG]
+Address: TypeAlias = Annotated[tuple[str, bytes], ADDRESS]
+OutputType: TypeAlias = Annotated[int | None, OUTPUT_TYPE]
+IncludeSpent: TypeAlias = Annotated[bool, INCLUDE_SPENT]
+PageSize: TypeAlias = Annotated[int, PAGE_SIZE]
+State: TypeAlias = Annotated[str | None, STATE]
+NewestFirst: TypeAlias = Annotated[bool, SORT]
+OldestFirst: TypeAlias = Annotated[bool, replace(SORT, example="newest", default="oldest")]

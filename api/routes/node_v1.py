@@ -1,0 +1,223 @@
+"""Node REST v1 of Chrysalis (TIP-13, as Hornet 1.x answers), with pages: what old clients ask of a node.
+
+Rules of this file: a handler asks one named question of db/queries and puts the answer into the node's words; keys
+stand in Hornet's order and are left out where Hornet leaves them out (`referencedByMilestoneIndex` and
+`ledgerInclusionState` until a milestone references the message, `milestoneIndex` but for the milestone's own message,
+`conflictReason` but for conflicts; `shouldPromote` and `shouldReattach`, which only a live node can judge, always).
+A listing of what nobody knows is empty, not an error.
+"""
+
+from typing import Any, TypeAlias
+
+from api.errors import BadParameter
+from api.network import NetworkMount
+from api.operations import Family, Operation
+from api.params import (
+    ADDRESS,
+    Address,
+    IncludeSpent,
+    MessageId,
+    MilestoneIndex,
+    NewestFirst,
+    OldestFirst,
+    OutputId,
+    OutputType,
+    PageSize,
+    State,
+    Tag,
+)
+from api.responses import (
+    AddressOutputsResponse,
+    InfoResponse,
+    MessageChildrenResponse,
+    MessageMetadataResponse,
+    MessageResponse,
+    MessagesByIndexResponse,
+    MilestoneMessagesResponse,
+    MilestoneResponse,
+    OutputResponse,
+)
+from api.version import program_version
+from db.paging import Page
+from db.queries import messages, milestones, outputs
+from db.sync import complete
+from ledger.chrysalis import decode_message, decode_output
+from ledger.rest_json import message_json, output_json
+
+Json: TypeAlias = dict[str, Any]
+
+INCLUSION = ("noTransaction", "included", "conflicting")
+"""messages.inclusion_state in the node's words."""
+
+CONFLICTING = 2
+MILESTONE_PAYLOAD = 1
+
+
+async def message(network: NetworkMount, message_id: MessageId) -> Json:
+    """A message by its id."""
+    row = await messages.get_message(network.store, message_id)
+    return message_json(decode_message(row["message"]))
+
+
+async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json:
+    """What the ledger made of a message.
+
+    A pending message, which no milestone references, has neither milestone nor inclusion state.
+    """
+    row = await messages.get_message(network.store, message_id)
+    value = decode_message(row["message"])
+    metadata: Json = {
+        "messageId": message_id,
+        "parentMessageIds": [parent.hex() for parent in value.parents],
+        "isSolid": True,
+    }
+    index = row.get("milestone_index")
+    if index is None:
+        return metadata
+    metadata["referencedByMilestoneIndex"] = index
+    if value.payload is not None and value.payload.KIND == MILESTONE_PAYLOAD:
+        issued = await milestones.find_milestone(network.store, index)
+        if issued is not None and issued["message_id"] == message_id:
+            metadata["milestoneIndex"] = index
+    metadata["ledgerInclusionState"] = INCLUSION[row["inclusion_state"]]
+    if row["inclusion_state"] == CONFLICTING and row["conflict_reason"] is not None:
+        metadata["conflictReason"] = row["conflict_reason"]
+    return metadata
+
+
+async def message_raw(network: NetworkMount, message_id: MessageId) -> bytes:
+    """The canonical bytes of a message, whose BLAKE2b-256 is its id."""
+    row = await messages.get_message(network.store, message_id)
+    return row["message"]
+
+
+async def message_children(
+    network: NetworkMount, message_id: MessageId, page_size: PageSize, state: State, newest: NewestFirst
+) -> Json:
+    """The messages that approve a message, pending ones at the newest end."""
+    page = await messages.list_children(network.store, message_id, newest=newest, page_size=page_size, cursor=state)
+    return listing({"messageId": message_id}, "childrenMessageIds", "message_id", page, page_size)
+
+
+async def messages_by_index(
+    network: NetworkMount, index: Tag, page_size: PageSize, state: State, newest: NewestFirst
+) -> Json:
+    """The messages under an index, direct or inside a transaction, pending ones at the newest end."""
+    page = await messages.list_tagged(network.store, index, newest=newest, page_size=page_size, cursor=state)
+    return listing({"index": index}, "messageIds", "message_id", page, page_size)
+
+
+async def output(network: NetworkMount, output_id: OutputId) -> Json:
+    """An output that an included transaction created, and whether it is spent at `ledgerIndex`."""
+    found = await outputs.get_output(network.store, output_id)
+    value: Json = {
+        "messageId": found["created_message_id"],
+        "transactionId": output_id[:64],
+        "outputIndex": int.from_bytes(bytes.fromhex(output_id[64:]), "little"),
+        "isSpent": found["spent_milestone_index"] is not None,
+    }
+    if found["spent_milestone_index"] is not None:
+        value["milestoneIndexSpent"] = found["spent_milestone_index"]
+        value["transactionIdSpent"] = found["spent_transaction_id"]
+    value["output"] = output_json(decode_output(found["data"]))
+    value["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
+    return value
+
+
+async def address_outputs(
+    network: NetworkMount,
+    address: Address,
+    output_type: OutputType,
+    include_spent: IncludeSpent,
+    page_size: PageSize,
+    state: State,
+    newest: NewestFirst,
+) -> Json:
+    """The outputs of an address; without `include-spent` those that are unspent at `ledgerIndex`."""
+    hrp, serialized = address
+    if hrp != network.bech32_hrp:
+        raise BadParameter(ADDRESS.name, f"an address of this network, {network.bech32_hrp}1…", f"{hrp}1…")
+    page = await outputs.list_outputs_by_address(
+        network.store,
+        serialized.hex(),
+        output_type=output_type,
+        include_spent=include_spent,
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
+    head = {"addressType": serialized[0], "address": serialized[1:].hex()}
+    answer = listing(head, "outputIds", "output_id", page, page_size)
+    answer["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
+    return answer
+
+
+async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
+    """A milestone by its index."""
+    row = await milestones.get_milestone(network.store, index)
+    return {"index": index, "messageId": row["message_id"], "timestamp": row["timestamp"]}
+
+
+async def milestone_messages(
+    network: NetworkMount, index: MilestoneIndex, page_size: PageSize, state: State, newest: OldestFirst
+) -> Json:
+    """The messages that a milestone references, in white-flag order, its own message last.
+
+    No node answers this; it is the listing of the permanode plan. `sort=newest` is the exact reverse.
+    """
+    await milestones.get_milestone(network.store, index)
+    page = await milestones.list_milestone_messages(
+        network.store, index, newest=newest, page_size=page_size, cursor=state
+    )
+    return listing({"index": index}, "messageIds", "message_id", page, page_size)
+
+
+async def info(network: NetworkMount) -> Json:
+    """What a node would say of itself: all that clients check before they ask for anything else.
+
+    Rates are zero, as an archive sees no traffic. It is healthy once it holds a milestone; `confirmedMilestoneIndex` is
+    the last one before a gap, `pruningIndex` the one before its first.
+    """
+    held = await complete(network.store, network.name)
+    newest = held[-1][1] if held else 0
+    newest_row = await milestones.find_milestone(network.store, newest)
+    return {
+        "name": "Permanode",
+        "version": program_version(),
+        "isHealthy": bool(held),
+        "networkId": network.name,
+        "bech32HRP": network.bech32_hrp,
+        "minPoWScore": network.min_pow_score,
+        "messagesPerSecond": 0,
+        "referencedMessagesPerSecond": 0,
+        "referencedRate": 0,
+        "latestMilestoneTimestamp": newest_row["timestamp"] if newest_row else 0,
+        "latestMilestoneIndex": newest,
+        "confirmedMilestoneIndex": held[0][1] if held else 0,
+        "pruningIndex": held[0][0] - 1 if held else 0,
+        "features": [],
+    }
+
+
+def listing(head: Json, items: str, column: str, page: Page, page_size: int) -> Json:
+    """A page in the node's words, with `state` for the next one."""
+    values = [row[column] for row in page.rows]
+    return head | {"maxResults": page_size, "count": len(values), items: values, "state": page.cursor}
+
+
+NODE_V1 = Family(
+    "node REST v1",
+    (
+        Operation("/info", info, InfoResponse),
+        Operation("/messages", messages_by_index, MessagesByIndexResponse),
+        Operation("/messages/{messageId}", message, MessageResponse, (404,)),
+        Operation("/messages/{messageId}/metadata", message_metadata, MessageMetadataResponse, (404,)),
+        Operation("/messages/{messageId}/raw", message_raw, None, (404,)),
+        Operation("/messages/{messageId}/children", message_children, MessageChildrenResponse),
+        Operation("/outputs/{outputId}", output, OutputResponse, (404,)),
+        Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse),
+        Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
+        Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,)),
+    ),
+    wrap=lambda value: {"data": value},
+)

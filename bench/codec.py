@@ -1,0 +1,129 @@
+"""How fast the codec is, beside npm's @iota/iota.js 1.8.6 on the same messages in one run.
+
+    python -m bench.codec [--seconds 2] [--rounds 3] [--peer DIR | --alone]
+
+Needs the shipped sample, and for the peer node ≥ 18 with npm on the path: three packages are installed by name into a
+temporary directory, or found in DIR/node_modules. `--alone` leaves the peer out. Measured is bytes → value, id and JSON
+text, one process and core each, by turns; the median of the rounds counts. The ids of both sides are compared.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ledger.archive_json import message_from_archive
+from ledger.chrysalis import decode_message, encode_message
+from ledger.ids import message_id
+from ledger.rest_json import message_json
+
+ROOT = Path(__file__).parent.parent
+SAMPLE = ROOT / "sample" / "chrysalis"
+PACKAGES = ("@iota/iota.js@1.8.6", "@iota/crypto.js@1.8.6", "@iota/util.js@1.8.6")
+
+
+def archived_messages() -> list[Any]:
+    """The messages of the sample's archive files, as the files hold them."""
+    lines = [
+        line for path in sorted(SAMPLE.iterdir()) if "to" in path.stem or path.suffix == ".part" for line in path.open()
+    ]
+    return [message for line in lines for message, _ in json.loads(line)["messages"].values()]
+
+
+def measure(work: Callable[[Any], object], items: Sequence[Any], seconds: float) -> float:
+    """Items a second: whole passes until the time is up."""
+    start = time.perf_counter()
+    passes = 0
+    while (elapsed := time.perf_counter() - start) < seconds:
+        for item in items:
+            work(item)
+        passes += 1
+    return passes * len(items) / elapsed
+
+
+def read(data: bytes) -> bytes:
+    """What an API does with the stored bytes of a message: decode, hash, render."""
+    message_id(data)
+    return orjson.dumps(message_json(decode_message(data)))
+
+
+def load(archived: Any) -> bytes:
+    """What a load does with an archived message once its JSON is read: value, bytes, id."""
+    return message_id(encode_message(message_from_archive(archived)))
+
+
+def install(directory: Path) -> None:
+    """The peer's packages from npm."""
+    subprocess.run(
+        ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", directory, *PACKAGES],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def peer_rate(directory: Path, file: Path, seconds: float) -> dict[str, Any]:
+    """One measurement of the peer, in a fresh process that warms up first."""
+    script = Path(__file__).with_name("codec_peer.mjs")
+    done = subprocess.run(["node", script, directory, file, str(seconds)], check=True, capture_output=True, text=True)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def main() -> int:
+    """Measure by turns and print the rates, and the ratio where there is a peer."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=2, help="length of one measurement")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each side")
+    parser.add_argument("--peer", type=Path, help="a directory whose node_modules has the three packages")
+    parser.add_argument("--alone", action="store_true", help="without the peer")
+    options = parser.parse_args()
+
+    if not options.alone and (missing := [tool for tool in ("node", "npm") if shutil.which(tool) is None]):
+        print(f"the peer needs {' and '.join(missing)} on the path (node 18 or newer); --alone measures without it")
+        return 1
+    archived = archived_messages()
+    messages = [encode_message(message_from_archive(each)) for each in archived]
+    ours: list[float] = []
+    loading: list[float] = []
+    theirs: list[float] = []
+    with tempfile.TemporaryDirectory() as name:
+        directory = options.peer or Path(name)
+        if not options.alone and options.peer is None:
+            print("npm install", *PACKAGES, flush=True)
+            install(directory)
+        file = Path(name) / "messages.hex"
+        file.write_text("\n".join(data.hex() for data in messages))
+        digest = blake2b("".join(message_id(data).hex() for data in messages).encode(), digest_size=32).hexdigest()
+        for _ in range(options.rounds):
+            ours.append(measure(read, messages, options.seconds))
+            loading.append(measure(load, archived, options.seconds))
+            if not options.alone:
+                answer = peer_rate(directory, file, options.seconds)
+                if answer["digest"] != digest:
+                    print("the peer computed other ids")
+                    return 1
+                theirs.append(answer["rate"])
+
+    python = f"python {sys.version_info.major}.{sys.version_info.minor}"
+    size = statistics.mean(map(len, messages))
+    print(f"{len(messages)} messages of {size:.0f} bytes on average, median of {options.rounds} rounds, one core")
+    print(f"archive → value → bytes → id   {statistics.median(loading):>10,.0f} messages/s   ({python})")
+    print(f"bytes → value, id, JSON text   {statistics.median(ours):>10,.0f} messages/s   ({python})")
+    if theirs:
+        print(f"the same by iota.js 1.8.6      {statistics.median(theirs):>10,.0f} messages/s   (node)")
+        print(f"ratio                          {statistics.median(ours) / statistics.median(theirs):>10.1f} ×")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

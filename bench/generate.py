@@ -1,0 +1,103 @@
+"""Chronicle archive files, line format A, of a generated Chrysalis ledger: valid by protocol, but for proof of work.
+
+    python -m bench.generate OUT_DIR --messages 200000 --seed S --network permabench-1
+
+writes `{from}to{to}.log` (`to` exclusive) of consecutive milestones, genesis.json (initial outputs, coordinator keys)
+and expected.json (counts, taken while generating). One line is in memory at a time.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bench.tangle import GeneratorSettings, MilestoneLine, Tangle
+from bench.traffic import HOT_TAG
+
+_INDENT = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+
+
+def until(lines: Iterator[MilestoneLine], messages: int) -> Iterator[MilestoneLine]:
+    """The next milestones, until they hold that many messages."""
+    for line in lines:
+        yield line
+        messages -= len(line.raw)
+        if messages <= 0:
+            return
+
+
+def write_file(lines: Iterable[MilestoneLine], directory: Path) -> tuple[Path, Counter[str]]:
+    """Consecutive milestones, at least one, as one file: its path, and the sum of their counts."""
+    directory.mkdir(parents=True, exist_ok=True)
+    growing = directory / "unfinished"
+    counts: Counter[str] = Counter()
+    indices = []
+    with growing.open("wb") as file:
+        for line in lines:
+            file.write(orjson.dumps(line.form, option=orjson.OPT_APPEND_NEWLINE))
+            counts += line.counts
+            indices.append(line.index)
+    return growing.rename(directory / f"{indices[0]}to{indices[-1] + 1}.log"), counts
+
+
+def write_archive(tangle: Tangle, directory: Path, messages: int, files: int = 4) -> dict[str, Any]:
+    """An archive of at least `messages` messages in about `files` files; what expected.json, written last, says of it.
+
+    The tangle can go on from there: `tangle.milestones()` yields what comes next.
+    """
+    lines = tangle.milestones()
+    counts: Counter[str] = Counter()
+    names = []
+    while counts["messages"] < messages:
+        share = min(-(-messages // files), messages - counts["messages"])
+        path, more = write_file(until(lines, share), directory)
+        names.append(path.name)
+        counts += more
+    (directory / "genesis.json").write_bytes(orjson.dumps(tangle.genesis(), option=_INDENT))
+    expected = _expected(tangle.settings, counts, names)
+    (directory / "expected.json").write_bytes(orjson.dumps(expected, option=_INDENT))
+    return expected
+
+
+def _expected(settings: GeneratorSettings, counts: Counter[str], files: list[str]) -> dict[str, Any]:
+    states = {state: counts[state] for state in ("included", "conflicting")}
+    return {
+        "network": settings.network,
+        "seed": settings.seed,
+        "files": files,
+        "firstMilestone": settings.first_milestone,
+        "lastMilestone": settings.first_milestone + counts["milestones"] - 1,
+        "milestones": counts["milestones"],
+        "messages": counts["messages"],
+        "messagesByKind": {kind: counts[kind] for kind in ("transaction", "milestone", "indexation", "no payload")},
+        "messagesByState": {"noTransaction": counts["messages"] - sum(states.values()), **states},
+        "hotTag": {
+            "index": HOT_TAG.hex(),
+            "messages": counts["hot"],
+            "inTransactions": counts["hot_in_transactions"],
+        },
+    }
+
+
+def main() -> None:
+    """Generate an archive as the command line says, and print what is expected of it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__.split("\n")[0])
+    parser.add_argument("directory", type=Path, metavar="OUT_DIR")
+    parser.add_argument("--messages", type=int, default=200_000, help="messages at least, milestones' own included")
+    parser.add_argument("--files", type=int, default=4, help="files to spread them over")
+    for setting in fields(GeneratorSettings):
+        name, kind = "--" + setting.name.replace("_", "-"), type(setting.default)
+        action: dict[str, Any] = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
+        parser.add_argument(name, default=setting.default, help=setting.metadata["help"], **action)
+    given = vars(parser.parse_args())
+    directory, messages, files = given.pop("directory"), given.pop("messages"), given.pop("files")
+    expected = write_archive(Tangle(GeneratorSettings(**given)), directory, messages, files)
+    print(orjson.dumps(expected, option=_INDENT).decode(), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""How fast `permanode load` fills an empty SQLite store, and how long ten new milestones take on top of it.
+
+    python -m bench.load [--messages 200000] [--runs 3] [--archives DIR] [--master 'local[*]']
+
+A run is two commands, each a process of its own: load a generated archive into a new store, then load the ten next
+milestones. Messages a second count from the first file opened to the last commit, as the command reports it (Spark's
+start is apart); the ten milestones are seconds of the whole process, start of Spark and all. The median of the runs
+counts. Memory is the largest sum of resident sizes seen, by program, of the process and all below it (Linux; pages that
+processes share count in each). The archive is generated once and kept in DIR; what the command reports of it is
+compared with the generator's counts.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bench.generate import write_archive, write_file
+from bench.tangle import GeneratorSettings, Tangle
+from db.connect import StoreSettings
+from db.migrate import migrate
+
+ROOT = Path(__file__).parent.parent
+NEW_MILESTONES = 10
+SAMPLE_S = 0.5
+"""Seconds between two looks at the memory of the processes."""
+
+LEAST_RATE, MOST_SECONDS = 6_000, 20
+"""The bars: messages a second into an empty store, and seconds for ten new milestones."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command: its final report, the seconds of the whole process, and its memory (MiB by program)."""
+
+    report: dict[str, Any]
+    seconds: float
+    memory: Counter[str]
+
+
+def archive(archives: Path, messages: int) -> Path:
+    """A folder with `all/`, that many messages, and `next/`, the ten milestones after them; made where it is not."""
+    sources = (Path(__file__).with_name(f"{name}.py") for name in ("generate", "tangle", "traffic", "archive_form"))
+    version = blake2b(b"".join(path.read_bytes() for path in sources), digest_size=4).hexdigest()
+    folder = archives / f"permabench-{messages}-{version}"
+    if not folder.exists():
+        started = time.perf_counter()
+        growing = Path(tempfile.mkdtemp(dir=archives))
+        tangle = Tangle(GeneratorSettings())
+        write_archive(tangle, growing / "all", messages)
+        write_file(islice(tangle.milestones(), NEW_MILESTONES), growing / "next")
+        growing.rename(folder)
+        print(f"generated {folder} in {time.perf_counter() - started:.0f} s")
+    return folder
+
+
+def resident(process: int) -> Counter[str]:
+    """MiB of memory by program name, of a process and all below it; nothing where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    programs: dict[int, tuple[str, int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            head, _, tail = stat.read_text().rpartition(")")
+        except OSError:  # it ended meanwhile
+            continue
+        number, fields = int(stat.parent.name), tail.split()
+        children.setdefault(int(fields[1]), []).append(number)
+        programs[number] = head.partition("(")[2], int(fields[21]) * os.sysconf("SC_PAGE_SIZE") >> 20
+    found: Counter[str] = Counter()
+    below = [process]
+    while below:
+        number = below.pop()
+        name, size = programs.get(number, ("", 0))
+        found["java" if name == "java" else "python"] += size
+        below += children.get(number, [])
+    return found
+
+
+def load(store: StoreSettings, master: str, source: Path) -> Run:
+    """`permanode load` of a folder of archive files. Raises SystemExit with its last words if it fails."""
+    options = ("--store", store.url, "--network", store.network, "--master", master)
+    command = [sys.executable, "-c", "import cli; cli.main()", *options, "load", str(source)]
+    peak: Counter[str] = Counter()
+    ended = threading.Event()
+
+    def watch(process: int) -> None:
+        nonlocal peak
+        while not ended.wait(SAMPLE_S):
+            peak |= resident(process)
+
+    started = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True)
+        watcher = threading.Thread(target=watch, args=(process.pid,))
+        watcher.start()
+        output, _ = process.communicate()
+        seconds = time.perf_counter() - started
+        ended.set()
+        watcher.join()
+        if process.returncode:
+            errors.seek(0)
+            raise SystemExit("\n".join(["permanode load failed:", *errors.read().splitlines()[-20:], output]))
+    return Run(json.loads(output.splitlines()[-1]), seconds, peak)
+
+
+def check(report: dict[str, Any], folder: Path) -> None:
+    """What was loaded is what was generated, or no figure means anything. Raises SystemExit."""
+    expected = json.loads((folder / "expected.json").read_text())
+    generated = (expected["milestones"], expected["messages"], expected["messagesByKind"])
+    loaded = (report["milestones"], report["messages"], report["messages_by_kind"])
+    if loaded != generated or report["complete"] != report["milestones"]:
+        raise SystemExit(f"generated {generated}, loaded {loaded}, complete {report['complete']}")
+
+
+def show(name: str, run: Run) -> None:
+    """One line a command."""
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in run.report["seconds"].items())
+    memory = ", ".join(f"{program} {size}" for program, size in sorted(run.memory.items()))
+    print(
+        f"{name:10} {run.report['messages']:9,} messages {run.report['messages_per_second']:9,.0f}/s "
+        f"{run.seconds:6.1f} s whole; seconds: {stages}; MiB at most: {memory}",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Measures; 1 when a bar of the project is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=200_000, help="size of the archive")
+    parser.add_argument("--runs", type=int, default=3, help="the median of so many counts")
+    parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
+    parser.add_argument("--master", default="local[*]", help="Spark master")
+    options = parser.parse_args()
+    folder = archive(options.archives, options.messages)
+    full, new = [], []
+    for number in range(options.runs):
+        with tempfile.TemporaryDirectory() as name:
+            store = StoreSettings(url=f"sqlite:///{name}", network=GeneratorSettings().network)
+            migrate(store)
+            full.append(load(store, options.master, folder / "all"))
+            show(f"{number + 1}: all", full[-1])
+            check(full[-1].report, folder / "all")
+            new.append(load(store, options.master, folder / "next"))
+            show(f"{number + 1}: next", new[-1])
+    rate = statistics.median(run.report["messages_per_second"] for run in full)
+    seconds = statistics.median(run.seconds for run in new)
+    met = rate >= LEAST_RATE and seconds <= MOST_SECONDS
+    print(
+        f"median of {options.runs}: {rate:,.0f} messages/s (bar {LEAST_RATE:,}), {NEW_MILESTONES} new milestones in "
+        f"{seconds:.1f} s (bar {MOST_SECONDS}): {'met' if met else 'missed'}"
+    )
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

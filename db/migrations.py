@@ -1,0 +1,157 @@
+"""Migration files: rendered from the schema, committed, applied in order, never changed afterwards.
+
+Rules of this file: migration N creates the tables whose `layout` is N; a statement ends at a line that ends with ';';
+what was applied is recorded with the file's checksum, and every difference (file and schema, file and record, schema
+and store) is refused by name before anything runs. The tables of one migration are created if they are missing, so
+one that a crash cut short is simply applied again.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from db import schema
+from db.dialects import create_table_cql, create_table_sqlite
+from db.model import Table
+from db.store import Row, StoreMismatch, WritableStore
+
+DIRECTORY = Path(__file__).resolve().parents[1] / "migrations"
+NAMES: dict[int, str] = {1: "chrysalis"}
+"""Layout → what it brought."""
+
+SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}
+KEYSPACE = "${keyspace}"
+"""Stands in CQL files for the keyspace of the network at hand."""
+
+
+class Migratable(WritableStore, Protocol):
+    """What an adapter offers beyond the port, to be created and checked."""
+
+    @property
+    def dialect(self) -> str:
+        """A key of SUFFIXES."""
+
+    def tables(self) -> frozenset[str]:
+        """Names of the tables that exist; empty when the store was never created."""
+
+    def read_all(self, table: Table) -> list[Row]:
+        """Every row of a table that is known to be small."""
+
+    def execute(self, statements: Iterable[str]) -> None:
+        """Runs the statements of a migration; creates the store when there is none."""
+
+    def drift(self) -> list[str]:
+        """How the store's tables differ from the schema, one sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file."""
+
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the text, hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def statements(self) -> list[str]:
+        """The statements, comments and final semicolons left out."""
+        code = "\n".join(line for line in self.text.splitlines() if not line.startswith("--"))
+        return [part.strip() for part in f"{code}\n".split(";\n") if part.strip()]
+
+
+def render(layout: int, dialect: str) -> Migration:
+    """The migration of a layout, as its file must read."""
+    title = f"-- Layout {layout}: {NAMES[layout]}. Rendered from db/schema.py by `python -m db.migrations --write`.\n"
+    # `migrations` comes first: what is recorded there is what was applied whole.
+    tables = [table for table in schema.TABLES if table.layout == layout]
+    tables.sort(key=lambda table: table is not schema.migrations)
+    if dialect == "cql":
+        bodies = [create_table_cql(table, KEYSPACE) for table in tables]
+    else:
+        # The lease outlives generations, in a file of its own.
+        bodies = [
+            create_table_sqlite(table).replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+            for table in tables
+            if table is not schema.lease
+        ]
+    return Migration(f"{layout:04}_{NAMES[layout]}", title + "".join(f"\n{body};\n" for body in bodies))
+
+
+def migrations(dialect: str) -> list[Migration]:
+    """The committed files of a dialect, in order; StoreMismatch where one is missing or differs from the schema."""
+    found: list[Migration] = []
+    for layout in NAMES:
+        wanted = render(layout, dialect)
+        file = DIRECTORY / f"{wanted.name}{SUFFIXES[dialect]}"
+        text = file.read_text(encoding="utf-8") if file.is_file() else None
+        if text != wanted.text:
+            state = "is missing" if text is None else "differs from db/schema.py"
+            raise StoreMismatch(f"migration file {file.name} {state}; `python -m db.migrations --write` renders it")
+        found.append(wanted)
+    return found
+
+
+def unapplied(store: Migratable, network: str) -> list[Migration]:
+    """Migrations that the store lacks, in order; StoreMismatch when its record and the files contradict each other."""
+    files = migrations(store.dialect)
+    if schema.migrations.name not in store.tables():
+        return files
+    recorded = {row["name"]: row["checksum"] for row in store.read_all(schema.migrations) if row["network"] == network}
+    unknown = sorted(recorded.keys() - {migration.name for migration in files})
+    if unknown:
+        raise StoreMismatch(f"the store has migration {unknown[0]}, which this version does not know: it is older")
+    for migration in files:
+        if recorded.get(migration.name, migration.checksum) != migration.checksum:
+            raise StoreMismatch(f"migration {migration.name} was changed after the store applied it")
+    return [migration for migration in files if migration.name not in recorded]
+
+
+def check(store: Migratable, expected: dict[str, str]) -> None:
+    """StoreMismatch unless the store was created, is up to date, and was made for `expected` (keyspace_info)."""
+    tables = store.tables()
+    if not tables:
+        raise StoreMismatch("there is no store yet; create it with `permanode migrate`")
+    check_info(store, expected)
+    missing = unapplied(store, expected["network"])
+    if missing:
+        raise StoreMismatch(f"the store lacks migration {missing[0].name}; run `permanode migrate`")
+    drift = store.drift()
+    if drift:
+        raise StoreMismatch(f"the store differs from the schema: {'; '.join(drift)}")
+
+
+def check_info(store: Migratable, expected: dict[str, str]) -> None:
+    """StoreMismatch where keyspace_info says something else than `expected`; what it does not say is not compared."""
+    if schema.keyspace_info.name not in store.tables():
+        return
+    held = {row["name"]: row["value"] for row in store.read_all(schema.keyspace_info)}
+    for name, value in expected.items():
+        if name != "layout" and held.get(name, value) != value:
+            raise StoreMismatch(f"the store was created with {name} {held[name]}, the settings say {value}")
+
+
+def write_files() -> list[Path]:
+    """Renders every file; the explicit command behind `python -m db.migrations --write`."""
+    written: list[Path] = []
+    for dialect, suffix in SUFFIXES.items():
+        for layout in NAMES:
+            migration = render(layout, dialect)
+            file = DIRECTORY / f"{migration.name}{suffix}"
+            file.write_text(migration.text, encoding="utf-8")
+            written.append(file)
+    return written
+
+
+if __name__ == "__main__":
+    import sys
+
+    if sys.argv[1:] != ["--write"]:
+        raise SystemExit("usage: python -m db.migrations --write")
+    for path in write_files():
+        sys.stdout.write(f"{path.name}\n")

@@ -1,0 +1,105 @@
+"""What a table is: columns, a partition key, clustering columns. Empty of tables.
+
+Rules of this file: every value is frozen; a table's clustering columns all run one way, so that the exact reverse of a
+listing is the same slice read backwards, in both stores; nothing here knows a store.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+
+class Type(StrEnum):
+    """Logical column types; db/dialects.py spells each for CQL, SQLite and Spark.
+
+    Python values through the Store port: HEX and TEXT and DATE (ISO 8601) are `str`, BLOB is `bytes`, BOOLEAN is
+    `bool`, the integers and TIMESTAMP (milliseconds since 1970, UTC) are `int`. HEX is lowercase without 0x.
+    """
+
+    HEX = "hex"
+    TEXT = "text"
+    BLOB = "blob"
+    BOOLEAN = "boolean"
+    TINYINT = "tinyint"
+    SMALLINT = "smallint"
+    INT = "int"
+    BIGINT = "bigint"
+    TIMESTAMP = "timestamp"
+    DATE = "date"
+
+
+class Order(Enum):
+    """Which way the rows of a partition run."""
+
+    ASC = "ASC"
+    DESC = "DESC"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, logical type and one line of meaning."""
+
+    name: str
+    type: Type
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table; key columns are never null, every other column may be.
+
+    `ttl_s`: rows live that long after they were written (pending data only); None means for ever.
+    `layout`: the store layout that introduced the table.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+    partition: tuple[str, ...]
+    clustering: tuple[str, ...] = ()
+    order: Order = Order.DESC
+    ttl_s: int | None = None
+    layout: int = 1
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The primary key's columns, partition key first."""
+        return self.partition + self.clustering
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All column names, in declared order."""
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """The column of that name; KeyError names table and column."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(f"table {self.name} has no column {name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A table split by (key, ms_range_id, partition_id), and the hint table that names its partitions.
+
+    `key` are the columns that make the lookup key; the table's partition is `key + (ms_range_id, partition_id)`, the
+    hint table's partition and clustering name the same columns (`hint_constants` fills those that the lookup itself
+    does not carry, as tag_hints.table_kind).
+    """
+
+    table: Table
+    hints: Table
+    key: tuple[str, ...]
+    hint_constants: tuple[tuple[str, str], ...] = ()
+
+
+def columns(*specs: tuple[str, Type, str]) -> tuple[Column, ...]:
+    """Columns from (name, type, meaning) triples."""
+    return tuple(Column(*spec) for spec in specs)
+
+
+def primary_key(table: Table, row: Sequence[object]) -> tuple[object, ...]:
+    """The key values of a row given as values in declared column order."""
+    position = {name: index for index, name in enumerate(table.names)}
+    return tuple(row[position[name]] for name in table.key)

@@ -1,0 +1,38 @@
+"""Questions about messages.
+
+Rules of this file: one named question a function, on Store alone; `get_` raises NotFound, `find_` may be None,
+`list_` gives a Page. Ids and tags are lowercase hex.
+"""
+
+from db import schema
+from db.paging import Page, list_lookup, list_partition
+from db.store import NotFound, Row, Store
+
+TAGS = schema.LOOKUPS[0]
+
+
+async def find_message(store: Store, message_id: str) -> Row | None:
+    """A row of `messages`, or of `pending_messages` while no milestone references it; None when unknown."""
+    return await store.get(schema.messages, (message_id,)) or await store.get(schema.pending_messages, (message_id,))
+
+
+async def get_message(store: Store, message_id: str) -> Row:
+    """As find_message; NotFound when unknown. A pending row has no milestone_index."""
+    row = await find_message(store, message_id)
+    if row is None:
+        raise NotFound(f"message {message_id}")
+    return row
+
+
+async def list_children(store: Store, message_id: str, *, newest: bool, page_size: int, cursor: str | None) -> Page:
+    """Rows of `parents` (or `pending`) whose `message_id` approves this message."""
+    return await list_partition(
+        store, schema.parents, (message_id,), newest=newest, page_size=page_size, cursor=cursor, with_pending=True
+    )
+
+
+async def list_tagged(store: Store, tag: str, *, newest: bool, page_size: int, cursor: str | None) -> Page:
+    """Rows of `tags` (or `pending`) under an index, direct or inside a transaction."""
+    return await list_lookup(
+        store, TAGS, [(tag,)], newest=newest, page_size=page_size, cursor=cursor, with_pending=True
+    )

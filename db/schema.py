@@ -1,0 +1,400 @@
+"""Every table, once, as data. DDL for both stores, Spark schemas, migrations and docs/schema.md come from here.
+
+Rules of this file: a column is described where it first appears; shared columns are named once below; ids are HEX;
+an address is the hex of its serialized form (type byte + 32 bytes); amounts are integers.
+"""
+
+from db.model import Lookup, Order, Table, Type, columns
+
+LAYOUT = 1
+"""The layout a complete milestone is written in; a later layout adds tables, `permanode rebuild` fills them."""
+
+PENDING_RANGE = 2_147_483_647
+"""ms_range_id of rows that no milestone references yet (seeds/003)."""
+
+PENDING_TTL_S = 86_400
+"""How long a pending row lives (seeds/003: TTL 86400)."""
+
+PENDING_BUCKET = 10
+"""Milestones that share one partition of the pending lookup."""
+
+MESSAGE_ID = ("message_id", Type.HEX, "BLAKE2b-256 of the message's canonical bytes")
+MILESTONE_INDEX = ("milestone_index", Type.INT, "index of the milestone that references the message")
+MS_TIMESTAMP = ("ms_timestamp", Type.TIMESTAMP, "that milestone's timestamp; never a key, as it need not rise")
+MS_RANGE_ID = ("ms_range_id", Type.INT, "milestone_index // chunk_size")
+PARTITION_ID = ("partition_id", Type.INT, "first milestone of the partition; 0 for a range's first")
+INCLUSION_STATE = ("inclusion_state", Type.TINYINT, "0 noTransaction, 1 included, 2 conflicting; null: not referenced")
+TRANSACTION_ID = ("transaction_id", Type.HEX, "BLAKE2b-256 of the transaction payload")
+OUTPUT_ID = ("output_id", Type.HEX, "transaction id and output index (u16, little-endian): 34 bytes")
+
+messages = Table(
+    "messages",
+    "Every message of the archive, referenced by a milestone, with its canonical bytes",
+    columns(
+        MESSAGE_ID,
+        ("version", Type.TINYINT, "protocol version whose codec reads the bytes: 1 Chrysalis, 2 Stardust"),
+        ("message", Type.BLOB, "canonical bytes, nonce included"),
+        MILESTONE_INDEX,
+        MS_TIMESTAMP,
+        ("white_flag_index", Type.INT, "position in the milestone's cone; null while the cone is not whole"),
+        INCLUSION_STATE,
+        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code; null where the source has none"),
+    ),
+    partition=("message_id",),
+)
+
+messages_by_milestone = Table(
+    "messages_by_milestone",
+    "The cone of each milestone in white-flag order; only whole cones",
+    columns(
+        MILESTONE_INDEX,
+        ("white_flag_index", Type.INT, "position in the cone; the milestone's own message comes last"),
+        MESSAGE_ID,
+        ("payload_kind", Type.TINYINT, "payload type number; null: no payload"),
+        INCLUSION_STATE,
+    ),
+    partition=("milestone_index",),
+    clustering=("white_flag_index", "message_id"),
+    order=Order.ASC,
+)
+
+parents = Table(
+    "parents",
+    "Children of a message: one row a (parent, child)",
+    columns(
+        ("parent_id", Type.HEX, "the message that is approved"),
+        MILESTONE_INDEX,
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        INCLUSION_STATE,
+    ),
+    partition=("parent_id",),
+    clustering=("milestone_index", "message_id"),
+)
+
+tags = Table(
+    "tags",
+    "Messages by index (Chrysalis) or tag (Stardust), direct and inside transactions",
+    columns(
+        ("tag", Type.HEX, "the index bytes"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        INCLUSION_STATE,
+    ),
+    partition=("tag", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "message_id"),
+)
+
+tag_hints = Table(
+    "tag_hints",
+    "Which partitions of a tag hold rows: existence only, written after the rows",
+    columns(
+        ("tag", Type.HEX, "the index bytes"),
+        ("table_kind", Type.TEXT, "message, basic or nft: which tag lookup"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+    ),
+    partition=("tag", "table_kind"),
+    clustering=("ms_range_id", "partition_id"),
+)
+
+transactions = Table(
+    "transactions",
+    "Inputs, outputs and spends of a transaction, for every attachment",
+    columns(
+        TRANSACTION_ID,
+        ("idx", Type.INT, "input or output index"),
+        ("variant", Type.TEXT, "input, output or unlock; an unlock row stands under the output it spends"),
+        MESSAGE_ID,
+        (
+            "data",
+            Type.BLOB,
+            "input: input bytes then unlock block; output: output bytes; "
+            "unlock: spending transaction id, input index (u16, little-endian), unlock block",
+        ),
+        MILESTONE_INDEX,
+        INCLUSION_STATE,
+    ),
+    partition=("transaction_id",),
+    clustering=("idx", "variant", "message_id"),
+    order=Order.ASC,
+)
+
+transactions_by_state = Table(
+    "transactions_by_state",
+    "Referenced attachments of a transaction by inclusion state",
+    columns(TRANSACTION_ID, INCLUSION_STATE, MESSAGE_ID, MILESTONE_INDEX),
+    partition=("transaction_id",),
+    clustering=("inclusion_state", "message_id"),
+    order=Order.ASC,
+)
+
+outputs = Table(
+    "outputs",
+    "Every output an included transaction created or spent; both halves are written on their own, in any order",
+    columns(
+        OUTPUT_ID,
+        ("created_milestone_index", Type.INT, "milestone that created it"),
+        ("created_white_flag_index", Type.INT, "position of its creator in that cone"),
+        ("created_message_id", Type.HEX, "the included message"),
+        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft"),
+        ("address", Type.HEX, "owner, serialized"),
+        ("amount", Type.BIGINT, "base tokens"),
+        ("data", Type.BLOB, "serialized output"),
+        ("spent_milestone_index", Type.INT, "milestone that spent it"),
+        ("spent_white_flag_index", Type.INT, "position of its spender in that cone"),
+        ("spent_transaction_id", Type.HEX, "the spending transaction"),
+        ("spent_message_id", Type.HEX, "the included message of the spender"),
+    ),
+    partition=("output_id",),
+)
+
+outputs_by_address = Table(
+    "outputs_by_address",
+    "Outputs by the address in a role (variant)",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft"),
+        ("variant", Type.TEXT, "role of the address: address, sender, issuer, state_controller, governor, …"),
+        ("included", Type.BOOLEAN, "created by an included message; conflicting attachments stand apart"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        ("output_type", Type.TINYINT, "protocol's output type number"),
+        ("amount", Type.BIGINT, "base tokens"),
+    ),
+    partition=("address", "output_kind", "variant", "included", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id", "message_id"),
+)
+
+addresses_hints = Table(
+    "addresses_hints",
+    "Which partitions of an address hold rows, by kind and role",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry, nft, ledger, transaction, chain or balance"),
+        ("variant", Type.TEXT, "role of the address"),
+        ("included", Type.BOOLEAN, "as in the lookup"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+    ),
+    partition=("address", "output_kind", "variant", "included"),
+    clustering=("ms_range_id", "partition_id"),
+)
+
+milestones = Table(
+    "milestones",
+    "Milestones by index",
+    columns(
+        ("milestone_index", Type.INT, "the milestone"),
+        MESSAGE_ID,
+        ("milestone_id", Type.HEX, "BLAKE2b-256 of the milestone payload (Chrysalis), of its essence (Stardust)"),
+        ("timestamp", Type.BIGINT, "seconds since 1970"),
+        ("payload", Type.BLOB, "serialized milestone payload"),
+    ),
+    partition=("milestone_index",),
+)
+
+milestone_ids = Table(
+    "milestone_ids",
+    "Milestone index by milestone id",
+    columns(("milestone_id", Type.HEX, "the id"), ("milestone_index", Type.INT, "its milestone")),
+    partition=("milestone_id",),
+)
+
+pending_messages = Table(
+    "pending_messages",
+    "Messages seen but not referenced; they expire and never enter final tables",
+    columns(MESSAGE_ID, ("version", Type.TINYINT, "protocol version"), ("message", Type.BLOB, "canonical bytes")),
+    partition=("message_id",),
+    ttl_s=PENDING_TTL_S,
+)
+
+pending = Table(
+    "pending",
+    "Lookup rows of pending messages",
+    columns(
+        ("lookup", Type.TEXT, "the final table it would stand in: parents, tags or outputs_by_address"),
+        ("key", Type.TEXT, "that lookup's key columns as text, joined by ':'"),
+        ("ms_range_id", Type.INT, "2147483647"),
+        ("bucket", Type.INT, "est_milestone_index // 10"),
+        ("est_milestone_index", Type.INT, "newest milestone known when it was seen, plus one"),
+        ("row_id", Type.HEX, "message id, or output id then message id"),
+        MESSAGE_ID,
+    ),
+    partition=("lookup", "key", "ms_range_id", "bucket"),
+    clustering=("est_milestone_index", "row_id"),
+    ttl_s=PENDING_TTL_S,
+)
+
+pending_hints = Table(
+    "pending_hints",
+    "Which pending partitions hold rows",
+    columns(
+        ("lookup", Type.TEXT, "as in pending"),
+        ("key", Type.TEXT, "as in pending"),
+        ("bucket", Type.INT, "as in pending"),
+    ),
+    partition=("lookup", "key"),
+    clustering=("bucket",),
+    ttl_s=PENDING_TTL_S,
+)
+
+date_cache = Table(
+    "date_cache",
+    "Milestones of a UTC day",
+    columns(
+        ("date", Type.DATE, "the day of the milestone timestamp"),
+        ("start_ms", Type.INT, "lowest milestone of that day"),
+        ("end_ms", Type.INT, "highest milestone of that day"),
+    ),
+    partition=("date",),
+)
+
+sync = Table(
+    "sync",
+    "State of each milestone",
+    columns(
+        MS_RANGE_ID,
+        ("milestone_index", Type.INT, "the milestone"),
+        MS_TIMESTAMP,
+        ("synced_by", Type.TINYINT, "0 once every row of the milestone is durable here"),
+        ("logged_by", Type.TINYINT, "0 once an archive file holds it"),
+        ("message_count", Type.INT, "messages in the cone, the milestone's own included"),
+        ("verified", Type.TEXT, "how far it was proved: ids"),
+        ("layout", Type.SMALLINT, "store layout its rows were written in"),
+    ),
+    partition=("ms_range_id",),
+    clustering=("milestone_index",),
+)
+
+ranges = Table(
+    "ranges",
+    "Sync, summed by range: gaps, status and time filters are one slice",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        MS_RANGE_ID,
+        ("complete", Type.TEXT, "complete milestones as JSON intervals [[first, last], …], ascending"),
+        ("incomplete", Type.TEXT, "milestones loaded with rejects, same form"),
+        ("milestone_count", Type.INT, "complete milestones"),
+        ("message_count", Type.BIGINT, "their messages"),
+        ("min_timestamp", Type.TIMESTAMP, "smallest milestone timestamp"),
+        ("max_timestamp", Type.TIMESTAMP, "largest milestone timestamp"),
+        ("rising", Type.BOOLEAN, "timestamps never fall with the index inside the range"),
+        ("layout", Type.SMALLINT, "layout of its complete milestones"),
+    ),
+    partition=("network",),
+    clustering=("ms_range_id",),
+)
+
+splits = Table(
+    "splits",
+    "Where the partitions of hot keys begin",
+    columns(
+        ("lookup", Type.TEXT, "lookup table"),
+        MS_RANGE_ID,
+        ("key", Type.TEXT, "key columns as text, joined by ':'"),
+        ("first_milestones", Type.TEXT, "JSON list of the milestones at which a partition begins, ascending"),
+        ("open_count", Type.BIGINT, "rows counted into the open partition"),
+        ("counted_to", Type.INT, "highest milestone counted: a run repeated after a crash counts nothing twice"),
+    ),
+    partition=("lookup", "ms_range_id"),
+    clustering=("key",),
+    order=Order.ASC,
+)
+
+tails = Table(
+    "tails",
+    "Highest milestone ever begun for a lookup in a range: only later ones are counted and may split",
+    columns(("lookup", Type.TEXT, "lookup table"), MS_RANGE_ID, ("milestone_index", Type.INT, "the milestone")),
+    partition=("lookup",),
+    clustering=("ms_range_id",),
+)
+
+rejects = Table(
+    "rejects",
+    "What was refused, and why; a milestone's rejects are cleared when it completes",
+    columns(
+        ("milestone_index", Type.INT, "milestone of the line; -1 when the line does not tell"),
+        ("file", Type.TEXT, "path as it was given"),
+        ("line", Type.INT, "line in the file, from 1"),
+        ("item", Type.TEXT, "message id, or '' for the whole line"),
+        ("reason", Type.TEXT, "what was expected and what was found"),
+    ),
+    partition=("milestone_index",),
+    clustering=("file", "line", "item"),
+    order=Order.ASC,
+)
+
+keyspace_info = Table(
+    "keyspace_info",
+    "What this store was created for; a differing setting is refused",
+    columns(("name", Type.TEXT, "network, chunk_size, partition_size, layout"), ("value", Type.TEXT, "as text")),
+    partition=("name",),
+)
+
+migrations = Table(
+    "migrations",
+    "Migration files applied to this store; a changed file is refused",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("name", Type.TEXT, "file name without its suffix"),
+        ("checksum", Type.TEXT, "SHA-256 of the file, hex"),
+        ("applied_at", Type.TIMESTAMP, "when"),
+    ),
+    partition=("network",),
+    clustering=("name",),
+    order=Order.ASC,
+)
+
+lease = Table(
+    "lease",
+    "The one writer",
+    columns(
+        ("name", Type.TEXT, "writer"),
+        ("owner", Type.TEXT, "host and process"),
+        ("run", Type.TEXT, "run id"),
+        ("expires_at", Type.TIMESTAMP, "renewed while the run lives"),
+    ),
+    partition=("name",),
+)
+
+TABLES: tuple[Table, ...] = (
+    messages,
+    messages_by_milestone,
+    parents,
+    tags,
+    tag_hints,
+    transactions,
+    transactions_by_state,
+    outputs,
+    outputs_by_address,
+    addresses_hints,
+    milestones,
+    milestone_ids,
+    pending_messages,
+    pending,
+    pending_hints,
+    date_cache,
+    sync,
+    ranges,
+    splits,
+    tails,
+    rejects,
+    keyspace_info,
+    migrations,
+    lease,
+)
+
+BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}
+
+LOOKUPS: tuple[Lookup, ...] = (
+    Lookup(tags, tag_hints, ("tag",), (("table_kind", "message"),)),
+    Lookup(outputs_by_address, addresses_hints, ("address", "output_kind", "variant", "included")),
+)

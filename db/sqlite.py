@@ -1,0 +1,373 @@
+"""SQLite as a store: one directory, one file a generation, reads that never wait for the writer.
+
+Rules of this file: no read transaction outlives a call; a thread reads through a connection of its own; a big load
+builds the next generation beside the served one and switches, a small one is a transaction in WAL mode. The path of
+a point read allocates nothing it does not return: SQL is rendered once (sqlite_plans), CURRENT is looked at no more
+often than CHECK_S.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TypeVar
+
+from db import schema
+from db.dialects import EXPIRES_AT, create_table_sqlite
+from db.model import Table
+from db.sqlite_batch import SqliteBatch, check_built
+from db.sqlite_files import (
+    current_generation,
+    current_stamp,
+    half_of_memory,
+    next_generation,
+    publish,
+    remove_leftovers,
+)
+from db.sqlite_lease import LeaseFile
+from db.sqlite_plans import ReadPlan, size_sql
+from db.store import Bound, Key, Lease, Row, StoreError, StoreMismatch, StoreUnavailable, TableSize
+
+PAGE_BYTES = 16_384
+"""Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
+
+CHECK_S = 0.02
+"""A reader serves a superseded generation no longer than this."""
+
+BUSY_S = 10.0
+READ_THREADS = 4
+OPEN_ATTEMPTS = 20
+
+TABLES: tuple[Table, ...] = tuple(table for table in schema.TABLES if table is not schema.lease)
+"""Tables of a generation; the lease outlives generations and has a file of its own."""
+
+T = TypeVar("T")
+
+
+class _Reader(threading.local):
+    """A thread's connection, and the CURRENT it was opened under."""
+
+    connection: sqlite3.Connection | None = None
+    stamp: tuple[int, int] | None = None
+
+
+class SqliteStore:
+    """A WritableStore in a directory: CURRENT names the served gen-NNNNNN.sqlite, lease.sqlite the writer."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path, *, writable: bool = True, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._writable = writable
+        self._clock = clock
+        self._lease_file = LeaseFile(path / "lease.sqlite", clock)
+        self._lease: Lease | None = None
+        self._plans: dict[str, ReadPlan] = {}
+        self._local = _Reader()
+        self._stamp: tuple[int, int] | None = None
+        self._check_after = 0.0
+        self._inline = True
+        self._open_connections: set[sqlite3.Connection] = set()
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._writing = threading.Lock()
+        self._writer: tuple[str, sqlite3.Connection] | None = None
+
+    # Reads
+
+    async def get(self, table: Table, key: Key) -> Row | None:
+        """The row of that whole primary key, or None. Expired rows do not exist."""
+        if self._inline:
+            return self._get(table, key)
+        return await self._in_thread(lambda: self._get(table, key))
+
+    async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
+        """One answer a key, in the order asked."""
+        if self._inline:
+            return [self._get(table, key) for key in keys]
+        return await self._in_thread(lambda: [self._get(table, key) for key in keys])
+
+    async def slice(
+        self,
+        table: Table,
+        partition: Key,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+    ) -> list[Row]:
+        """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards)."""
+        plan = self._plans.get(table.name) or self._plan(table)
+        sql, parameters = plan.slice(partition, lower, upper, reverse=reverse)
+        if plan.expires:
+            parameters.append(int(self._clock()))
+        parameters.append(limit)
+        if self._inline:
+            return self._slice(plan, sql, parameters)
+        return await self._in_thread(lambda: self._slice(plan, sql, parameters))
+
+    async def ping(self) -> None:
+        """Returns when the served generation answers."""
+        with _translated():
+            self._reader().execute("SELECT 1").fetchone()
+
+    async def describe(self) -> list[TableSize]:
+        """Rows and bytes of every table, by walking it; bytes are those of the values, keys included."""
+        return await self._in_thread(self._describe)
+
+    def _get(self, table: Table, key: Key) -> Row | None:
+        plan = self._plans.get(table.name) or self._plan(table)
+        parameters = plan.key(key)
+        if plan.expires:
+            parameters.append(int(self._clock()))
+        try:
+            native = self._reader().execute(plan.get, parameters).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise _store_error(error) from error
+        return None if native is None else plan.row(native)
+
+    def _slice(self, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
+        with _translated():
+            return [plan.row(native) for native in self._reader().execute(sql, parameters).fetchall()]
+
+    def _describe(self) -> list[TableSize]:
+        with _translated():
+            connection = self._reader()
+            return [TableSize(table.name, *connection.execute(size_sql(table)).fetchone()) for table in TABLES]
+
+    def _plan(self, table: Table) -> ReadPlan:
+        plan = self._plans[table.name] = ReadPlan(table)
+        return plan
+
+    def _reader(self) -> sqlite3.Connection:
+        now = time.monotonic()
+        if now >= self._check_after:
+            self._stamp = current_stamp(self.path)
+            self._check_after = now + CHECK_S
+        local = self._local
+        if local.connection is not None and local.stamp == self._stamp:
+            return local.connection
+        return self._open_reader()
+
+    def _open_reader(self) -> sqlite3.Connection:
+        local = self._local
+        if local.connection is not None:
+            with self._lock:
+                self._open_connections.discard(local.connection)
+            local.connection.close()
+            local.connection = None
+        for _ in range(OPEN_ATTEMPTS):
+            stamp = current_stamp(self.path)
+            generation = current_generation(self.path)
+            if generation is None:
+                raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
+            file = self.path / generation
+            try:
+                connection = sqlite3.connect(
+                    f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False,
+                    timeout=BUSY_S, cached_statements=512,
+                )  # fmt: skip
+                connection.execute("PRAGMA mmap_size = 2147418112")
+                connection.execute("PRAGMA cache_size = -16384")
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                self._inline = file.stat().st_size < half_of_memory()
+            except (sqlite3.OperationalError, FileNotFoundError) as error:
+                if file.exists() and current_generation(self.path) == generation:
+                    raise StoreUnavailable(f"{file}: {error}") from error
+                continue  # superseded between reading CURRENT and opening
+            with self._lock:
+                self._open_connections.add(connection)
+            local.connection, local.stamp, self._stamp = connection, stamp, stamp
+            return connection
+        raise StoreUnavailable(f"{self.path}: CURRENT names a generation that is not there")
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="sqlite-read")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    # Writes
+
+    @contextmanager
+    def batch(self, *, publish: bool = False) -> Iterator[SqliteBatch]:
+        """A batch; committed when the block ends, nothing of it visible when it raises."""
+        self._refuse_unless_writable()
+        with self._writing, _translated(), self._building() if publish else self._appending() as batch:
+            yield batch
+
+    def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
+        """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""
+        self._refuse_unless_writable()
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lease = self._lease_file.acquire(owner, run, ttl_s)
+        return self._lease
+
+    def renew(self, lease: Lease, ttl_s: int) -> Lease:
+        """The same lease, longer; LeaseHeld when it was lost."""
+        return self._lease_file.renew(lease, ttl_s)
+
+    def release(self, lease: Lease) -> None:
+        """Gives the lease back."""
+        self._lease = None
+        self._lease_file.release(lease)
+
+    def holder(self) -> Lease | None:
+        """Whom the lease names, expired or not."""
+        return self._lease_file.holder()
+
+    def purge(self) -> int:
+        """Removes expired rows and says how many."""
+        now = int(self._clock())
+        with self.batch() as batch:
+            return sum(
+                batch.connection.execute(f"DELETE FROM {table.name} WHERE {EXPIRES_AT} <= ?", (now,)).rowcount
+                for table in TABLES
+                if table.ttl_s is not None
+            )
+
+    def close(self) -> None:
+        """Checkpoints what this store wrote and frees connections."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+        with self._lock:
+            connections, self._open_connections = self._open_connections, set()
+        for connection in connections:
+            connection.close()
+        self._local = _Reader()
+        self._close_writer()
+
+    def _refuse_unless_writable(self) -> None:
+        if not self._writable:
+            raise StoreError(f"{self.path} was opened for reading only")
+
+    def _fence(self) -> AbstractContextManager[object]:
+        """Held around a commit: a run whose lease was taken over must not commit over its successor."""
+        return nullcontext() if self._lease is None else self._lease_file.fence(self._lease)
+
+    @contextmanager
+    def _appending(self) -> Iterator[SqliteBatch]:
+        """One transaction on the served generation."""
+        remove_leftovers(self.path)
+        connection = self._open_writer()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield SqliteBatch(connection, self._clock)
+            with self._fence():
+                connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    @contextmanager
+    def _building(self, *, create: bool = False) -> Iterator[SqliteBatch]:
+        """The next generation, from a copy of the served one; switched to when the block ends well."""
+        remove_leftovers(self.path)
+        served = current_generation(self.path)
+        if served is None and not create:
+            raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
+        self._close_writer()
+        generation = next_generation(self.path)
+        connection = sqlite3.connect(self.path / generation, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+            if served is not None:
+                self._reader().backup(connection)
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA cache_size = -262144")
+            batch = SqliteBatch(connection, self._clock)
+            connection.execute("BEGIN")
+            yield batch
+            connection.execute("COMMIT")
+            check_built(connection)
+            # The header says WAL from here on; leaving exclusive mode first lets the side files go at close.
+            connection.execute("PRAGMA locking_mode = NORMAL")
+            connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            connection.close()
+        with self._fence():
+            publish(self.path, generation)
+        self._check_after = 0.0
+        remove_leftovers(self.path)
+
+    def _open_writer(self) -> sqlite3.Connection:
+        generation = current_generation(self.path)
+        if generation is None:
+            raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
+        if self._writer is not None:
+            if self._writer[0] == generation:
+                return self._writer[1]
+            self._close_writer()
+        connection = sqlite3.connect(
+            self.path / generation, isolation_level=None, check_same_thread=False, timeout=BUSY_S, cached_statements=512
+        )
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA cache_size = -131072")
+        self._writer = (generation, connection)
+        return connection
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            connection, self._writer = self._writer[1], None
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.close()
+
+    def tables(self) -> frozenset[str]:
+        """Names of the tables that exist; empty when the store was never created."""
+        if current_generation(self.path) is None:
+            return frozenset()
+        with _translated():
+            rows = self._reader().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        return frozenset(name for (name,) in rows)
+
+    def read_all(self, table: Table) -> list[Row]:
+        """Every row of a table that is known to be small."""
+        plan = self._plans.get(table.name) or self._plan(table)
+        return self._slice(plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
+
+    def execute(self, statements: Iterable[str]) -> None:
+        """Runs statements of a migration, all or none; creates the first generation."""
+        self._refuse_unless_writable()
+        new = current_generation(self.path) is None
+        self.path.mkdir(parents=True, exist_ok=True)
+        with self._writing, _translated(), self._building(create=True) if new else self._appending() as batch:
+            for statement in statements:
+                batch.connection.execute(statement)
+
+    def drift(self) -> list[str]:
+        """How the store's tables differ from the schema, one sentence each."""
+        with _translated():
+            found = dict(self._reader().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
+        wanted = {table.name: create_table_sqlite(table) for table in TABLES}
+        missing = [f"table {name} is missing" for name in wanted if name not in found]
+        changed = [f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql) != sql]
+        unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - wanted.keys())]
+        return missing + changed + unknown
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise _store_error(error) from error
+
+
+def _store_error(error: sqlite3.DatabaseError) -> StoreError:
+    """The port's error for SQLite's; a missing table or column means that a migration is."""
+    text = str(error)
+    if text.startswith("no such"):
+        return StoreMismatch(f"{text}: the store lacks a migration, run `permanode migrate`")
+    if isinstance(error, sqlite3.OperationalError):
+        return StoreUnavailable(text)
+    return StoreError(text)

@@ -1,0 +1,108 @@
+"""The lease of a SQLite store, in a file of its own: a generation may be switched while it is held.
+
+Rules of this file: every change is one immediate transaction; times are milliseconds since 1970; the clock is given.
+"""
+
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from db import schema
+from db.dialects import create_table_sqlite
+from db.store import Lease, LeaseHeld, StoreUnavailable
+
+NAME = "writer"
+TIMEOUT_S = 10.0
+
+
+class LeaseFile:
+    """Who may write: one row."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+
+    def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
+        """The lease; LeaseHeld names a holder that lives and has not expired."""
+        with self._transaction() as connection:
+            held = _held(connection)
+            if held and (held.owner, held.run) != (owner, run) and held.expires_at > self._now() and not is_dead(held):
+                raise LeaseHeld(f"another run writes to this store: {held.owner}, run {held.run}")
+            lease = Lease(owner, run, self._now() + ttl_s * 1000)
+            connection.execute("DELETE FROM lease WHERE name = ?", (NAME,))
+            connection.execute(
+                "INSERT INTO lease (name, owner, run, expires_at) VALUES (?, ?, ?, ?)",
+                (NAME, lease.owner, lease.run, lease.expires_at),
+            )
+            return lease
+
+    def renew(self, lease: Lease, ttl_s: int) -> Lease:
+        """The same lease with a later end; LeaseHeld when another run took it."""
+        with self.fence(lease) as connection:
+            expires_at = self._now() + ttl_s * 1000
+            connection.execute("UPDATE lease SET expires_at = ? WHERE name = ?", (expires_at, NAME))
+            return Lease(lease.owner, lease.run, expires_at)
+
+    def release(self, lease: Lease) -> None:
+        """Gives the lease back, if it is still this run's."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM lease WHERE name = ? AND owner = ? AND run = ?", (NAME, lease.owner, lease.run)
+            )
+
+    def holder(self) -> Lease | None:
+        """The recorded holder, expired or not; None when nobody wrote here or the last one gave it back."""
+        if not self._path.exists():
+            return None
+        with self._transaction() as connection:
+            return _held(connection)
+
+    @contextmanager
+    def fence(self, lease: Lease) -> Iterator[sqlite3.Connection]:
+        """Nobody can take the lease over inside this block; LeaseHeld when somebody did before it."""
+        with self._transaction() as connection:
+            held = _held(connection)
+            if held is None or (held.owner, held.run) != (lease.owner, lease.run):
+                holder = f"{held.owner}, run {held.run}" if held else "nobody"
+                raise LeaseHeld(f"the lease of run {lease.run} was lost; it is held by {holder}")
+            yield connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        connection = sqlite3.connect(self._path, timeout=TIMEOUT_S, isolation_level=None)
+        try:
+            ddl = create_table_sqlite(schema.lease).replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(ddl)
+            yield connection
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise StoreUnavailable(f"{self._path}: {error}") from error
+        finally:
+            connection.close()
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+
+def is_dead(lease: Lease) -> bool:
+    """Whether the holder is a process of this machine that no longer runs; elsewhere only expiry tells."""
+    host, _, process = lease.owner.rpartition(":")
+    if host != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _held(connection: sqlite3.Connection) -> Lease | None:
+    row = connection.execute("SELECT owner, run, expires_at FROM lease WHERE name = ?", (NAME,)).fetchone()
+    return Lease(*row) if row else None

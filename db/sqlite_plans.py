@@ -1,0 +1,141 @@
+"""SQL text and value conversion for one table of the SQLite store; rendered once, then reused.
+
+Rules of this file: names come from db/schema.py only, values are always bound. Ids cross as bytes below and as hex
+above the port, so reads convert HEX and BOOLEAN columns and nothing else. Reads of a table that `expires` bind the
+present second after everything but the limit.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from db.dialects import EXPIRES_AT
+from db.model import Order, Table, Type
+from db.store import Bound, Row, Value
+
+Native: TypeAlias = Any
+"""What sqlite3 gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
+
+
+class Shape(NamedTuple):
+    """What makes the text of a slice: how many columns each bound names, whether it includes them, the direction."""
+
+    lower: int
+    lower_inclusive: bool
+    upper: int
+    upper_inclusive: bool
+    reverse: bool
+
+
+class ReadPlan:
+    """How rows of one table are asked for and rendered."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.names = table.names
+        self._hex = tuple(index for index, column in enumerate(table.columns) if column.type is Type.HEX)
+        self._booleans = tuple(index for index, column in enumerate(table.columns) if column.type is Type.BOOLEAN)
+        self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
+        self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
+        self._select = f"SELECT {', '.join(self.names)} FROM {table.name} WHERE "
+        self.expires = table.ttl_s is not None
+        self._alive = f" AND {EXPIRES_AT} > ?" if self.expires else ""
+        self.get = self._select + " AND ".join(f"{name} = ?" for name in table.key) + self._alive
+        self._slices: dict[Shape, str] = {}
+
+    def key(self, key: Sequence[Value]) -> list[Native]:
+        """A key, or a prefix of one, as SQLite holds it; ValueError when an id is not hex."""
+        native: list[Native] = list(key)
+        for index in self._hex_keys:
+            if index < len(native):
+                native[index] = bytes.fromhex(native[index])
+        return native
+
+    def row(self, native: Sequence[Native]) -> Row:
+        """A row as the port gives it."""
+        values = list(native)
+        for index in self._hex:
+            value = values[index]
+            if value is not None:
+                values[index] = value.hex()
+        for index in self._booleans:
+            value = values[index]
+            if value is not None:
+                values[index] = value != 0
+        return dict(zip(self.names, values, strict=True))
+
+    def slice(
+        self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
+    ) -> tuple[str, list[Native]]:
+        """SQL and parameters of a slice, the limit (and the second) still to be added.
+
+        Bounds are row values, which SQLite answers from the primary key.
+        """
+        shape = Shape(
+            len(lower.values) if lower else 0,
+            lower.inclusive if lower else True,
+            len(upper.values) if upper else 0,
+            upper.inclusive if upper else True,
+            reverse,
+        )
+        sql = self._slices.get(shape)
+        if sql is None:
+            sql = self._slices[shape] = self._render(shape)
+        parameters = self.key(partition)
+        for bound in (lower, upper):
+            if bound and bound.values:
+                parameters += self.key([*partition, *bound.values])[len(partition) :]
+        return sql, parameters
+
+    def _render(self, shape: Shape) -> str:
+        clustering = self.table.clustering
+        where = [f"{name} = ?" for name in self.table.partition]
+        if shape.lower:
+            where.append(_compare(clustering[: shape.lower], ">=" if shape.lower_inclusive else ">"))
+        if shape.upper:
+            where.append(_compare(clustering[: shape.upper], "<=" if shape.upper_inclusive else "<"))
+        sql = self._select + " AND ".join(where) + self._alive
+        if clustering:
+            falls = (self.table.order is Order.DESC) != shape.reverse
+            sql += " ORDER BY " + ", ".join(f"{name} {'DESC' if falls else 'ASC'}" for name in clustering)
+        return sql + " LIMIT ?"
+
+
+def _compare(names: Sequence[str], operator: str) -> str:
+    return f"({', '.join(names)}) {operator} ({', '.join('?' * len(names))})"
+
+
+INTEGER_BYTES = {Type.BOOLEAN: 1, Type.TINYINT: 1, Type.SMALLINT: 2, Type.INT: 4, Type.BIGINT: 8, Type.TIMESTAMP: 8}
+
+
+def size_sql(table: Table) -> str:
+    """SELECT of the number of rows and the bytes of their values; SQLite has no cheaper answer in every build."""
+    fixed = sum(INTEGER_BYTES.get(column.type, 0) for column in table.columns)
+    lengths = [f"ifnull(length({column.name}), 0)" for column in table.columns if column.type not in INTEGER_BYTES]
+    total = " + ".join([str(fixed), *lengths])
+    return f"SELECT count(*), ifnull(sum({total}), 0) FROM {table.name}"
+
+
+def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None) -> str:
+    """INSERT that writes only the columns given; KeyError for a column or key column that is amiss."""
+    for name in columns:
+        table.column(name)
+    missing = [name for name in table.key if name not in columns]
+    if missing:
+        raise KeyError(f"upsert into {table.name} lacks key column {', '.join(missing)}")
+    names, values = list(columns), ["?"] * len(columns)
+    if expires_at is not None:
+        names.append(EXPIRES_AT)
+        values.append(str(expires_at))
+    rest = [f"{name} = excluded.{name}" for name in names if name not in table.key]
+    action = f"UPDATE SET {', '.join(rest)}" if rest else "NOTHING"
+    return (
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join(values)}) "
+        f"ON CONFLICT ({', '.join(table.key)}) DO {action}"
+    )
+
+
+def delete_sql(table: Table, count: int) -> str:
+    """DELETE under the first `count` key columns; ValueError unless they cover the partition key."""
+    if not len(table.partition) <= count <= len(table.key):
+        raise ValueError(f"delete from {table.name} needs {len(table.partition)} to {len(table.key)} key values")
+    return f"DELETE FROM {table.name} WHERE " + " AND ".join(f"{name} = ?" for name in table.key[:count])

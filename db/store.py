@@ -1,0 +1,148 @@
+"""The port: what a store can be asked. Every question is a partition read; no adapter can scan.
+
+Rules of this file: protocols, frozen values and the error tree only. Values are those of db.model.Type; rows are
+dicts by column name. Reads are coroutines (a cluster answers asynchronously, SQLite inline); the writing half is
+synchronous, as one writer at a time loads a store.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from db.model import Table
+
+Value: TypeAlias = str | bytes | bool | int | None
+Row: TypeAlias = dict[str, Any]
+"""Values by column name, each of its column's type: a Value, which mypy cannot tell apart by name."""
+Key: TypeAlias = tuple[Value, ...]
+
+
+class StoreError(Exception):
+    """Root of what a store can fail with."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached or did not answer in time; the same question may succeed later."""
+
+
+class StoreMismatch(StoreError):
+    """The store was made for something else: network, chunk_size, partition_size, layout or migrations differ."""
+
+
+class NotFound(StoreError):
+    """What a `get_` question asked for is not in the store; the message names it."""
+
+
+class LeaseHeld(StoreError):
+    """Another run writes to this store; the message names the holder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """One end of a slice: values of a prefix of the clustering columns."""
+
+    values: Key
+    inclusive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write, held by one run."""
+
+    owner: str
+    run: str
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """Rows and bytes of one table; None where the store cannot tell."""
+
+    table: str
+    rows: int | None
+    bytes: int | None
+
+
+class Store(Protocol):
+    """Reads."""
+
+    async def get(self, table: Table, key: Key) -> Row | None:
+        """The row of that whole primary key, or None. Expired rows do not exist."""
+
+    async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
+        """One answer a key, in the order asked; bounded in flight."""
+
+    async def slice(
+        self,
+        table: Table,
+        partition: Key,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+    ) -> list[Row]:
+        """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards).
+
+        `lower` and `upper` compare by value, whichever way the table runs: lower <= row <= upper.
+        """
+
+    async def ping(self) -> None:
+        """Returns when the store answers; StoreUnavailable otherwise."""
+
+    async def describe(self) -> list[TableSize]:
+        """Rows and bytes of every table; an operator's question, not an endpoint's."""
+
+
+class Batch(Protocol):
+    """Writes that become durable together (SQLite) or in the order given (a cluster)."""
+
+    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+        """Writes only the columns given, key columns among them; other columns of a row keep their values.
+
+        Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that long from now. Returns the
+        number of rows.
+        """
+
+    def delete(self, table: Table, key: Sequence[Value]) -> None:
+        """The row of that key, or every row under a prefix of it that covers the partition key. Native values."""
+
+    def clear(self, table: Table) -> None:
+        """Every row of the table."""
+
+
+class WritableStore(Store, Protocol):
+    """Writes, under a lease."""
+
+    def batch(self, *, publish: bool = False) -> AbstractContextManager[Batch]:
+        """A batch; committed when the block ends, nothing of it visible when it raises.
+
+        `publish`: build beside what is served and switch at the end (SQLite: a new generation file).
+        """
+
+    def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
+        """The lease, or LeaseHeld. A lease whose holder is known to be dead or expired is taken over."""
+
+    def renew(self, lease: Lease, ttl_s: int) -> Lease:
+        """The same lease, longer; LeaseHeld when it was lost."""
+
+    def release(self, lease: Lease) -> None:
+        """Gives the lease back; nothing when it was lost already."""
+
+    def holder(self) -> Lease | None:
+        """Whom the lease names, expired or not; None when nobody holds it."""
+
+    def purge(self) -> int:
+        """Removes expired rows and says how many; nothing to do where the store itself does."""
+
+    def close(self) -> None:
+        """Frees connections and files."""
+
+
+def as_row(table: Table, values: Mapping[str, Value]) -> Row:
+    """Values as a row of the table, absent columns None; KeyError for a column the table does not have."""
+    unknown = values.keys() - set(table.names)
+    if unknown:
+        raise KeyError(f"table {table.name} has no column {', '.join(sorted(unknown))}")
+    return {name: values.get(name) for name in table.names}

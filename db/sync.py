@@ -1,0 +1,77 @@
+"""What is complete: the table `ranges` from the table `sync`, and questions about it.
+
+Rules of this file: a milestone is complete when its rows are durable in the current layout (synced_by is set); a range
+row is a pure function of that range's sync rows, so writing it again never does harm.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from db import schema
+from db.intervals import Intervals, format_intervals, intervals, of_indices, parse_intervals
+from db.store import Bound, Row, Store
+
+RANGES_AT_ONCE = 100
+
+
+def range_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
+    """The `ranges` row of one range from all its `sync` rows, in any order."""
+    rows = sorted(sync_rows, key=lambda row: row["milestone_index"])
+    complete = [row for row in rows if is_complete(row)]
+    times = [row["ms_timestamp"] for row in complete if row["ms_timestamp"] is not None]
+    return {
+        "network": network,
+        "ms_range_id": ms_range_id,
+        "complete": format_intervals(of_indices(row["milestone_index"] for row in complete)),
+        "incomplete": format_intervals(of_indices(row["milestone_index"] for row in rows if not is_complete(row))),
+        "milestone_count": len(complete),
+        "message_count": sum(row["message_count"] or 0 for row in complete),
+        "min_timestamp": min(times, default=None),
+        "max_timestamp": max(times, default=None),
+        "rising": times == sorted(times),
+        "layout": schema.LAYOUT,
+    }
+
+
+def is_complete(row: Row) -> bool:
+    """Whether a `sync` row says that every row of its milestone is durable, in the layout of today."""
+    return row["synced_by"] is not None and row["layout"] == schema.LAYOUT
+
+
+async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
+    """Rows of `ranges`, lowest range first; read as far as they are asked for."""
+    after: Bound | None = None
+    while True:
+        rows = await store.slice(schema.ranges, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
+        for row in rows:
+            yield row
+        if len(rows) < RANGES_AT_ONCE:
+            return
+        after = Bound((rows[-1]["ms_range_id"],), inclusive=False)
+
+
+async def complete(store: Store, network: str) -> Intervals:
+    """All complete milestones."""
+    return intervals([pair async for row in list_ranges(store, network) for pair in parse_intervals(row["complete"])])
+
+
+async def incomplete(store: Store, network: str) -> Intervals:
+    """Milestones that were loaded, but with rejects or in an earlier layout."""
+    return intervals([pair async for row in list_ranges(store, network) for pair in parse_intervals(row["incomplete"])])
+
+
+async def find_ledger_index(store: Store, network: str) -> int | None:
+    """The end of the first contiguous run of complete milestones; None when none is complete."""
+    end: int | None = None
+    async for row in list_ranges(store, network):
+        for first, last in parse_intervals(row["complete"]):
+            if end is not None and first > end + 1:
+                return end
+            end = last
+    return end
+
+
+async def find_newest_milestone(store: Store, network: str) -> int | None:
+    """The highest complete milestone; None when none is complete."""
+    rows = await store.slice(schema.ranges, (network,), limit=RANGES_AT_ONCE)
+    ends = [last for row in rows for _, last in parse_intervals(row["complete"])]
+    return max(ends, default=None)

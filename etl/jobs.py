@@ -1,0 +1,195 @@
+"""The named jobs: load files, rebuild a store from the lake, compact the lake.
+
+Rules of this file: a job holds the store's lease from its first write to its last and returns a Report; one Spark
+session serves all of it; what fails raises, what is refused is counted.
+"""
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from db.connect import StoreSettings, open_store
+from db.intervals import Intervals
+from db.store import LeaseHeld, WritableStore
+from etl.ingest import ingest
+from etl.lake import Lake, intervals_of, lake_root
+from etl.publish import Publication
+from etl.report import PAYLOAD_KINDS, Notify, Progress, Report
+from etl.session import EtlSettings, spark_session
+from etl.sources.files import archive_files
+from etl.store_reads import StoreReads
+from etl.writer import Staging
+from ledger.ids import network_id
+from ledger.networks import find_network
+
+LEASE_S = 60
+RENEW_S = 15
+
+Sources: TypeAlias = list[Path]
+
+
+def load(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    sources: Sources,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    force: bool = False,
+    notify: Notify = lambda progress: None,
+) -> Report:
+    """Loads the milestones of [first, last) that the files hold and the store does not.
+
+    Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
+    """
+    files = archive_files(sources)
+    with _run(store_settings, settings, notify) as (spark, lake, publication, report):
+        number = network_id(find_network(store_settings.network).id_name)
+        with report.timed("decode"):
+            complete = publication.reads.complete()
+            notify(Progress("decode", 0, None, f"{len(files)} files"))
+            found = ingest(spark, lake, files, number, first=first, last=last, complete=complete, force=force)
+        with report.timed("tables"):
+            _count(lake, found.run, report)
+            bulk = _is_bulk(report.messages, publication.reads.message_count(), settings)
+            publication.publish(found.run, files, bulk=bulk)
+            if found.pending:
+                publication.publish_pending()
+        report.skipped = found.skipped
+        report.rejects = report.rows_by_table.get("rejects", 0)
+    return report
+
+
+def rebuild(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    notify: Notify = lambda progress: None,
+) -> Report:
+    """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced."""
+    with _run(store_settings, settings, notify) as (_, lake, publication, report):
+        with report.timed("tables"):
+            run = intervals_of(lake.read("milestones"))
+            _count(lake, run, report)
+            publication.republish(run)
+        report.rejects = report.rows_by_table.get("rejects", 0)
+    return report
+
+
+def compact(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -> dict[str, int]:
+    """Joins the lake's small files and drops old snapshots; files by table after."""
+    with spark_session(settings) as spark:
+        return Lake(spark, lake_root(lake)).compact(retain_hours)
+
+
+def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
+    """Where the lake of a store is: the setting, else lake/ inside a SQLite store. ValueError: neither."""
+    if settings.lake:
+        return lake_root(settings.lake)
+    scheme, _, path = store_settings.url.partition("://")
+    if scheme != "sqlite":
+        raise ValueError(f"lake: a directory that the executors share, as {scheme} stores have none of their own")
+    return lake_root(Path(path.removeprefix("/")).expanduser() / "lake")
+
+
+@contextmanager
+def _run(
+    store_settings: StoreSettings, settings: EtlSettings, notify: Notify
+) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
+    report = Report(run=uuid.uuid4().hex[:12])
+    root = lake_path(store_settings, settings)
+    store = open_store(store_settings, writable=True)
+    try:
+        with _lease(store, report.run) as check:
+            notify(Progress("spark", 0, None, "starting"))
+            with report.timed("spark_start"):
+                session = spark_session(settings)
+                spark = session.__enter__()
+            reads = StoreReads(store, store_settings.network)
+            staging = Staging(Path(settings.staging) if settings.staging else Path(root).parent / "staging")
+            try:
+                yield (
+                    spark,
+                    Lake(spark, root),
+                    Publication(
+                        spark, Lake(spark, root), store, reads, staging, store_settings, settings, report, notify
+                    ),
+                    report,
+                )
+                check()
+            finally:
+                staging.close()
+                reads.close()
+                session.__exit__(None, None, None)
+    finally:
+        store.close()
+
+
+@contextmanager
+def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
+    """The store's lease, renewed while the block runs; the value raises LeaseHeld once it was lost."""
+    lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", run, LEASE_S)
+    done = threading.Event()
+    lost: list[LeaseHeld] = []
+
+    def renew() -> None:
+        nonlocal lease
+        while not done.wait(RENEW_S):
+            try:
+                lease = store.renew(lease, LEASE_S)
+            except LeaseHeld as error:
+                lost.append(error)
+                return
+
+    def check() -> None:
+        if lost:
+            raise lost[0]
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield check
+    finally:
+        done.set()
+        thread.join()
+        store.release(lease)
+
+
+def _is_bulk(messages: int, kept: int, settings: EtlSettings) -> bool:
+    return messages > 0 and messages >= settings.bulk_share * kept
+
+
+def _count(lake: Lake, run: Intervals, report: Report) -> None:
+    """The report's totals, from the lake's own counts: one row for the driver."""
+    if not run:
+        return
+    counts = (
+        lake.milestones(run)
+        .agg(
+            F.count("*").alias("milestones"),
+            F.count("verified").alias("complete"),
+            F.coalesce(F.sum("message_count"), F.lit(0)).alias("messages"),
+        )
+        .first()
+    )
+    kinds = (
+        lake.messages(run)
+        .agg(
+            *(
+                F.count_if(F.col("payload_kind").eqNullSafe(F.lit(kind).cast("tinyint"))).alias(name)
+                for kind, name in PAYLOAD_KINDS.items()
+            )
+        )
+        .first()
+    )
+    assert counts is not None and kinds is not None
+    report.milestones, report.complete, report.messages = counts
+    report.messages_by_kind = {name: count for name, count in kinds.asDict().items() if count}

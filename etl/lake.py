@@ -1,0 +1,171 @@
+"""The lake: verified, decoded history in Delta Lake, from which every table can be built again.
+
+Rules of this file: a run replaces its exact milestone intervals, never appends; `milestones` is committed last, so a
+milestone is in the lake exactly when it is there; nothing here knows a store.
+"""
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from db.intervals import Intervals
+from etl.message_rows import LAKE_RANGE, MESSAGE_DDL
+
+MILESTONE_DDL = """
+milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
+milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY,
+message_count INT, included INT, conflicting INT, no_transaction INT
+"""
+"""verified null: the cone is not whole or has rejects; the milestone is then not complete in any store."""
+
+REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
+SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
+
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "messages": (MESSAGE_DDL, ("lake_range",)),
+    "milestones": (MILESTONE_DDL, ("lake_range",)),
+    "pending": (MESSAGE_DDL, ()),
+    "rejects": (REJECTS_DDL, ()),
+    "sources": (SOURCES_DDL, ()),
+}
+"""Each table: its columns and what it is partitioned by."""
+
+
+class Lake:
+    """The Delta tables below one directory (or object store prefix that Spark can write)."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        self._spark = spark
+        self._root = root
+
+    def path(self, table: str) -> str:
+        """Where a table stands."""
+        return f"{self._root}/{table}"
+
+    def exists(self) -> bool:
+        """Whether any milestone was ever committed."""
+        return self.has("milestones")
+
+    def has(self, table: str) -> bool:
+        """Whether the table was ever written."""
+        path = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.path(table)}/_delta_log")  # type: ignore[union-attr]
+        return bool(path.getFileSystem(self._spark._jsc.hadoopConfiguration()).exists(path))
+
+    def read(self, table: str) -> DataFrame:
+        """A table's rows; none when it was never written."""
+        if not self.has(table):
+            return self._spark.createDataFrame([], TABLES[table][0])
+        return self._spark.read.format("delta").load(self.path(table))
+
+    def messages(self, intervals: Intervals) -> DataFrame:
+        """Messages of those milestones."""
+        return self.read("messages").where(within(intervals))
+
+    def milestones(self, intervals: Intervals) -> DataFrame:
+        """Milestones of those intervals."""
+        return self.read("milestones").where(within(intervals))
+
+    def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
+        """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
+        schema, partitions = TABLES[table]
+        writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", 200_000)
+        if partitions:
+            writer = writer.partitionBy(*partitions)
+        if self.has(table):
+            writer = writer.option("replaceWhere", predicate)
+        writer.save(self.path(table))
+
+    def add_pending(self, rows: DataFrame) -> None:
+        """Adds pending messages; those it has stay as they are."""
+        known = self.read("pending")
+        self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
+
+    def add_sources(self, files: DataFrame) -> None:
+        """Notes files with their checksums; a file that was loaded before is noted anew."""
+        rows = files.withColumn("loaded_at", F.current_timestamp())
+        earlier = self.read("sources").join(files, "file", "left_anti")
+        self.replace("sources", earlier.unionByName(rows), "true")
+
+    def compact(self, retain_hours: int) -> dict[str, int]:
+        """Joins small files and removes those no snapshot of the last `retain_hours` needs; files by table after."""
+        files = {}
+        for table in TABLES:
+            if self.has(table):
+                name = f"delta.`{self.path(table)}`"
+                self._spark.sql(f"OPTIMIZE {name}")
+                self._spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
+                files[table] = len(self.read(table).inputFiles())
+        return files
+
+
+def either(intervals: Intervals, column: str = "milestone_index") -> str:
+    """SQL that is true for the milestones of the intervals. Plain comparisons: Delta cannot replace by BETWEEN."""
+    return " OR ".join(f"({column} >= {first} AND {column} <= {last})" for first, last in intervals) or "false"
+
+
+def within(intervals: Intervals) -> str:
+    """`either`, with the lake's partitions named so that Delta prunes."""
+    if not intervals:
+        return "false"
+    low, high = intervals[0][0] // LAKE_RANGE, intervals[-1][1] // LAKE_RANGE
+    return f"lake_range >= {low} AND lake_range <= {high} AND ({either(intervals)})"
+
+
+def intervals_of(frame: DataFrame) -> Intervals:
+    """The distinct milestone indexes of a frame as closed intervals, ascending: one small row for the driver."""
+    islands = (
+        frame.select("milestone_index")
+        .distinct()
+        .selectExpr("milestone_index", "milestone_index - row_number() OVER (ORDER BY milestone_index) AS island")
+        .groupBy("island")
+        .agg(F.min("milestone_index").alias("first"), F.max("milestone_index").alias("last"))
+    )
+    row = islands.agg(F.sort_array(F.collect_list(F.struct("first", "last"))).alias("all")).first()
+    return [(each["first"], each["last"]) for each in row["all"]] if row else []
+
+
+def lake_root(path: str | Path) -> str:
+    """A local path made absolute; URLs stay as they are."""
+    text = str(path)
+    return text if "://" in text else str(Path(text).absolute())
+
+
+def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
+    """MILESTONE_DDL from the messages just committed and, where there are any, the rejects beside them."""
+    own = F.when(F.col("milestone.milestone_index") == F.col("milestone_index"), F.col("milestone"))
+    place = F.coalesce("white_flag_index", F.lit(2**31 - 1))
+    counted = messages.groupBy("milestone_index").agg(
+        F.max("timestamp").alias("timestamp"),
+        F.max("verified").alias("verified"),
+        F.min_by(own, F.when(own.isNotNull(), F.struct(place, "message_id"))).alias("own"),
+        F.min_by("message_id", F.when(own.isNotNull(), F.struct(place, "message_id"))).alias("message_id"),
+        F.count("*").cast("int").alias("message_count"),
+        *(
+            F.count_if(F.col("inclusion_state") == state).cast("int").alias(name)
+            for state, name in enumerate(("no_transaction", "included", "conflicting"))
+        ),
+    )
+    if rejects is not None:
+        refused = rejects.groupBy("milestone_index").agg(F.count("*").cast("int").alias("rejects"))
+        counted = counted.join(refused, "milestone_index", "full")
+        for name in ("message_count", "no_transaction", "included", "conflicting"):
+            counted = counted.withColumn(name, F.coalesce(name, F.lit(0)))
+    else:
+        counted = counted.withColumn("rejects", F.lit(0))
+    return counted.select(
+        "milestone_index",
+        F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int").alias("lake_range"),
+        "timestamp",
+        F.when(F.coalesce("rejects", F.lit(0)) == 0, F.col("verified")).alias("verified"),
+        F.coalesce("rejects", F.lit(0)).alias("rejects"),
+        F.col("own.milestone_id").alias("milestone_id"),
+        "message_id",
+        F.col("own.timestamp").alias("seconds"),
+        F.col("own.payload").alias("payload"),
+        "message_count",
+        "included",
+        "conflicting",
+        "no_transaction",
+    )
+

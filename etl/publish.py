@@ -1,0 +1,241 @@
+"""Lake → store: splits and tails, then rows, hints, sync, ranges, in that order.
+
+Rules of this file: a batch holds whole milestones with everything that belongs to them; nothing is complete before all
+its rows are durable; every value depends on the data only, so writing it twice changes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from db import schema
+from db.connect import StoreSettings
+from db.intervals import Intervals
+from db.partitions import ms_range_id, window_size
+from db.store import Batch, WritableStore
+from db.sync import range_row
+from etl import tables
+from etl.lake import Lake, either
+from etl.placement import SPLITS_DDL, TAILS_DDL, Placement, grow_splits, row_counts
+from etl.report import Notify, Progress, Report
+from etl.session import EtlSettings
+from etl.store_reads import StoreReads
+from etl.tables import TableFrame
+from etl.writer import Staged, Staging, upsert_frames
+
+FrameMaker = Callable[[], TableFrame]
+
+
+FILLED_BY_LAKE = tuple(
+    table
+    for table in schema.TABLES
+    if table.ttl_s is None and table not in (schema.keyspace_info, schema.migrations, schema.lease)
+)
+"""Tables that a rebuild empties: all that the lake can fill."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a run records before its rows, and where those then stand."""
+
+    staged: Staged
+    tails: list[tuple[str, int, int]]
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What one run writes into one store."""
+
+    spark: SparkSession
+    lake: Lake
+    store: WritableStore
+    reads: StoreReads
+    staging: Staging
+    store_settings: StoreSettings
+    settings: EtlSettings
+    report: Report
+    notify: Notify
+
+    def publish(self, run: Intervals, files: Sequence[Path], *, bulk: bool) -> None:
+        """Writes the milestones of the run: as one new generation, or in transactions of whole milestones."""
+        if run:
+            opened = self._open_splits(run, known=True)
+            if bulk:
+                with self.store.batch(publish=True) as batch:
+                    self._record(batch, opened)
+                    self._write(batch, run, opened.placement)
+                self._write_ranges(run)
+            else:
+                with self.store.batch() as batch:
+                    self._record(batch, opened)
+                for intervals in self._batches(run):
+                    with self.store.batch() as batch:
+                        self._write(batch, intervals, opened.placement)
+                    self._write_ranges(intervals)
+        self._write_rejects(run, files)
+
+    def republish(self, run: Intervals) -> None:
+        """Writes all of the lake's milestones into one new generation that holds nothing else."""
+        opened = self._open_splits(run, known=False)
+        with self.store.batch(publish=True) as batch:
+            for table in FILLED_BY_LAKE:
+                batch.clear(table)
+            self._record(batch, opened)
+            self._write(batch, run, opened.placement)
+            self._upsert(batch, [lambda: tables.rejects(self.lake.read("rejects"))])
+        self._write_ranges(run)
+
+    def publish_pending(self) -> None:
+        """Writes the lake's pending messages, as seen just before the milestone after the newest one."""
+        newest = self.reads.newest_milestone()
+        est = 1 if newest is None else newest + 1
+        rows = self.lake.read("pending")
+        makers: list[FrameMaker] = [
+            lambda: tables.pending_messages(rows),
+            lambda: tables.pending(rows, est),
+            lambda: tables.pending_hints(rows, est),
+        ]
+        with self.store.batch() as batch:
+            self._upsert(batch, makers)
+
+    def _open_splits(self, run: Intervals, *, known: bool) -> Opened:
+        """The splits that the run needs, beside those the store knows; staged, not yet recorded."""
+        chunk_size, partition_size = self.store_settings.chunk_size, self.store_settings.partition_size
+        ranges = sorted({each for first, last in run for each in _ranges(first, last, chunk_size)})
+        existing = self.spark.createDataFrame(self.reads.splits(ranges) if known else [], SPLITS_DDL)
+        tails = self.reads.tails(ranges) if known else []
+        lake = self.lake.messages(_whole_windows(run, chunk_size))
+        tag_lookup, address_lookup = schema.LOOKUPS
+        counts = row_counts(tables.tagged(lake), tag_lookup, chunk_size).unionByName(
+            row_counts(tables.addressed(lake), address_lookup, chunk_size)
+        )
+        grown = grow_splits(
+            counts, existing, self.spark.createDataFrame(tails, TAILS_DDL), run, chunk_size, partition_size
+        )
+        frame = tables.splits(grown)
+        staged = self.staging.stage(frame)
+        after = _tails(run, tails, chunk_size)
+        if staged.count() == 0 and existing.isEmpty():
+            return Opened(staged, after, Placement(chunk_size, schema.LOOKUPS, None))
+        now = self.staging.read(staged, frame.frame).withColumn(
+            "first_milestones", F.from_json("first_milestones", "ARRAY<INT>")
+        )
+        kept = existing.join(now, ["lookup", "ms_range_id", "key"], "left_anti").unionByName(now)
+        return Opened(staged, after, Placement(chunk_size, schema.LOOKUPS, kept.cache()))
+
+    def _record(self, batch: Batch, opened: Opened) -> None:
+        staged = opened.staged
+        self._wrote(schema.splits.name, batch.upsert(staged.table, staged.columns, staged.rows()))
+        batch.upsert(schema.tails, schema.tails.names, opened.tails)
+
+    def _batches(self, run: Intervals) -> list[Intervals]:
+        """The run cut into intervals of at most `batch_messages` messages, a milestone at least."""
+        sized = self.lake.milestones(run).select(
+            "milestone_index",
+            F.expr(
+                f"(sum(message_count) OVER (ORDER BY milestone_index) - 1) DIV {self.settings.batch_messages} AS batch"
+            ),
+        )
+        spans = sized.groupBy("batch").agg(F.min("milestone_index").alias("a"), F.max("milestone_index").alias("b"))
+        row = spans.agg(F.sort_array(F.collect_list(F.struct("a", "b"))).alias("all")).first()
+        return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
+
+    def _write(self, batch: Batch, intervals: Intervals, placement: Placement) -> None:
+        lake = self.lake.messages(intervals)
+        milestones = self.lake.milestones(intervals)
+        makers: list[FrameMaker] = [
+            lambda: tables.messages(lake),
+            lambda: tables.messages_by_milestone(lake),
+            lambda: tables.parents(lake),
+            lambda: tables.tags(lake, placement),
+            lambda: tables.transactions(lake),
+            lambda: tables.transactions_by_state(lake),
+            lambda: tables.created_outputs(lake),
+            lambda: tables.spent_outputs(lake),
+            lambda: tables.outputs_by_address(lake, placement),
+            lambda: tables.tag_hints(lake, placement),
+            lambda: tables.addresses_hints(lake, placement),
+            lambda: tables.milestones(milestones),
+            lambda: tables.milestone_ids(milestones),
+            lambda: tables.date_cache(self._days(intervals)),
+            lambda: tables.sync(milestones, self.store_settings.chunk_size),
+        ]
+        self._upsert(batch, makers)
+
+    def _days(self, intervals: Intervals) -> DataFrame:
+        """All milestones of the lake on the UTC days that the intervals touch."""
+        touched = self.lake.milestones(intervals).agg(
+            F.min(F.to_date("timestamp")).alias("first"), F.max(F.to_date("timestamp")).alias("last")
+        )
+        return self.lake.read("milestones").join(
+            F.broadcast(touched), F.to_date("timestamp").between(F.col("first"), F.col("last"))
+        )
+
+    def _write_ranges(self, intervals: Intervals) -> None:
+        chunk_size = self.store_settings.chunk_size
+        ranges = sorted({each for first, last in intervals for each in _ranges(first, last, chunk_size)})
+        network = self.store_settings.network
+        rows = [range_row(network, each, self.reads.sync_rows(each)) for each in ranges]
+        with self.store.batch() as batch:
+            batch.upsert(schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows])
+
+    def _write_rejects(self, run: Intervals, files: Sequence[Path]) -> None:
+        """Clears the rejects of what was read again, and writes those that stand."""
+        stale = self.reads.rejected_milestones(run)
+        if not self.lake.has("rejects") and not stale:
+            return
+        names = [str(path) for path in files]
+        rejects = self.lake.read("rejects").where(
+            F.expr(either(run)) | ((F.col("milestone_index") < 0) & F.col("file").isin(names))
+        )
+        with self.store.batch() as batch:
+            for milestone_index in stale:
+                batch.delete(schema.rejects, (milestone_index,))
+            for name in names:
+                batch.delete(schema.rejects, (-1, name))
+            self._upsert(batch, [lambda: tables.rejects(rejects)])
+
+    def _upsert(self, batch: Batch, makers: Sequence[FrameMaker]) -> None:
+        upsert_frames(batch, self.staging, makers, self._wrote)
+
+    def _wrote(self, table: str, rows: int) -> None:
+        self.report.wrote(table, rows)
+        self.notify(Progress("tables", sum(self.report.rows_by_table.values()), None, f"rows, {table}"))
+
+
+def _ranges(first: int, last: int, chunk_size: int) -> range:
+    return range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
+
+
+def _tails(run: Intervals, before: list[tuple[str, int, int]], chunk_size: int) -> list[tuple[str, int, int]]:
+    """The highest milestone begun, by lookup and range, after the run."""
+    highest = {(lookup, each): tail for lookup, each, tail in before}
+    for lookup in schema.LOOKUPS:
+        for first, last in run:
+            for each in _ranges(first, last, chunk_size):
+                key = (lookup.table.name, each)
+                highest[key] = max(highest.get(key, -1), min(last, (each + 1) * chunk_size - 1))
+    return [(lookup, each, tail) for (lookup, each), tail in sorted(highest.items())]
+
+
+def _whole_windows(run: Intervals, chunk_size: int) -> Intervals:
+    """The run widened to whole windows; windows never cross a range."""
+    size = window_size(chunk_size)
+    wide: Intervals = []
+    for first, last in run:
+        low = first - (first % chunk_size) % size
+        high = last - (last % chunk_size) % size + size - 1
+        if wide and low <= wide[-1][1] + 1:
+            wide[-1] = (wide[-1][0], max(wide[-1][1], high))
+        else:
+            wide.append((low, high))
+    return wide
+
+
+def _clipped(run: Intervals, first: int, last: int) -> Intervals:
+    return [(max(a, first), min(b, last)) for a, b in run if a <= last and b >= first]
+

@@ -1,0 +1,83 @@
+"""What a run tells while it works and when it is done.
+
+Rules of this file: values only; how they look on a terminal or in a log is the command line's business.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeAlias
+
+PAYLOAD_KINDS = {
+    None: "no payload",
+    0: "transaction",
+    1: "milestone",
+    2: "indexation",
+}
+"""Message payload types of Chrysalis by the name a report uses."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a run: `done` of `total` units (total None: not known)."""
+
+    stage: str
+    done: int
+    total: int | None = None
+    unit: str = ""
+
+
+Notify: TypeAlias = Callable[[Progress], None]
+
+GOOD, FAILED, WITH_REJECTS = 0, 1, 3
+"""Exit codes of a run."""
+
+
+@dataclass
+class Report:
+    """The totals of a run. `seconds` by stage; spark_start stands apart from the rate."""
+
+    run: str
+    milestones: int = 0
+    complete: int = 0
+    skipped: int = 0
+    messages: int = 0
+    pending: int = 0
+    messages_by_kind: dict[str, int] = field(default_factory=dict)
+    rows_by_table: dict[str, int] = field(default_factory=dict)
+    rejects: int = 0
+    rejected: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        """0 all good, 3 loaded with rejects."""
+        return WITH_REJECTS if self.rejects else GOOD
+
+    @property
+    def messages_per_second(self) -> float:
+        """Messages over the seconds from the first file opened to the last commit."""
+        seconds = sum(seconds for stage, seconds in self.seconds.items() if stage != "spark_start")
+        return self.messages / seconds if seconds else 0.0
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Adds the block's seconds to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    def wrote(self, table: str, rows: int) -> None:
+        """Counts rows of a table."""
+        self.rows_by_table[table] = self.rows_by_table.get(table, 0) + rows
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as one JSON object."""
+        return asdict(self) | {
+            "messages_per_second": round(self.messages_per_second, 1),
+            "seconds": {stage: round(seconds, 3) for stage, seconds in self.seconds.items()},
+            "exit_code": self.exit_code,
+        }

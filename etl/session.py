@@ -1,0 +1,151 @@
+"""The Spark session: its settings, its jars and what travels to executors.
+
+Rules of this file: every engine version stands here and nowhere else (docs/decisions/0002-engine-versions.md); the
+session runs in UTC, and so do its Python workers; jars are resolved once, into a cache, and then named by path.
+"""
+
+import fcntl
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+JARS = (
+    ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
+    ("io.delta", "delta-storage", "4.4.0"),
+)
+"""Maven coordinates. Transitive dependencies are left out: pyspark ships what the lake needs of them."""
+
+TRAVELLING = ("orjson", "zstandard")
+"""Distributions that executors need beside our own packages, pyspark and pyarrow."""
+
+
+@dataclass(frozen=True)
+class EtlSettings:
+    """What a load needs to know beside its store."""
+
+    master: str = field(default="local[*]", metadata={"help": "Spark master: local[N], spark://host:port, yarn, k8s://…"})
+    lake: str = field(default="", metadata={"help": "directory of the lake; empty: lake/ inside the SQLite store"})
+    staging: str = field(
+        default="",
+        metadata={"help": "scratch directory that driver and executors share; empty: staging/ beside the lake"},
+    )
+    jars: str = field(default="", metadata={"help": "cache of resolved jars; empty: inside the Python environment"})
+    driver_memory: str = field(default="2g", metadata={"help": "heap of the driver JVM"})
+    max_result_size: str = field(
+        default="16m", metadata={"help": "spark.driver.maxResultSize: no rows cross to the driver, so it stays small"}
+    )
+    shuffle_partitions: int = field(default=0, metadata={"help": "partitions of a shuffle; 0: two a core"})
+    executor_python: str = field(
+        default="python3", metadata={"help": "interpreter of a cluster's executors; it needs pyspark and pyarrow only"}
+    )
+    batch_messages: int = field(
+        default=20_000, metadata={"help": "messages a transaction of a small load holds at most, whole milestones"}
+    )
+    bulk_share: float = field(
+        default=0.1, metadata={"help": "share of the store's messages from which a load builds a new generation"}
+    )
+
+
+@contextmanager
+def spark_session(settings: EtlSettings, *, app: str = "permanode") -> Iterator[SparkSession]:
+    """A session for one catch-up, stopped at the end; start-up dominates small runs, so callers share one."""
+    os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "conf"))
+    local = settings.master.startswith("local")
+    builder = SparkSession.builder.master(settings.master).appName(app)
+    options = {
+        "spark.jars": ",".join(str(jar) for jar in resolve_jars(settings)),
+        "spark.driver.memory": settings.driver_memory,
+        "spark.driver.maxResultSize": settings.max_result_size,
+        "spark.driver.bindAddress": "127.0.0.1" if local else "0.0.0.0",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.executorEnv.TZ": "UTC",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.sql.parquet.compression.codec": "lz4_raw",
+        "spark.python.worker.reuse": "true",
+        "spark.scheduler.mode": "FAIR",
+    }
+    if local:
+        options["spark.driver.host"] = "127.0.0.1"
+    else:
+        options |= {
+            "spark.archives": f"{pack_environment(settings)}#permanode_env",
+            "spark.executorEnv.PYTHONPATH": "permanode_env",
+            "spark.pyspark.python": settings.executor_python,
+        }
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    partitions = settings.shuffle_partitions or 2 * session.sparkContext.defaultParallelism
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def resolve_jars(settings: EtlSettings) -> list[Path]:
+    """Paths of JARS, fetched on first use through the Ivy that pyspark ships; one process fetches, others wait."""
+    cache = Path(settings.jars) if settings.jars else Path(sys.prefix) / "share" / "permanode" / "jars"
+    jars = [cache / f"{name}-{version}.jar" for _, name, version in JARS]
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not all(jar.exists() for jar in jars):
+            _retrieve(cache)
+    return jars
+
+
+def _retrieve(cache: Path) -> None:
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    dependencies = "".join(
+        f'<dependency org="{org}" name="{name}" rev="{version}" transitive="false"/>' for org, name, version in JARS
+    )
+    module = cache / "ivy.xml"
+    module.write_text(
+        '<ivy-module version="2.0"><info organisation="permanode" module="jars"/>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+    java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
+    pattern = str(cache / "[artifact]-[revision].[ext]")
+    command = [java, "-jar", str(ivy), "-cache", str(cache / "ivy"), "-ivy", str(module), "-retrieve", pattern]
+    done = subprocess.run([*command, "-types", "jar"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"cannot fetch {', '.join(name for _, name, _ in JARS)} from Maven: {done.stdout[-2000:]}")
+    shutil.rmtree(cache / "ivy", ignore_errors=True)
+
+
+def pack_environment(settings: EtlSettings) -> Path:
+    """A zip of our packages and of TRAVELLING, for executors whose machines have only pyspark and pyarrow."""
+    target = Path(sys.prefix) / "share" / "permanode" / f"environment-{os.getpid()}.zip"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    root = Path(__file__).parent.parent
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in ("ledger", "db", "etl"):
+            for path in sorted((root / package).rglob("*.py")):
+                archive.write(path, path.relative_to(root))
+        for name in TRAVELLING:
+            distribution = importlib.metadata.distribution(name)
+            for file in distribution.files or ():
+                if ".." not in file.parts and "__pycache__" not in file.parts:
+                    archive.write(str(distribution.locate_file(file)), str(file))
+    return target

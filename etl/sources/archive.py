@@ -1,0 +1,164 @@
+"""Chronicle archive lines, formats A to D (one JSON object a milestone, messages in bee's serde form).
+
+A, B: {milestone_index, milestone, messages: {id: [message, metadata]}, …}, C: {message_id, milestone_index, payload,
+messages: [record]}, D: {milestone: {message: record}, messages: [record]}. A record carries message_id, message,
+milestone_index, inclusion_state and conflict_reason; newer writers tag ids and messages with their protocol.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from etl.sources.cone import INCLUSION_STATES, Cone, Entry, Refused
+from ledger.archive_json import message_from_archive, milestone_from_archive
+from ledger.reader import CodecError
+from ledger.rest_json import JsonError
+
+BEE_INCLUSION_STATES = {0: "conflicting", 1: "included", 2: "noTransaction"}
+
+BEE_CONFLICT_REASONS = {
+    "None": 0,
+    "InputUtxoAlreadySpent": 1,
+    "InputUtxoAlreadySpentInThisMilestone": 2,
+    "InputUtxoNotFound": 3,
+    "CreatedConsumedAmountMismatch": 4,
+    "InputOutputSumMismatch": 4,
+    "InvalidSignature": 5,
+    "InvalidDustAllowance": 6,
+    "SemanticValidationFailed": 255,
+}
+
+
+class MessageMap:
+    """Formats A and B."""
+
+    name = "archive A/B"
+
+    def claims(self, document: dict[str, Any]) -> bool:
+        """By milestone_index, milestone and a map of messages."""
+        return "milestone_index" in document and isinstance(document.get("messages"), dict)
+
+    def read(self, document: dict[str, Any]) -> Cone:
+        """Each map entry is [message, metadata]; metadata says what the node knew."""
+        index = document["milestone_index"]
+        if not isinstance(index, int):
+            raise JsonError("milestone_index", f"a milestone index, found {index!r}")
+        milestone = document.get("milestone")
+        cone = Cone(index, milestone_from_archive(milestone) if milestone is not None else None)
+        for text, value in document["messages"].items():
+            try:
+                message, metadata = _pair(value)
+                if metadata.get("messageId", text) != text:
+                    raise JsonError("metadata.messageId", f"{text}, found {metadata['messageId']}")
+                cone.entries.append(
+                    Entry(
+                        _message_id(text, "messages"),
+                        message_from_archive(message),
+                        _field(metadata, "referencedByMilestoneIndex"),
+                        _inclusion_state(_field(metadata, "ledgerInclusionState")),
+                        _conflict_reason(metadata.get("conflictReason")),
+                    )
+                )
+            except (JsonError, CodecError) as refusal:
+                cone.refused.append(Refused(text, str(refusal)))
+        return cone
+
+
+class RecordList:
+    """Formats C and D."""
+
+    name = "archive C/D"
+
+    def claims(self, document: dict[str, Any]) -> bool:
+        """By a list of messages that are records."""
+        messages = document.get("messages")
+        if not isinstance(messages, list) or "whiteFlagIndex" in document:
+            return False
+        return "milestone_index" in document or "message" in (document.get("milestone") or {})
+
+    def read(self, document: dict[str, Any]) -> Cone:
+        """In D the milestone's own record stands beside the list; in C among it."""
+        own = document.get("milestone")
+        index = document.get("milestone_index")
+        if index is None and own is not None:
+            index = own["message"].get("milestone_index")
+        if not isinstance(index, int):
+            raise JsonError("milestone_index", f"a milestone index, found {index!r}")
+        payload = document.get("payload")
+        cone = Cone(index, milestone_from_archive(payload.get("data", payload)) if payload else None)
+        for text, record in _records(document):
+            try:
+                cone.entries.append(
+                    Entry(
+                        _message_id(text, "message_id"),
+                        message_from_archive(_untagged(record.get("message"))),
+                        _field(record, "milestone_index"),
+                        _inclusion_state(_field(record, "inclusion_state")),
+                        _conflict_reason(record.get("conflict_reason")),
+                    )
+                )
+            except (JsonError, CodecError) as refusal:
+                cone.refused.append(Refused(text, str(refusal)))
+        return cone
+
+
+def _records(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    records = list(document["messages"])
+    if isinstance(document.get("milestone"), dict) and "message" in document["milestone"]:
+        records.append(document["milestone"]["message"])
+    seen = set()
+    for position, record in enumerate(records):
+        if not isinstance(record, dict):
+            yield f"messages[{position}]", {}
+            continue
+        text = str(_untagged(record.get("message_id")))
+        if text not in seen:
+            seen.add(text)
+            yield text, record
+
+
+def _pair(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, dict) for part in value):
+        raise JsonError("messages", "a pair [message, metadata]")
+    return value[0], value[1]
+
+
+def _untagged(value: Any) -> Any:
+    if isinstance(value, dict) and len(value) == 1:
+        ((protocol, inner),) = value.items()
+        if protocol in ("Chrysalis", "Shimmer"):
+            return inner
+    return value
+
+
+def _field(mapping: dict[str, Any], key: str) -> Any:
+    if key not in mapping:
+        raise JsonError(key, "present, found no such key")
+    return mapping[key]
+
+
+def _message_id(text: str, path: str) -> bytes:
+    try:
+        value = bytes.fromhex(text)
+    except ValueError:
+        value = b""
+    if len(value) != 32:
+        raise JsonError(path, f"64 hex digits, found {text!r}")
+    return value
+
+
+def _inclusion_state(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, int):
+        value = BEE_INCLUSION_STATES.get(value)
+    if value not in INCLUSION_STATES:
+        raise JsonError("inclusion state", f"one of {', '.join(sorted(INCLUSION_STATES))}, found {value!r}")
+    return INCLUSION_STATES[value]
+
+
+def _conflict_reason(value: Any) -> int | None:
+    if value is None or isinstance(value, int):
+        return value or None
+    if value not in BEE_CONFLICT_REASONS:
+        raise JsonError("conflict reason", f"a known conflict reason, found {value!r}")
+    return BEE_CONFLICT_REASONS[value] or None

@@ -1,0 +1,337 @@
+"""Lake rows → table frames, in native Spark columns.
+
+Rules of this file: each function is frame → frame and ends in `conform`, the closing select in the table's own column
+types; nothing reads or writes; ids stay binary (the writer of a store that wants text makes text of them).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.dialects import spark_type
+from db.model import Table
+from etl.placement import Placement
+from etl.sources.cone import INCLUDED
+
+MESSAGE_KIND = "message"
+LEGACY = "legacy"
+ADDRESS = "address"
+
+TREASURY_OUTPUT = 2
+
+
+
+def _ms_timestamp() -> Column:
+    return F.unix_millis("timestamp")
+
+
+@dataclass(frozen=True)
+class TableFrame:
+    """Rows for one table; `columns` are those that are written, others of a row stay as they are."""
+
+    table: Table
+    frame: DataFrame
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns written, in the frame's order."""
+        return self.frame.columns
+
+
+def conform(frame: DataFrame, table: Table) -> TableFrame:
+    """The closing select: the table's columns that the frame has, in the table's order and types."""
+    present = [column for column in table.columns if column.name in frame.columns]
+    missing = [name for name in table.key if name not in frame.columns]
+    if missing:
+        raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
+    return TableFrame(table, frame.select(*(F.col(each.name).cast(spark_type(each.type)) for each in present)))
+
+
+def messages(lake: DataFrame) -> TableFrame:
+    """Every message."""
+    return conform(lake.withColumn("ms_timestamp", _ms_timestamp()), schema.messages)
+
+
+def messages_by_milestone(lake: DataFrame) -> TableFrame:
+    """Whole cones only."""
+    return conform(lake.where("white_flag_index IS NOT NULL"), schema.messages_by_milestone)
+
+
+def parents(lake: DataFrame) -> TableFrame:
+    """One row a (parent, child)."""
+    rows = lake.select(
+        F.explode("parents").alias("parent_id"),
+        "milestone_index",
+        "message_id",
+        _ms_timestamp().alias("ms_timestamp"),
+        "inclusion_state",
+    )
+    return conform(rows, schema.parents)
+
+
+def tags(lake: DataFrame, placement: Placement) -> TableFrame:
+    """Tags of payloads, direct and inside transactions."""
+    rows = tagged(lake).withColumn("ms_timestamp", _ms_timestamp())
+    return conform(placement.place(rows, schema.tags), schema.tags)
+
+
+def tagged(lake: DataFrame) -> DataFrame:
+    """Messages that carry a tag."""
+    return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
+
+
+def tag_hints(lake: DataFrame, placement: Placement) -> TableFrame:
+    """Where the rows of tags are."""
+    rows = placement.place(tagged(lake).select("tag", "milestone_index"), schema.tags)
+    hints = rows.withColumn("table_kind", F.lit(MESSAGE_KIND)).select(*schema.tag_hints.names).distinct()
+    return conform(hints, schema.tag_hints)
+
+
+def transactions(lake: DataFrame) -> TableFrame:
+    """Inputs with their unlock block, outputs, and an unlock row under each output that an input spends."""
+    inputs = _inputs(lake)
+    spent = inputs.where("kind = 0")
+    rows = (
+        inputs.select(
+            F.col("transaction_id"),
+            F.col("idx"),
+            F.lit("input").alias("variant"),
+            "message_id",
+            F.concat(F.when(F.col("kind") == 0, F.lit(b"\x00")).otherwise(F.lit(b"\x01")), "output_id", "unlock").alias(
+                "data"
+            ),
+            "milestone_index",
+            "inclusion_state",
+        )
+        .unionByName(
+            _outputs(lake).select(
+                "transaction_id",
+                "idx",
+                F.lit("output").alias("variant"),
+                "message_id",
+                F.col("output.data").alias("data"),
+                "milestone_index",
+                "inclusion_state",
+            )
+        )
+        .unionByName(
+            spent.select(
+                F.substring("output_id", 1, 32).alias("transaction_id"),
+                _u16(F.substring("output_id", 33, 2)).alias("idx"),
+                F.lit("unlock").alias("variant"),
+                "message_id",
+                F.concat("transaction_id", _u16_bytes(F.col("idx")), "unlock").alias("data"),
+                "milestone_index",
+                "inclusion_state",
+            )
+        )
+    )
+    return conform(rows, schema.transactions)
+
+
+def transactions_by_state(lake: DataFrame) -> TableFrame:
+    """Attachments that have a state."""
+    rows = lake.where("transaction IS NOT NULL AND inclusion_state IS NOT NULL")
+    return conform(rows.withColumn("transaction_id", F.col("transaction.transaction_id")), schema.transactions_by_state)
+
+
+def created_outputs(lake: DataFrame) -> TableFrame:
+    """The creator's half of `outputs`, of included messages."""
+    rows = (
+        _outputs(lake.where(F.col("inclusion_state") == INCLUDED))
+        .where(F.col("output.kind") != TREASURY_OUTPUT)
+        .select(
+            F.col("output.output_id").alias("output_id"),
+            F.col("milestone_index").alias("created_milestone_index"),
+            F.col("white_flag_index").alias("created_white_flag_index"),
+            F.col("message_id").alias("created_message_id"),
+            F.lit(LEGACY).alias("output_kind"),
+            F.col("output.address").alias("address"),
+            F.col("output.amount").try_cast("bigint").alias("amount"),
+            F.col("output.data").alias("data"),
+        )
+    )
+    return conform(rows, schema.outputs)
+
+
+def spent_outputs(lake: DataFrame) -> TableFrame:
+    """The spender's half of `outputs`, of included messages."""
+    rows = (
+        _inputs(lake.where(F.col("inclusion_state") == INCLUDED))
+        .where("kind = 0")
+        .select(
+            "output_id",
+            F.col("milestone_index").alias("spent_milestone_index"),
+            F.col("white_flag_index").alias("spent_white_flag_index"),
+            F.col("transaction_id").alias("spent_transaction_id"),
+            F.col("message_id").alias("spent_message_id"),
+        )
+    )
+    return conform(rows, schema.outputs)
+
+
+def outputs_by_address(lake: DataFrame, placement: Placement) -> TableFrame:
+    """Outputs of every attachment under their address; included ones stand apart."""
+    return conform(placement.place(addressed(lake), schema.outputs_by_address), schema.outputs_by_address)
+
+
+def addressed(lake: DataFrame) -> DataFrame:
+    """Outputs with the lookup columns of outputs_by_address, not yet placed."""
+    return (
+        _outputs(lake)
+        .where(F.col("output.kind") != TREASURY_OUTPUT)
+        .select(
+            F.col("output.address").alias("address"),
+            F.lit(LEGACY).alias("output_kind"),
+            F.lit(ADDRESS).alias("variant"),
+            F.coalesce(F.col("inclusion_state") == INCLUDED, F.lit(False)).alias("included"),
+            "milestone_index",
+            F.col("output.output_id").alias("output_id"),
+            "message_id",
+            _ms_timestamp().alias("ms_timestamp"),
+            F.col("output.kind").alias("output_type"),
+            F.col("output.amount").try_cast("bigint").alias("amount"),
+        )
+    )
+
+
+def addresses_hints(lake: DataFrame, placement: Placement) -> TableFrame:
+    """Where the rows of addresses are."""
+    keys = addressed(lake).select("address", "output_kind", "variant", "included", "milestone_index")
+    rows = placement.place(keys, schema.outputs_by_address)
+    return conform(rows.select(*schema.addresses_hints.names).distinct(), schema.addresses_hints)
+
+
+def milestones(lake_milestones: DataFrame) -> TableFrame:
+    """Milestones whose own message is right."""
+    rows = lake_milestones.where("milestone_id IS NOT NULL").withColumn("timestamp", F.col("seconds"))
+    return conform(rows, schema.milestones)
+
+
+def milestone_ids(lake_milestones: DataFrame) -> TableFrame:
+    """Index by milestone id."""
+    return conform(lake_milestones.where("milestone_id IS NOT NULL"), schema.milestone_ids)
+
+
+def date_cache(lake_milestones: DataFrame) -> TableFrame:
+    """First and last complete milestone of each UTC day."""
+    days = lake_milestones.where("verified IS NOT NULL").groupBy(F.to_date("timestamp").alias("date"))
+    rows = days.agg(F.min("milestone_index").alias("start_ms"), F.max("milestone_index").alias("end_ms"))
+    return conform(rows, schema.date_cache)
+
+
+def splits(grown: DataFrame) -> TableFrame:
+    """Splits as the store keeps them."""
+    return conform(grown.withColumn("first_milestones", F.to_json("first_milestones")), schema.splits)
+
+
+def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
+    """A row a milestone; synced_by, verified and layout only where it is complete."""
+    complete = F.col("verified").isNotNull()
+    rows = lake_milestones.select(
+        F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
+        "milestone_index",
+        _ms_timestamp().alias("ms_timestamp"),
+        F.when(complete, F.lit(0)).alias("synced_by"),
+        "message_count",
+        "verified",
+        F.when(complete, F.lit(schema.LAYOUT)).alias("layout"),
+    )
+    return conform(rows, schema.sync)
+
+
+def rejects(lake_rejects: DataFrame) -> TableFrame:
+    """What was refused."""
+    return conform(lake_rejects, schema.rejects)
+
+
+def pending_messages(lake_pending: DataFrame) -> TableFrame:
+    """Pending messages."""
+    return conform(lake_pending, schema.pending_messages)
+
+
+def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
+    """Lookup rows of pending messages: children, tags, outputs by address."""
+    key = F.concat_ws(
+        ":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false")
+    )
+    rows = (
+        lake_pending.select(
+            F.lit(schema.parents.name).alias("lookup"),
+            F.lower(F.hex(F.explode("parents"))).alias("key"),
+            F.col("message_id").alias("row_id"),
+            "message_id",
+        )
+        .unionByName(
+            tagged(lake_pending).select(
+                F.lit(schema.tags.name).alias("lookup"),
+                F.lower(F.hex("tag")).alias("key"),
+                F.col("message_id").alias("row_id"),
+                "message_id",
+            )
+        )
+        .unionByName(
+            _outputs(lake_pending)
+            .where(F.col("output.kind") != TREASURY_OUTPUT)
+            .select(
+                F.lit(schema.outputs_by_address.name).alias("lookup"),
+                key.alias("key"),
+                F.concat("output.output_id", "message_id").alias("row_id"),
+                "message_id",
+            )
+        )
+        .withColumn("ms_range_id", F.lit(schema.PENDING_RANGE))
+        .withColumn("bucket", F.lit(est_milestone_index // schema.PENDING_BUCKET))
+        .withColumn("est_milestone_index", F.lit(est_milestone_index))
+    )
+    return conform(rows, schema.pending)
+
+
+def pending_hints(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
+    """Where pending rows are."""
+    rows = pending(lake_pending, est_milestone_index).frame
+    return conform(rows.select("lookup", "key", "bucket").distinct(), schema.pending_hints)
+
+
+def _outputs(lake: DataFrame) -> DataFrame:
+    """One row an output: idx and the output struct beside the message's columns."""
+    return lake.where("transaction IS NOT NULL").select(
+        "*", F.posexplode("transaction.outputs").alias("idx", "output"), F.expr("transaction.transaction_id")
+    )
+
+
+def _inputs(lake: DataFrame) -> DataFrame:
+    """One row an input: idx, kind, output_id and its unlock block's bytes."""
+    unlock = F.element_at("transaction.unlocks", F.col("idx") + 1)
+    signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
+    reference = F.concat(F.lit(b"\x01"), _u16_bytes(unlock["reference"]))
+    rows = lake.where("transaction IS NOT NULL").select(
+        "*", F.posexplode("transaction.inputs").alias("idx", "input"), F.expr("transaction.transaction_id")
+    )
+    return rows.select(
+        "transaction_id",
+        "idx",
+        "message_id",
+        "milestone_index",
+        "white_flag_index",
+        "inclusion_state",
+        F.col("input.kind").alias("kind"),
+        F.col("input.output_id").alias("output_id"),
+        F.when(unlock["kind"] == 0, signature).otherwise(reference).alias("unlock"),
+    )
+
+
+def _u16(two_bytes: Column) -> Column:
+    """A little-endian u16 as a number."""
+    low = F.conv(F.hex(F.substring(two_bytes, 1, 1)), 16, 10).cast("int")
+    high = F.conv(F.hex(F.substring(two_bytes, 2, 1)), 16, 10).cast("int")
+    return low + high * 256
+
+
+def _u16_bytes(number: Column) -> Column:
+    """A number as a little-endian u16."""
+    swapped = F.pmod(number, F.lit(256)) * 256 + F.floor(number / 256)
+    return F.unhex(F.lpad(F.hex(swapped.cast("bigint")), 4, "0"))

@@ -1,0 +1,96 @@
+"""Addresses as text: Bech32 (BIP-173; TIP-11) of the 33 serialized bytes, under any human-readable part.
+
+Rules of this file: formatting, which listings do by the thousand, takes five-bit groups two at a time from tables of
+1,024 entries; a text is lower case on the way out and of one case on the way in; address types are not judged here.
+"""
+
+from functools import lru_cache
+
+ADDRESS_BYTES = 33
+
+_CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_VALUES = {char: value for value, char in enumerate(_CHARSET)}
+_PAIRS = [high + low for high in _CHARSET for low in _CHARSET]
+_GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+_CHECKSUM_CHARS = 6
+_MAX_CHARS = 90
+_DATA_CHARS = 53  # 264 bits in groups of five, the last one filled up with a zero bit
+
+
+class AddressError(ValueError):
+    """A text that is no address; the message says what is wrong with it."""
+
+
+def _step(state: int, value: int) -> int:
+    """The checksum's state after one more five-bit value, as BIP-173 defines it."""
+    top = state >> 25
+    state = (state & 0x1FFFFFF) << 5 ^ value
+    for bit, term in enumerate(_GENERATOR):
+        if top >> bit & 1:
+            state ^= term
+    return state
+
+
+# What a state's highest bits leave behind after one step, or after two: steps are linear, so the rest adds by XOR.
+_ONE_STEP = [_step(high << 25, 0) for high in range(32)]
+_TWO_STEPS = [_step(_step(high << 20, 0), 0) for high in range(1024)]
+
+
+@lru_cache(maxsize=64)
+def _start(hrp: str) -> int:
+    """The checksum's state after the human-readable part: high bits, a zero, low bits."""
+    if not hrp or not all("!" <= char <= "~" for char in hrp):
+        raise AddressError(f"human-readable part {hrp!r}: expected 1 or more printable ASCII characters")
+    if len(hrp) > _MAX_CHARS - 1 - _DATA_CHARS - _CHECKSUM_CHARS:
+        raise AddressError(f"human-readable part {hrp!r}: too long for an address of at most {_MAX_CHARS} characters")
+    if hrp != hrp.lower():
+        raise AddressError(f"human-readable part {hrp!r}: expected lower case")
+    state = 1
+    for value in [*(ord(char) >> 5 for char in hrp), 0, *(ord(char) & 31 for char in hrp)]:
+        state = _step(state, value)
+    return state
+
+
+def format_address(hrp: str, address: bytes) -> str:
+    """The text of a serialized address (33 bytes, type first). Raises AddressError."""
+    if len(address) != ADDRESS_BYTES:
+        raise AddressError(f"expected {ADDRESS_BYTES} address bytes, found {len(address)}")
+    bits = int.from_bytes(address) << 1
+    first = bits >> 260
+    state = _step(_start(hrp), first)
+    text = [hrp, "1", _CHARSET[first]]
+    for shift in range(250, -1, -10):
+        ten = bits >> shift & 1023
+        state = (state & 0xFFFFF) << 10 ^ ten ^ _TWO_STEPS[state >> 20]
+        text.append(_PAIRS[ten])
+    for _ in range(3):
+        state = (state & 0xFFFFF) << 10 ^ _TWO_STEPS[state >> 20]
+    checksum = state ^ 1
+    text += (_PAIRS[checksum >> 20], _PAIRS[checksum >> 10 & 1023], _PAIRS[checksum & 1023])
+    return "".join(text)
+
+
+def parse_address(text: str) -> tuple[str, bytes]:
+    """Human-readable part and serialized address (33 bytes, type first) of a text. Raises AddressError."""
+    lower = text.lower()
+    if text not in (lower, text.upper()):
+        raise AddressError("expected one case, found upper and lower")
+    hrp, separator, data = lower.rpartition("1")
+    if not separator:
+        raise AddressError("expected a human-readable part, 1 and the data, found no 1")
+    if len(data) != _DATA_CHARS + _CHECKSUM_CHARS:
+        raise AddressError(f"expected {_DATA_CHARS + _CHECKSUM_CHARS} characters after the 1, found {len(data)}")
+    state = _start(hrp)
+    bits = 0
+    for char in data:
+        value = _VALUES.get(char)
+        if value is None:
+            raise AddressError(f"expected characters of the Bech32 alphabet, found {char!r}")
+        state = (state & 0x1FFFFFF) << 5 ^ value ^ _ONE_STEP[state >> 25]
+        bits = bits << 5 | value
+    if state != 1:
+        raise AddressError("the checksum does not match: a character is wrong")
+    bits >>= 5 * _CHECKSUM_CHARS
+    if bits & 1:
+        raise AddressError("expected a zero as the bit that fills up the data")
+    return hrp, (bits >> 1).to_bytes(ADDRESS_BYTES)

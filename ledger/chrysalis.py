@@ -1,0 +1,180 @@
+"""Chrysalis (protocol 1), bytes ⇄ values: the message (TIP-6), the table of all kinds, and the public names.
+
+Rules of the codec:
+1. `KINDS` is the one table of tags: family → tag → Kind. Decoders look the tag up, encoders the value's KIND.
+2. Decoding answers for the *layout*: counts, lengths, tags, the order of parents, nothing after the end. So
+   `encode(decode(data)) == data`, and out of bad bytes comes only CodecError. What a node checks beyond it (inputs
+   and outputs sorted, sums, signatures) is not needed to read a message, and history may not be lost over it.
+3. Encoding trusts its value, size apart: it came from a decoder or a parser, which checked it.
+"""
+
+from collections.abc import Mapping
+from struct import Struct
+
+from ledger import layout
+from ledger.chrysalis_milestone import (
+    MILESTONE_PAYLOADS,
+    RECEIPT_PAYLOADS,
+    TREASURY_INPUTS,
+    TREASURY_OUTPUTS,
+    TREASURY_PAYLOADS,
+    encode_milestone_essence,
+)
+from ledger.chrysalis_transaction import (
+    TRANSFER_INPUTS,
+    TRANSFER_OUTPUTS,
+    TRANSFER_PAYLOADS,
+    UNLOCKS,
+    encode_essence,
+)
+from ledger.chrysalis_values import (
+    Essence,
+    Indexation,
+    Input,
+    Message,
+    MessagePayload,
+    MigratedFunds,
+    Milestone,
+    Output,
+    Payload,
+    Receipt,
+    ReferenceUnlock,
+    SigLockedDustAllowance,
+    SigLockedSingle,
+    SignatureUnlock,
+    Transaction,
+    TransferOutput,
+    TreasuryInput,
+    TreasuryOutput,
+    TreasuryTransaction,
+    Unlock,
+    UtxoInput,
+)
+from ledger.layout import Kind, Kinds
+from ledger.reader import CodecError, Reader
+
+__all__ = [
+    "KINDS",
+    "MAX_MESSAGE_BYTES",
+    "CodecError",
+    "Essence",
+    "Indexation",
+    "Input",
+    "Kind",
+    "Message",
+    "MessagePayload",
+    "MigratedFunds",
+    "Milestone",
+    "Output",
+    "Payload",
+    "Receipt",
+    "ReferenceUnlock",
+    "SigLockedDustAllowance",
+    "SigLockedSingle",
+    "SignatureUnlock",
+    "Transaction",
+    "TransferOutput",
+    "TreasuryInput",
+    "TreasuryOutput",
+    "TreasuryTransaction",
+    "Unlock",
+    "UtxoInput",
+    "decode_message",
+    "decode_output",
+    "decode_payload",
+    "encode_essence",
+    "encode_input",
+    "encode_message",
+    "encode_milestone_essence",
+    "encode_output",
+    "encode_payload",
+    "encode_unlock",
+    "payload_bytes",
+]
+
+MAX_MESSAGE_BYTES = 32_768
+
+_MESSAGE_PAYLOADS: Kinds = {**TRANSFER_PAYLOADS, **MILESTONE_PAYLOADS}
+
+KINDS: Mapping[str, Kinds] = {
+    "payload": {**_MESSAGE_PAYLOADS, **RECEIPT_PAYLOADS, **TREASURY_PAYLOADS},
+    "input": {**TRANSFER_INPUTS, **TREASURY_INPUTS},
+    "output": {**TRANSFER_OUTPUTS, **TREASURY_OUTPUTS},
+    "unlock": UNLOCKS,
+}
+
+_MESSAGE_HEAD = Struct("<QB")  # networkId, parents count
+_NONCE = Struct("<Q")
+
+
+def decode_message(data: bytes) -> Message:
+    """The message in `data`, all of it. Raises CodecError."""
+    _check_size(data)
+    reader = Reader(data)
+    network_id, count = reader.unpack(_MESSAGE_HEAD, "network id and parents count")
+    parents = layout.decode_parents(reader, count)
+    payload = layout.decode_nested(reader, _MESSAGE_PAYLOADS)
+    (nonce,) = reader.unpack(_NONCE, "nonce")
+    reader.finish()
+    return Message(network_id, parents, payload, nonce)
+
+
+def encode_message(message: Message) -> bytes:
+    """The bytes whose BLAKE2b-256 is the message id. Raises CodecError if too many: parsers do not count them."""
+    parents, payload = message.parents, message.payload
+    data = b"".join(
+        (
+            _MESSAGE_HEAD.pack(message.network_id, len(parents)),
+            *parents,
+            layout.encode_nested(b"" if payload is None else encode_payload(payload)),
+            _NONCE.pack(message.nonce),
+        )
+    )
+    _check_size(data)
+    return data
+
+
+def _check_size(data: bytes) -> None:
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise CodecError(MAX_MESSAGE_BYTES, f"the end of a message of at most {MAX_MESSAGE_BYTES} bytes")
+
+
+def payload_bytes(message_bytes: bytes) -> bytes:
+    """The payload inside a valid encoded message, empty for none: its hash is the transaction or milestone id."""
+    return message_bytes[13 + 32 * message_bytes[8] : -8]
+
+
+def decode_payload(data: bytes) -> Payload:
+    """The payload in `data`, all of it, of any kind: a receipt and a treasury transaction too. Raises CodecError."""
+    reader = Reader(data)
+    payload: Payload = layout.decode_payload(reader, KINDS["payload"])
+    reader.finish()
+    return payload
+
+
+def encode_payload(payload: Payload) -> bytes:
+    """Type, then body: the bytes that transaction and milestone ids are hashes of."""
+    return KINDS["payload"][payload.KIND].encode(payload)
+
+
+def decode_output(data: bytes) -> Output:
+    """The output in `data`, all of it. Raises CodecError."""
+    reader = Reader(data)
+    output: Output = layout.decode_item(reader, KINDS["output"], "output")
+    reader.finish()
+    return output
+
+
+def encode_output(output: Output) -> bytes:
+    """An output: type, then body."""
+    return KINDS["output"][output.KIND].encode(output)
+
+
+def encode_input(value: Input) -> bytes:
+    """An input: type, then body."""
+    return KINDS["input"][value.KIND].encode(value)
+
+
+def encode_unlock(block: Unlock) -> bytes:
+    """An unlock block: type, then body."""
+    return KINDS["unlock"][block.KIND].encode(block)

@@ -1,0 +1,134 @@
+"""Chrysalis milestones (TIP-8) with the receipt and treasury transaction inside them (TIP-17): bytes ⇄ values.
+
+Rules of this file: rules 2 and 3 of chrysalis.py; each layout stands once, as a Struct with its fields beside it.
+TIP-8's table calls the receipt payload type 4; it is 3, as every implementation has it.
+"""
+
+from struct import Struct
+
+from ledger.chrysalis_transaction import ED25519
+from ledger.chrysalis_values import (
+    MigratedFunds,
+    Milestone,
+    Receipt,
+    TreasuryInput,
+    TreasuryOutput,
+    TreasuryTransaction,
+)
+from ledger.layout import MAX_ITEMS, Kind, Kinds, decode_item, decode_nested, decode_parents, encode_nested
+from ledger.reader import CodecError, Reader
+
+MAX_KEYS = 255  # a milestone's public keys, counted by one byte
+
+_U8 = Struct("<B")
+_U32 = Struct("<I")
+_MILESTONE_HEAD = Struct("<IIQB")  # payload type, index, timestamp, parents count
+_MILESTONE_MIDDLE = Struct("<32sIIB")  # inclusion Merkle proof, next PoW score, its milestone, public keys count
+_RECEIPT_HEAD = Struct("<IIBH")  # payload type, migratedAt, final, funds count
+_MIGRATED_FUNDS = Struct("<49s33sQ")  # tail transaction hash (t5b1), address, deposit
+_TREASURY_INPUT = Struct("<B32s")  # type, milestone id
+_TREASURY_OUTPUT = Struct("<BQ")  # type, amount
+
+
+def _decode_milestone(reader: Reader) -> Milestone:
+    _, index, timestamp, count = reader.unpack(_MILESTONE_HEAD, "milestone payload")
+    parents = decode_parents(reader, count)
+    proof, score, score_index, keys = reader.unpack(
+        _MILESTONE_MIDDLE, "Merkle proof, next PoW score, public keys count"
+    )
+    if keys == 0:
+        raise CodecError(reader.offset - 1, f"1 to {MAX_KEYS} public keys, found 0")
+    public_keys = tuple([reader.take(32, "public key") for _ in range(keys)])
+    receipt = decode_nested(reader, RECEIPT_PAYLOADS)
+    (count,) = reader.unpack(_U8, "signatures count")
+    if count != keys:
+        raise CodecError(reader.offset - 1, f"{keys} signatures, one for each public key, found {count}")
+    signatures = tuple([reader.take(64, "signature") for _ in range(count)])
+    return Milestone(index, timestamp, parents, proof, score, score_index, public_keys, receipt, signatures)
+
+
+def _encode_milestone(payload: Milestone) -> bytes:
+    essence = encode_milestone_essence(payload)
+    return b"".join((_U32.pack(Milestone.KIND), essence, _U8.pack(len(payload.signatures)), *payload.signatures))
+
+
+def encode_milestone_essence(milestone: Milestone) -> bytes:
+    """The part of a milestone that the coordinator's signatures sign: index to receipt."""
+    head = _MILESTONE_HEAD.pack(Milestone.KIND, milestone.index, milestone.timestamp, len(milestone.parents))
+    middle = _MILESTONE_MIDDLE.pack(
+        milestone.inclusion_merkle_proof,
+        milestone.next_pow_score,
+        milestone.next_pow_score_milestone_index,
+        len(milestone.public_keys),
+    )
+    receipt = encode_nested(b"" if milestone.receipt is None else _encode_receipt(milestone.receipt))
+    return b"".join((head[_U32.size :], *milestone.parents, middle, *milestone.public_keys, receipt))
+
+
+def _decode_receipt(reader: Reader) -> Receipt:
+    start = reader.offset
+    _, migrated_at, final, count = reader.unpack(_RECEIPT_HEAD, "receipt payload")
+    if final > 1:
+        raise CodecError(start + 8, f"final as 0 or 1, found {final}")
+    if not 1 <= count <= MAX_ITEMS:
+        raise CodecError(start + 9, f"1 to {MAX_ITEMS} migrated funds, found {count}")
+    funds = tuple([_decode_migrated_funds(reader) for _ in range(count)])
+    start = reader.offset
+    transaction = decode_nested(reader, TREASURY_PAYLOADS)
+    if transaction is None:
+        raise CodecError(start, "the length of a treasury transaction, found 0")
+    return Receipt(migrated_at, final == 1, funds, transaction)
+
+
+def _encode_receipt(payload: Receipt) -> bytes:
+    return b"".join(
+        (
+            _RECEIPT_HEAD.pack(Receipt.KIND, payload.migrated_at, payload.final, len(payload.funds)),
+            *[_MIGRATED_FUNDS.pack(each.tail_transaction_hash, each.address, each.deposit) for each in payload.funds],
+            encode_nested(_encode_treasury_transaction(payload.transaction)),
+        )
+    )
+
+
+def _decode_migrated_funds(reader: Reader) -> MigratedFunds:
+    start = reader.offset
+    tail, address, deposit = reader.unpack(_MIGRATED_FUNDS, "migrated funds")
+    if address[0] != ED25519:
+        raise CodecError(start + 49, f"address type {ED25519} (Ed25519), found {address[0]}")
+    return MigratedFunds(tail, address, deposit)
+
+
+def _decode_treasury_transaction(reader: Reader) -> TreasuryTransaction:
+    reader.u32("treasury transaction payload")
+    spent = decode_item(reader, TREASURY_INPUTS, "input")
+    return TreasuryTransaction(spent, decode_item(reader, TREASURY_OUTPUTS, "output"))
+
+
+def _encode_treasury_transaction(payload: TreasuryTransaction) -> bytes:
+    spent, output = _encode_treasury_input(payload.input), _encode_treasury_output(payload.output)
+    return b"".join((_U32.pack(TreasuryTransaction.KIND), spent, output))
+
+
+def _decode_treasury_input(reader: Reader) -> TreasuryInput:
+    return TreasuryInput(reader.unpack(_TREASURY_INPUT, "treasury input")[1])
+
+
+def _encode_treasury_input(value: TreasuryInput) -> bytes:
+    return _TREASURY_INPUT.pack(TreasuryInput.KIND, value.milestone_id)
+
+
+def _decode_treasury_output(reader: Reader) -> TreasuryOutput:
+    return TreasuryOutput(reader.unpack(_TREASURY_OUTPUT, "treasury output")[1])
+
+
+def _encode_treasury_output(output: TreasuryOutput) -> bytes:
+    return _TREASURY_OUTPUT.pack(TreasuryOutput.KIND, output.amount)
+
+
+MILESTONE_PAYLOADS: Kinds = {1: Kind("milestone", Milestone, _decode_milestone, _encode_milestone)}
+RECEIPT_PAYLOADS: Kinds = {3: Kind("receipt", Receipt, _decode_receipt, _encode_receipt)}
+TREASURY_PAYLOADS: Kinds = {
+    4: Kind("treasury transaction", TreasuryTransaction, _decode_treasury_transaction, _encode_treasury_transaction)
+}
+TREASURY_INPUTS: Kinds = {1: Kind("treasury", TreasuryInput, _decode_treasury_input, _encode_treasury_input)}
+TREASURY_OUTPUTS: Kinds = {2: Kind("treasury", TreasuryOutput, _decode_treasury_output, _encode_treasury_output)}

@@ -1,0 +1,37 @@
+"""Ids: what is hashed, and nothing else. H = BLAKE2b-256.
+
+Rules of this file: bytes in, bytes out; nothing is checked. Sources: TIP-6 and TIP-7 (message, transaction, output),
+TIP-8 (milestone: the whole payload with its signatures, unlike Stardust's).
+"""
+
+from hashlib import blake2b
+
+
+def message_id(message_bytes: bytes) -> bytes:
+    """The 32-byte id of an encoded message: H of all of it, nonce included."""
+    return blake2b(message_bytes, digest_size=32).digest()
+
+
+def transaction_id(payload_bytes: bytes) -> bytes:
+    """The 32-byte id of an encoded transaction payload: H of type, essence and unlock blocks."""
+    return blake2b(payload_bytes, digest_size=32).digest()
+
+
+def milestone_id(payload_bytes: bytes) -> bytes:
+    """The 32-byte id of an encoded milestone payload: H of type, essence and signatures."""
+    return blake2b(payload_bytes, digest_size=32).digest()
+
+
+def signing_hash(essence_bytes: bytes) -> bytes:
+    """The 32 bytes that signatures of a transaction or milestone essence sign."""
+    return blake2b(essence_bytes, digest_size=32).digest()
+
+
+def output_id(source_id: bytes, index: int) -> bytes:
+    """The 34-byte id of the `index`-th output of a transaction, or of the `index`-th migrated fund of a milestone."""
+    return source_id + index.to_bytes(2, "little")
+
+
+def network_id(id_name: str) -> int:
+    """The number that stands for a network's name in messages: the first 8 bytes of H(name), little-endian."""
+    return int.from_bytes(blake2b(id_name.encode(), digest_size=32).digest()[:8], "little")

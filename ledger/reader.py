@@ -1,0 +1,72 @@
+"""A cursor over bytes, and the one error that bad bytes can cause.
+
+Rules of this file: a read beyond the end raises and never returns less than was asked for; integers are
+little-endian, as everywhere in the protocol.
+"""
+
+from struct import Struct
+from typing import Any, NoReturn
+
+_U32 = Struct("<I")
+
+
+class CodecError(ValueError):
+    """Bytes that do not follow the layout: `offset` is where, `expected` what should have stood there."""
+
+    def __init__(self, offset: int, expected: str) -> None:
+        super().__init__(f"at byte {offset}: expected {expected}")
+        self.offset = offset
+        self.expected = expected
+
+    def __reduce__(self) -> tuple[type["CodecError"], tuple[int, str]]:
+        # The default rebuilds from the message alone, and the error must survive the way back from a worker process.
+        return CodecError, (self.offset, self.expected)
+
+
+class Reader:
+    """Reads `data` from its first byte on; `offset` is public, so that a decoder can name where a field began."""
+
+    __slots__ = ("data", "end", "offset")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.offset = 0
+        self.end = len(data)
+
+    def unpack(self, layout: Struct, expected: str) -> tuple[Any, ...]:
+        """Read the fields of a fixed layout."""
+        start = self.offset
+        stop = start + layout.size
+        if stop > self.end:
+            self.fail(start, f"{expected} ({layout.size} bytes), found {self.end - start} bytes")
+        self.offset = stop
+        return layout.unpack_from(self.data, start)
+
+    def take(self, size: int, expected: str) -> bytes:
+        """Read `size` raw bytes."""
+        start = self.offset
+        stop = start + size
+        if stop > self.end:
+            self.fail(start, f"{expected} ({size} bytes), found {self.end - start} bytes")
+        self.offset = stop
+        return self.data[start:stop]
+
+    def u32(self, expected: str) -> int:
+        """Read a four-byte unsigned integer, as lengths and payload tags are."""
+        value: int = self.unpack(_U32, expected)[0]
+        return value
+
+    def peek(self, expected: str) -> int:
+        """The next byte, unread: a tag chooses the decoder, and the decoder reads it again as its first field."""
+        if self.offset >= self.end:
+            self.fail(self.offset, f"{expected}, found the end")
+        return self.data[self.offset]
+
+    def finish(self) -> None:
+        """Refuse trailing bytes."""
+        if self.offset != self.end:
+            self.fail(self.offset, f"the end, found {self.end - self.offset} more bytes")
+
+    def fail(self, offset: int, expected: str) -> NoReturn:
+        """Raise CodecError."""
+        raise CodecError(offset, expected)

@@ -1,0 +1,73 @@
+"""How a job looks: bars and a table for people, JSON lines for logs.
+
+Rules of this file: a job tells a callable and knows nothing of this module; progress goes to stderr, the final report
+to stdout, each as JSON where it is not a terminal.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from etl.report import Notify, Progress, Report
+
+
+@contextmanager
+def shown() -> Iterator[Notify]:
+    """What a job tells its progress to, for the time it runs."""
+    if not sys.stderr.isatty():
+        yield _write_line
+        return
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}"),
+    )
+    with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def draw(step: Progress) -> None:
+            if step.stage not in tasks:
+                tasks[step.stage] = bars.add_task(step.stage, total=step.total, unit=step.unit)
+            bars.update(tasks[step.stage], completed=step.done, total=step.total, unit=step.unit)
+
+        yield draw
+
+
+def present(report: Report) -> str:
+    """The final report, for stdout."""
+    return "\n".join(report_lines(report)) if sys.stdout.isatty() else json.dumps(report.as_json())
+
+
+def report_lines(report: Report) -> list[str]:
+    """The final report in words: what was loaded, what was refused and why, where the time went."""
+    skipped = f", {report.skipped:,} were complete already" if report.skipped else ""
+    pending = f", {report.pending:,} pending" if report.pending else ""
+    lines = [
+        f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}",
+        f"{report.messages:,} messages{pending}: {_counts(report.messages_by_kind)}",
+        f"rows: {_counts(report.rows_by_table)}",
+        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(report.seconds)}",
+    ]
+    if report.rejects:
+        lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
+        lines += [f"  {line}" for line in report.rejected]
+    return lines
+
+
+def _counts(counts: dict[str, int] | dict[str, float]) -> str:
+    shown = (
+        f"{name} {count:,.1f}" if isinstance(count, float) else f"{name} {count:,}" for name, count in counts.items()
+    )
+    return ", ".join(shown) or "none"
+
+
+def _write_line(step: Progress) -> None:
+    event = {"stage": step.stage, "done": step.done, "total": step.total, "unit": step.unit}
+    sys.stderr.write(json.dumps(event) + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,69 @@
+"""From settings to a listening HTTP server.
+
+Rules of this file: the port is taken before anything slow happens, so a busy one is said at once; every worker process
+opens its own stores, from the same settings.
+"""
+
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from db.connect import open_store
+from ledger.networks import find_network
+from settings import Settings, SettingsError, read
+
+ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+
+
+def serve(settings: Settings, listener: socket.socket | None = None) -> None:
+    """Answers until it is interrupted; on `listener` where the port was taken already."""
+    api = settings.build("api", ApiSettings)
+    settings.store()
+    listener = listener or listen(api.host, api.port)
+    if api.workers == 1:
+        uvicorn.Server(configure(make_app(settings))).run(sockets=[listener])
+        return
+    os.environ |= settings.environment()
+    Multiprocess(configure("serving:make_worker_app", workers=api.workers), [listener]).run()
+
+
+def configure(app: ASGIApp | str, workers: int = 1) -> uvicorn.Config:
+    """Uvicorn's part: nothing is logged that the application logs itself."""
+    return uvicorn.Config(
+        app, factory=isinstance(app, str), workers=workers, log_level="warning", access_log=False, server_header=False
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The listening socket; SettingsError when another program has the port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise SettingsError(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from error
+
+
+def make_app(settings: Settings) -> ASGIApp:
+    """The application over every network of the settings."""
+    mounts = {}
+    for name in settings.networks:
+        known = find_network(name)
+        mounts[name] = NetworkMount(store=open_store(settings.store(name)), name=name, bech32_hrp=known.bech32_hrp)
+    default = settings.store().network
+    return create_app(mounts, default, settings.build("api", ApiSettings))
+
+
+def make_worker_app() -> ASGIApp:
+    """The application of one worker process, whose settings are all in the environment."""
+    file = os.environ.get("PERMANODE_CONFIG")
+    return make_app(read(Path(file) if file else None, os.environ, {}))

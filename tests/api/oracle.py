@@ -1,0 +1,87 @@
+"""What the API must answer, read off the input of the oracle ledger: milestones.jsonl, pending.jsonl, expected.json.
+
+Rules of this file: nothing here comes from the project's code; lists are in the order the contract promises, newest
+first: pending by id downwards, then milestone and id downwards.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tests.reference import read_lines, tags_of
+
+Json: TypeAlias = dict[str, Any]
+
+PENDING = 2**31
+"""Stands for the milestone of a message that has none, in sort keys."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The lines as they are, and what follows from them."""
+
+    milestones: list[Json]
+    pending: list[Json]
+    expected: Json
+
+    @classmethod
+    def read(cls, folder: Path) -> "Oracle":
+        return cls(
+            read_lines(folder / "milestones.jsonl"),
+            read_lines(folder / "pending.jsonl"),
+            json.loads((folder / "expected.json").read_text()),
+        )
+
+    @cached_property
+    def entries(self) -> list[Json]:
+        """Every message, pending ones too."""
+        return [entry for line in self.milestones for entry in line["messages"]] + self.pending
+
+    @cached_property
+    def milestone_of(self) -> dict[str, int]:
+        """Message id → index of the milestone that references it, or PENDING."""
+        return {entry["id"]: entry["metadata"].get("referencedByMilestoneIndex", PENDING) for entry in self.entries}
+
+    def newest_first(self, message_ids: list[str]) -> list[str]:
+        return sorted(message_ids, key=lambda each: (self.milestone_of[each], each), reverse=True)
+
+    @cached_property
+    def children(self) -> dict[str, list[str]]:
+        """Parent → children."""
+        found: dict[str, list[str]] = {}
+        for entry in self.entries:
+            for parent in entry["message"]["parentMessageIds"]:
+                found.setdefault(parent, []).append(entry["id"])
+        return {parent: self.newest_first(ids) for parent, ids in found.items()}
+
+    @cached_property
+    def tagged(self) -> dict[str, list[str]]:
+        """Index → messages."""
+        found: dict[str, list[str]] = {}
+        for entry in self.entries:
+            for tag in tags_of(entry["message"]):
+                found.setdefault(tag, []).append(entry["id"])
+        return {tag: self.newest_first(ids) for tag, ids in found.items()}
+
+    @cached_property
+    def outputs(self) -> dict[str, Json]:
+        """Output id → whole answer, for outputs that a transaction created (not genesis, not migrated)."""
+        transactions = self.expected["transactions"]
+        return {key: each for key, each in self.expected["outputs"].items() if each["transactionId"] in transactions}
+
+    def address_outputs(self, address: str, *, output_type: int | None, include_spent: bool) -> list[str]:
+        found = [
+            key
+            for key, each in self.outputs.items()
+            if each["output"]["address"]["address"] == address
+            and output_type in (None, each["output"]["type"])
+            and (include_spent or not each["isSpent"])
+        ]
+        return sorted(found, key=lambda key: (self.milestone_of[self.outputs[key]["messageId"]], key), reverse=True)
+
+    @cached_property
+    def addresses(self) -> list[str]:
+        """Every address that a transaction paid."""
+        return sorted({each["output"]["address"]["address"] for each in self.outputs.values()})

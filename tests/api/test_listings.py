@@ -1,0 +1,173 @@
+"""Every listing, every page of it, at every page size, from both ends."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from api import responses
+from ledger.bech32 import format_address
+from tests.api.oracle import Oracle
+
+PAGE_SIZES = (1, 2, 3, 7, 100)
+UNKNOWN = "cd" * 32
+
+
+async def walk(client: httpx.AsyncClient, path: str, items: str, page_size: int, sort: str, **query: Any) -> list[str]:
+    """All items of a listing, page by page; every page but the last is full, and only the last has no state."""
+    found: list[str] = []
+    state: str | None = None
+    while True:
+        params = {**query, "page_size": page_size, "sort": sort} | ({"state": state} if state else {})
+        answer = await client.get(path, params=params)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()["data"]
+        assert page["maxResults"] == page_size
+        assert page["count"] == len(page[items])
+        found += page[items]
+        state = page["state"]
+        if state is None:
+            assert page["count"] or len(found) == page["count"], "an empty page after the last row"
+            return found
+        assert page["count"] == page_size
+
+
+async def check(
+    client: httpx.AsyncClient, path: str, items: str, newest: list[str], page_size: int, **query: Any
+) -> None:
+    assert await walk(client, path, items, page_size, "newest", **query) == newest
+    assert await walk(client, path, items, page_size, "oldest", **query) == newest[::-1]
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+async def test_every_child_list(client: httpx.AsyncClient, oracle: Oracle, page_size: int) -> None:
+    assert {parent: set(ids) for parent, ids in oracle.children.items()} == {
+        parent: set(ids) for parent, ids in oracle.expected["children"].items()
+    }
+    for parent, children in oracle.children.items():
+        await check(client, f"/api/v1/messages/{parent}/children", "childrenMessageIds", children, page_size)
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+async def test_every_index(client: httpx.AsyncClient, oracle: Oracle, page_size: int) -> None:
+    pending = {entry["id"] for entry in oracle.pending}
+    for tag, ids in oracle.tagged.items():
+        direct, inside = (oracle.expected[key].get(tag, []) for key in ("taggedIndex", "taggedIndexInTransactions"))
+        assert set(ids) - pending == {*direct, *inside}
+        await check(client, "/api/v1/messages", "messageIds", ids, page_size, index=tag)
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+async def test_every_milestone_s_messages_are_in_white_flag_order(
+    client: httpx.AsyncClient, oracle: Oracle, page_size: int
+) -> None:
+    for line in oracle.milestones:
+        ids = [entry["id"] for entry in line["messages"]]
+        path = f"/api/v1/milestones/{line['milestone']['index']}/messages"
+        await check(client, path, "messageIds", ids[::-1], page_size)
+
+
+@pytest.mark.parametrize("include_spent", [True, False])
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+async def test_every_address(client: httpx.AsyncClient, oracle: Oracle, page_size: int, include_spent: bool) -> None:
+    for address in oracle.addresses:
+        for output_type in (None, 0, 1):
+            ids = oracle.address_outputs(address, output_type=output_type, include_spent=include_spent)
+            query: dict[str, Any] = {"include-spent": str(include_spent).lower()}
+            if output_type is not None:
+                query["type"] = output_type
+            bech32 = format_address(oracle.expected["bech32Hrp"], b"\0" + bytes.fromhex(address))
+            await check(client, f"/api/v1/addresses/{bech32}/outputs", "outputIds", ids, page_size, **query)
+
+
+async def test_whole_bodies_of_first_pages(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    parent, children = max(oracle.children.items(), key=lambda item: len(item[1]))
+    tag, tagged = max(oracle.tagged.items(), key=lambda item: len(item[1]))
+    line = oracle.milestones[9]
+    address = oracle.expected["addresses"][0]
+    unspent = oracle.address_outputs(address["address"], output_type=None, include_spent=False)
+    bodies = {
+        f"messages/{parent}/children": {
+            "messageId": parent,
+            "maxResults": 1000,
+            "count": len(children),
+            "childrenMessageIds": children,
+            "state": None,
+        },
+        f"messages?index={tag}": {
+            "index": tag,
+            "maxResults": 1000,
+            "count": len(tagged),
+            "messageIds": tagged,
+            "state": None,
+        },
+        "milestones/10/messages": {
+            "index": 10,
+            "maxResults": 1000,
+            "count": len(line["messages"]),
+            "messageIds": [entry["id"] for entry in line["messages"]],
+            "state": None,
+        },
+        f"addresses/{address['bech32']}/outputs": {
+            "addressType": 0,
+            "address": address["address"],
+            "maxResults": 1000,
+            "count": len(unspent),
+            "outputIds": unspent,
+            "state": None,
+            "ledgerIndex": 50,
+        },
+    }
+    for path, expected in bodies.items():
+        answer = await client.get(f"/api/v1/{path}")
+        assert answer.json() == {"data": expected}
+
+
+async def test_pending_children_stand_first_and_are_hidden_from_nothing_else(
+    client: httpx.AsyncClient, oracle: Oracle
+) -> None:
+    pending = {entry["id"] for entry in oracle.pending}
+    mixed = {parent: ids for parent, ids in oracle.children.items() if pending & set(ids) and set(ids) - pending}
+    assert mixed
+    for parent, ids in mixed.items():
+        answer = await client.get(f"/api/v1/messages/{parent}/children")
+        found = answer.json()["data"]["childrenMessageIds"]
+        count = len(pending & set(ids))
+        assert set(found[:count]) == pending & set(ids)
+
+
+@pytest.mark.parametrize(
+    ("path", "items", "model"),
+    [
+        (f"messages/{UNKNOWN}/children", "childrenMessageIds", responses.MessageChildrenResponse),
+        (f"messages?index={UNKNOWN}", "messageIds", responses.MessagesByIndexResponse),
+        (
+            f"addresses/{format_address('atoi', bytes(33))}/outputs",
+            "outputIds",
+            responses.AddressOutputsResponse,
+        ),
+    ],
+)
+async def test_a_listing_of_what_nobody_knows_is_empty(
+    client: httpx.AsyncClient, path: str, items: str, model: type
+) -> None:
+    answer = await client.get(f"/api/v1/{path}")
+    assert answer.status_code == 200
+    model.model_validate(answer.json(), strict=True, extra="forbid")
+    assert answer.json()["data"][items] == []
+    assert answer.json()["data"]["count"] == 0
+    assert answer.json()["data"]["state"] is None
+
+
+async def test_a_state_serves_any_page_size_but_no_other_question(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    tags = sorted(oracle.tagged, key=lambda tag: len(oracle.tagged[tag]))[-2:]
+    first = (await client.get("/api/v1/messages", params={"index": tags[0], "page_size": 3})).json()["data"]
+    query = {"index": tags[0], "page_size": 100, "state": first["state"]}
+    rest = (await client.get("/api/v1/messages", params=query)).json()["data"]
+    assert first["messageIds"] + rest["messageIds"] == oracle.tagged[tags[0]][: 3 + rest["count"]]
+    for other in ({"index": tags[1]}, {"sort": "oldest"}):
+        answer = await client.get("/api/v1/messages", params=query | other)
+        assert answer.status_code == 400
+        assert "state" in answer.json()["error"]["message"]
+    answer = await client.get(f"/api/v1/messages/{'0' * 64}/children", params={"state": first["state"]})
+    assert answer.status_code == 400

@@ -1,0 +1,129 @@
+"""Every answer about single things, whole bodies, for everything the oracle ledger holds."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from api import responses
+from tests.api.oracle import Oracle
+
+UNKNOWN = "ab" * 32
+
+
+async def data(client: httpx.AsyncClient, path: str, model: type) -> Any:
+    """The `data` of a good answer, which is also as the contract says, to the key."""
+    answer = await client.get(path)
+    assert answer.status_code == 200, (path, answer.text)
+    assert answer.headers["content-type"] == "application/json"
+    body = answer.json()
+    model.model_validate(body, strict=True, extra="forbid")
+    assert list(body) == ["data"]
+    return body["data"]
+
+
+async def test_every_message_is_the_node_s_json(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for entry in oracle.entries:
+        found = await data(client, f"/api/v1/messages/{entry['id']}", responses.MessageResponse)
+        assert found == entry["message"]
+        assert list(found) == ["networkId", "parentMessageIds", "payload", "nonce"]
+
+
+async def test_every_metadata_is_the_node_s_and_omits_what_it_omits(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for entry in oracle.entries:
+        path = f"/api/v1/messages/{entry['id']}/metadata"
+        found = await data(client, path, responses.MessageMetadataResponse)
+        assert json.dumps(found) == json.dumps(entry["metadata"])
+
+
+async def test_every_raw_message_is_its_bytes(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for entry in oracle.entries:
+        answer = await client.get(f"/api/v1/messages/{entry['id']}/raw")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.content.hex() == entry["bytes_hex"]
+
+
+async def test_every_output_says_whether_and_by_what_it_is_spent(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    assert len(oracle.outputs) > 1000
+    for output_id, expected in oracle.outputs.items():
+        found = await data(client, f"/api/v1/outputs/{output_id}", responses.OutputResponse)
+        assert found == expected
+        spent = ["milestoneIndexSpent", "transactionIdSpent"] if expected["isSpent"] else []
+        before = ["messageId", "transactionId", "outputIndex", "isSpent"]
+        assert list(found) == [*before, *spent, "output", "ledgerIndex"]
+
+
+async def test_outputs_of_conflicting_transactions_do_not_exist(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    included = set(oracle.expected["transactions"])
+    conflicting = {entry["transactionId"] for entry in oracle.entries if "transactionId" in entry} - included
+    assert conflicting
+    for transaction_id in conflicting:
+        answer = await client.get(f"/api/v1/outputs/{transaction_id}0000")
+        assert answer.status_code == 404
+
+
+async def test_every_milestone_is_the_node_s_object(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for line in oracle.milestones:
+        milestone = line["milestone"]
+        found = await data(client, f"/api/v1/milestones/{milestone['index']}", responses.MilestoneResponse)
+        assert found == {key: milestone[key] for key in ("index", "messageId", "timestamp")}
+
+
+async def test_info_has_all_fourteen_fields_and_tells_the_truth(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    expected = oracle.expected["info"]
+    found = await data(client, "/api/v1/info", responses.InfoResponse)
+    assert list(found) == list(expected)
+    own = ("name", "version", "messagesPerSecond", "referencedMessagesPerSecond", "referencedRate")
+    assert {key: found[key] for key in found if key not in own} == {
+        key: expected[key] for key in expected if key not in own
+    }
+    assert found["name"] == "Permanode"
+
+
+async def test_both_mounts_answer_alike(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    entry = oracle.entries[0]
+    below = ["info", "milestones/1", "milestones/1/messages", f"messages/{entry['id']}", f"messages/{UNKNOWN}"]
+    below += [f"messages/{entry['id']}/{what}" for what in ("metadata", "raw", "children")]
+    for path in below:
+        default, named = await client.get(f"/api/v1/{path}"), await client.get(f"/api/testing/{path}")
+        assert (default.status_code, default.content) == (named.status_code, named.content)
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        (f"messages/{UNKNOWN}", UNKNOWN),
+        (f"messages/{UNKNOWN}/metadata", UNKNOWN),
+        (f"messages/{UNKNOWN}/raw", UNKNOWN),
+        (f"outputs/{UNKNOWN}0000", f"{UNKNOWN}0000"),
+        ("milestones/0", "0"),
+        ("milestones/51", "51"),
+        ("milestones/51/messages", "51"),
+        ("milestones/4294967295", "4294967295"),
+    ],
+)
+async def test_what_is_not_there_is_a_404_that_names_it(client: httpx.AsyncClient, path: str, what: str) -> None:
+    answer = await client.get(f"/api/v1/{path}")
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "404"
+    assert what in answer.json()["error"]["message"]
+
+
+async def test_health_is_200_while_the_store_answers(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/health")
+    assert answer.status_code == 200
+    responses.HealthResponse.model_validate(answer.json(), strict=True, extra="forbid")
+    assert answer.json() == {"isHealthy": True, "networks": ["testing"]}
+
+
+async def test_ids_are_read_in_either_case_and_unknown_parameters_ignored(
+    client: httpx.AsyncClient, oracle: Oracle
+) -> None:
+    entry = oracle.entries[0]
+    plain = await client.get(f"/api/v1/messages/{entry['id']}/metadata")
+    assert plain.status_code == 200
+    for path in (f"{entry['id'].upper()}/metadata", f"{entry['id']}/metadata?pretty=1&pretty=2&page_size=0"):
+        answer = await client.get(f"/api/v1/messages/{path}")
+        assert answer.content == plain.content

@@ -1,0 +1,89 @@
+"""The committed contract is the application's, and it is complete."""
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from api import openapi
+from api.app import ApiSettings, create_app, routes
+from api.health import HEALTH
+from api.network import NetworkMount
+from api.operations import arguments
+from api.routes.node_v1 import NODE_V1
+from tests.conftest import ROOT
+
+OPERATIONS = [
+    (path, method, operation)
+    for path, item in openapi.document()["paths"].items()
+    for method, operation in item.items()
+]
+IDS = [operation["operationId"] for _, _, operation in OPERATIONS]
+
+
+def test_the_committed_contract_is_the_application_s() -> None:
+    committed = yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))
+    assert committed == openapi.document()
+    assert openapi.main(["--check"]) == 0
+
+
+def test_check_notices_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "openapi.yaml"
+    other.write_text(openapi.render() + "x-changed: true\n", "utf-8")
+    monkeypatch.setattr(openapi, "COMMITTED", other)
+    assert openapi.main(["--check"]) == 1
+
+
+async def test_the_served_contract_is_the_committed_one(client: httpx.AsyncClient, mount: NetworkMount) -> None:
+    served = (await client.get("/openapi.json")).json()
+    assert served == openapi.document()
+    assert create_app({"a": mount, "b": mount}, "b", ApiSettings()).openapi() == served
+    assert "/openapi.json" in (await client.get("/docs")).text
+
+
+def test_every_operation_is_named_by_its_function() -> None:
+    assert len(set(IDS)) == len(IDS)
+    assert set(IDS) == {route.operation_id for route in routes({}, "")}
+    for route in routes({}, ""):
+        suffix = "_of_network" if "{network}" in route.path else ""
+        assert route.operation_id == route.name + suffix
+
+
+@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=IDS)
+def test_every_operation_tells_all(path: str, method: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    declared = {each["name"] for each in operation.get("parameters", []) if each["in"] == "path"}
+    assert declared == {segment[1:-1] for segment in path.split("/") if segment.startswith("{")}
+    assert all(each["required"] for each in operation.get("parameters", []) if each["in"] == "path")
+    for each in operation.get("parameters", []):
+        assert each["description"]
+        assert "example" in each or each["name"] == "state"
+    needed = {"200", "500", "503"} | ({"400"} if operation.get("parameters") else set())
+    assert needed <= set(operation["responses"]) <= needed | {"404"}
+    for status, response in operation["responses"].items():
+        (content,) = response["content"].values()
+        assert status == "200" or content["example"]["error"]["code"] == status
+
+
+def test_every_answer_has_an_example_that_is_an_answer() -> None:
+    models = {route.response_model for route in routes({}, "") if route.response_model is not None}
+    assert len(models) > 5
+    for model in models:
+        (example,) = model.model_json_schema()["examples"]
+        model.model_validate(example, strict=True, extra="forbid")
+
+
+def test_a_handler_whose_argument_nothing_reads_is_refused() -> None:
+    async def handler(network: object, message_id: str) -> None: ...
+
+    with pytest.raises(TypeError, match="message_id"):
+        arguments(handler)
+
+
+def test_handlers_have_no_defaults_of_their_own() -> None:
+    for operation in (*NODE_V1.operations, *HEALTH.operations):
+        signature = inspect.signature(operation.handler)
+        assert all(each.default is inspect.Parameter.empty for each in signature.parameters.values())

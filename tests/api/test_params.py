@@ -1,0 +1,61 @@
+"""How texts become values, one parameter at a time."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api import params
+from api.errors import BadParameter
+from api.params import Param, parse_hex, parse_int
+
+ALL = [value for value in vars(params).values() if isinstance(value, Param)]
+
+
+@given(st.binary(min_size=1, max_size=64))
+def test_hex_of_either_case_is_read_as_lowercase(data: bytes) -> None:
+    assert parse_hex(data.hex(), 1, 64) == data.hex()
+    assert parse_hex(data.hex().upper(), 1, 64) == data.hex()
+
+
+@given(st.text())
+def test_whatever_is_read_as_hex_is_hex_and_nothing_but_a_value_error_comes_out(text: str) -> None:
+    try:
+        found = parse_hex(text, 1, 64)
+    except ValueError:
+        return
+    assert found == text.lower()
+    assert bytes.fromhex(found).hex() == found
+
+
+@given(st.integers(-5, 15))
+def test_an_integer_is_read_within_its_bounds(value: int) -> None:
+    if 1 <= value <= 10:
+        assert parse_int(str(value), 1, 10) == value
+    else:
+        with pytest.raises(ValueError, match="bounds"):
+            parse_int(str(value), 1, 10)
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "+1", "1_0", "1.0", "1e1", "٣", "²", "9" * 5000])
+def test_what_python_would_read_as_an_integer_is_not_one_here(text: str) -> None:
+    with pytest.raises(ValueError, match="bounds"):
+        parse_int(text, 0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")
+def test_every_example_and_default_is_a_value(param: Param) -> None:
+    if param.example is not None:
+        assert param.read(json.dumps(param.example).strip('"')) is not None
+    if param.default is not None:
+        assert param.read(None) == param.read(param.default)
+
+
+@pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")
+def test_absence_is_the_default_or_none_or_an_error_that_says_so(param: Param) -> None:
+    if param.required:
+        with pytest.raises(BadParameter, match=f"parameter {param.name}: expected .*, found nothing"):
+            param.read(None)
+    elif param.default is None:
+        assert param.read(None) is None

@@ -1,0 +1,44 @@
+"""All rows of a store, as the Store port tells them, so that two loads can be compared row by row."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from db import schema
+from db.model import Table, Type
+
+COMPARED: tuple[Table, ...] = tuple(
+    table
+    for table in schema.TABLES
+    if table not in (schema.lease, schema.keyspace_info, schema.migrations)
+)
+
+
+def stored_rows(store: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table of a SQLite store, ids as hex, sorted by key; expiry left out."""
+    generation = (store / "CURRENT").read_text().strip()
+    with sqlite3.connect(f"{(store / generation).resolve().as_uri()}?mode=ro", uri=True) as connection:
+        return {table.name: _rows(connection, table) for table in COMPARED}
+
+
+def _rows(connection: sqlite3.Connection, table: Table) -> list[dict[str, Any]]:
+    selected = connection.execute(f"SELECT {', '.join(table.names)} FROM {table.name}").fetchall()
+    rows = [
+        {column.name: _value(column.type, value) for column, value in zip(table.columns, row, strict=True)}
+        for row in selected
+    ]
+    return by_key(table, rows)
+
+
+def _value(kind: Type, value: Any) -> Any:
+    if value is None:
+        return None
+    if kind is Type.HEX:
+        return value.hex()
+    return bool(value) if kind is Type.BOOLEAN else value
+
+
+def by_key(table: Table, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows completed with nulls, sorted by primary key."""
+    whole = [{name: row.get(name) for name in table.names} for row in rows]
+    return sorted(whole, key=lambda row: tuple(row[name] for name in table.key))

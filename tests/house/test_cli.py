@@ -1,0 +1,116 @@
+"""The command line's own manners; what its commands do is tested where it is done. Its help texts are docs/cli.md."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import cli
+from etl.report import Progress, Report
+from progress import report_lines, shown
+from tests.conftest import ROOT
+
+
+def permanode(*arguments: str, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", "import cli; cli.main()", *arguments]
+    variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
+
+
+def test_help_loads_no_heavy_part() -> None:
+    heavy = ("pyspark", "pyarrow", "fastapi", "uvicorn", "sqlite3", "demo", "serving")
+    code = f"import cli, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_failure_is_one_line_on_stderr_and_exit_code_1(tmp_path: Path) -> None:
+    done = permanode("status", cwd=tmp_path, PERMANODE_API_PROT="1", PERMANODE_STORE="nonsense")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("permanode: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_debug_shows_where_it_failed(tmp_path: Path) -> None:
+    done = permanode("--debug", "config", cwd=tmp_path, PERMANODE_API_PROT="1")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("permanode: PERMANODE_API_PROT")
+
+
+def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
+    done = permanode("lode", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("pyspark", "spark"), ("pyspark.sql", "spark"), ("pytest", "dev"), ("datasette", "bench")]
+)
+def test_a_missing_extra_is_answered_with_its_install_line(module: str, extra: str) -> None:
+    line = cli.describe_error(ModuleNotFoundError(f"No module named '{module}'", name=module))
+    assert line == f"{module} is not installed; run: pip install -c constraints.txt -e '.[{extra}]'"
+
+
+def test_an_error_of_many_lines_is_cut_to_its_first() -> None:
+    assert cli.describe_error(RuntimeError("first\nsecond")) == "first … (--debug shows all)"
+    assert cli.describe_error(RuntimeError()) == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [(None, (None, None)), ("1:9", (1, 9)), ("0:1", (0, 1)), ("5:", (5, None)), (":5", (None, 5))]
+)
+def test_a_range_is_two_ends_of_which_either_may_be_open(text: str | None, span: tuple[int | None, int | None]) -> None:
+    assert cli.parse_range(text) == span
+
+
+@pytest.mark.parametrize("text", ["5", "a:b", "1:2:3", "-1:5", "9:1", "5:5", "٣:4"])
+def test_a_range_that_is_none_is_a_usage_error_that_names_the_flag(text: str) -> None:
+    result = CliRunner().invoke(cli.app, ["load", str(ROOT / "sample"), "--range", text])
+    assert result.exit_code == 2
+    assert "--range" in result.output
+
+
+def test_config_prints_every_setting_with_its_origin(tmp_path: Path) -> None:
+    (tmp_path / "permanode.toml").write_text("[api]\nport = 9000\n")
+    done = permanode(
+        "--store", "sqlite:///x", "--network", "n", "config", "--json", cwd=tmp_path, PERMANODE_ETL_MASTER="local[3]"
+    )
+    rows = {row["key"]: (row["value"], row["origin"]) for row in json.loads(done.stdout)}
+    assert rows["api.port"] == (9000, "permanode.toml")
+    assert rows["etl.master"] == ("local[3]", "PERMANODE_ETL_MASTER")
+    assert ("sqlite:///x", "--store") in rows.values()
+    table = permanode("config", cwd=tmp_path).stdout
+    assert all(key in table for key in rows if key.startswith(("api.", "etl.")))
+
+
+def test_a_named_settings_file_is_read_and_a_missing_one_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text("[api]\nport = 9001\n")
+    by_flag = permanode("--config", "other.toml", "config", cwd=tmp_path)
+    by_variable = permanode("config", cwd=tmp_path, PERMANODE_CONFIG="other.toml")
+    assert "9001" in by_flag.stdout
+    assert "9001" in by_variable.stdout
+    missing = permanode("config", cwd=tmp_path, PERMANODE_CONFIG="nowhere.toml")
+    assert missing.returncode == 1
+    assert "nowhere.toml" in missing.stderr
+
+
+def test_progress_is_json_lines_where_it_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown() as report:
+        report(Progress("decode", 0, 50, "milestones"))
+        report(Progress("decode", 50, 50, "milestones"))
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert [json.loads(line)["done"] for line in printed.err.splitlines()] == [0, 50]
+
+
+def test_the_report_says_what_was_loaded_and_what_was_refused() -> None:
+    report = Report("run", milestones=50, complete=49, messages=848, rejects=1, rejected=["a.log:7: broken line"])
+    lines = "\n".join(report_lines(report))
+    assert "50 milestones loaded, 49 complete" in lines
+    assert "848 messages" in lines
+    assert "a.log:7: broken line" in lines

@@ -1,0 +1,98 @@
+"""The docs are true: every table, endpoint, setting and command stands in them, and nothing that is not there."""
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import demo
+import pages
+from cli import app
+from db.schema import TABLES
+from settings import PARTS, load_part
+from tests.conftest import ROOT
+
+DOCS = ROOT / "docs"
+READABLE = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md")), ROOT / "sample/README.md"]
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_generated_pages_equal_what_the_code_says(name: str) -> None:
+    assert (DOCS / name).read_text("utf-8") == pages.PAGES[name](), "run: permanode docs"
+
+
+def test_a_page_that_is_behind_is_named_and_written_only_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "DOCS", tmp_path)
+    (tmp_path / "cli.md").write_text("old", "utf-8")
+    behind = pages.write(check=True)
+    assert "docs/cli.md" in behind
+    assert (tmp_path / "cli.md").read_text("utf-8") == "old"
+    assert pages.write(check=False) == behind
+    assert pages.write(check=True) == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_setting_has_a_default_or_is_needed_and_says_what_it_is_for(part: str) -> None:
+    for field in dataclasses.fields(load_part(part)):
+        assert len(field.metadata.get("help", "")) > 3, f"{part}.{field.name}"
+
+
+@pytest.mark.parametrize("command", pages.help_texts())
+def test_every_command_has_an_example(command: str) -> None:
+    text = pages.help_texts()[command]
+    assert re.search(r"^ *Example: .*permanode ", text, re.MULTILINE), text
+
+
+def test_every_table_is_documented() -> None:
+    text = (DOCS / "schema.md").read_text("utf-8")
+    for table in TABLES:
+        assert table.name in text
+        for column in table.columns:
+            assert column.name in text, f"{table.name}.{column.name}"
+
+
+def test_every_endpoint_is_listed_as_answered_and_nothing_else_is() -> None:
+    paths = yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))["paths"]
+    served = {re.sub(r"^/api/v1(?=/)", "", path) for path in paths if not path.startswith("/api/{network}")}
+    rows = re.findall(
+        r"^\| GET (\S+?)(?:\?\S*)? \| answered \|", (DOCS / "supported.md").read_text("utf-8"), re.MULTILINE
+    )
+
+    def shape(path: str) -> str:
+        return re.sub(r"\{[^}]*\}", "{}", path)
+
+    assert {shape(path) for path in rows} == {shape(path) for path in served}
+
+
+@pytest.mark.parametrize("page", READABLE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
+        if not target.startswith(("http:", "https:")):
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_asks_what_the_demo_asks() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for meaning, path in demo.questions():
+        assert f"# {meaning}\ncurl -s 'http://127.0.0.1:8000{path}'" in readme
+
+
+def test_every_command_that_the_docs_mention_exists() -> None:
+    known = {info.name or info.callback.__name__ for info in app.registered_commands if info.callback} | {"lake"}
+    for page in READABLE:
+        for command in re.findall(r"\./?permanode ([a-z]+)\b|`permanode ([a-z]+)\b", page.read_text("utf-8")):
+            assert "".join(command) in known, f"{page.name}: {command}"
+
+
+def test_decisions_are_numbered_without_gaps_and_short() -> None:
+    found = sorted((DOCS / "decisions").glob("*.md"))
+    assert [int(path.name[:4]) for path in found] == list(range(1, len(found) + 1))
+    for path in found:
+        text = path.read_text("utf-8")
+        assert len(text.splitlines()) <= 60, path.name
+        for heading in ("**Context.**", "**Choice", "**Cost.**"):
+            assert heading in text or path.name.startswith("0004"), f"{path.name}: {heading}"

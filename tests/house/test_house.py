@@ -1,0 +1,140 @@
+"""Rules of the whole repository: what is tracked, what it may name, what imports what."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+MB = 1 << 20
+SOURCES = sorted(
+    path
+    for path in [
+        *ROOT.glob("*.py"),
+        *(path for part in ("api", "db", "etl", "ledger") for path in (ROOT / part).rglob("*.py")),
+    ]
+    if "__pycache__" not in path.parts
+)
+MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES]
+
+IO_MODULES = {"asyncio", "logging", "multiprocessing", "os", "pathlib", "random", "shutil", "socket", "sqlite3"} | {
+    "subprocess", "tempfile", "threading", "time", "urllib", "http", "io",
+}  # fmt: skip
+
+
+def tracked() -> list[Path]:
+    """Files that are tracked, or would be by `git add .`."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    return [path for name in listed.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def texts() -> list[tuple[str, str]]:
+    found = []
+    for path in tracked():
+        try:
+            found.append((str(path.relative_to(ROOT)), path.read_text("utf-8")))
+        except UnicodeDecodeError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_imports(module: str) -> None:
+    importlib.import_module(module)
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.name != "__init__.py"], ids=str)
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text("utf-8"))), "no module docstring"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.is_relative_to(ROOT / "ledger")], ids=str)
+def test_the_ledger_imports_only_the_standard_library_and_no_input_or_output(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    imported = {name.partition(".")[0] for name in names} - {"ledger"}
+    assert imported - sys.stdlib_module_names == set()
+    assert imported & IO_MODULES == set()
+
+
+def test_sqlite3_is_imported_by_the_sqlite_adapter_alone() -> None:
+    importing = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if re.search(r"^\s*(import|from) sqlite3\b", path.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert importing
+    assert all(name.startswith("db/sqlite") for name in importing), importing
+
+
+def test_no_source_file_is_longer_than_350_lines_without_a_reason_in_its_header() -> None:
+    for path in SOURCES:
+        text = path.read_text("utf-8")
+        if len(text.splitlines()) > 350:
+            assert "lines" in (ast.get_docstring(ast.parse(text)) or ""), path
+
+
+def test_no_tracked_file_is_larger_than_5_mb_and_the_shipped_data_fits_into_it_too() -> None:
+    assert [str(path) for path in tracked() if path.stat().st_size > 5 * MB] == []
+    shipped = [
+        path
+        for path in tracked()
+        if path.is_relative_to(ROOT / "sample") or path.is_relative_to(ROOT / "tests/vectors")
+    ]
+    assert 0 < sum(path.stat().st_size for path in shipped) <= 5 * MB
+
+
+REGISTRY = re.compile(
+    r"https?://[^ \"]*(?:/simp"
+    r"le|/mav"
+    r"en2|regis"
+    r"try[.]|/packages/[0-9a-f]{2}/)|--(?:extra-)?index"
+    r"-url|\"resol"
+    r"ved\":"
+)
+
+
+def test_no_file_names_a_registry_host() -> None:
+    assert [name for name, text in texts() if REGISTRY.search(text)] == []
+
+
+def test_no_file_carries_a_path_of_this_machine() -> None:
+    here = {f"{ROOT.parent}/", f"{Path.home()}/"} - {"/", "/tmp/"}  # noqa: S108  a clone there has no telling parent
+    assert [name for name, text in texts() if any(path in text for path in here)] == []
+
+
+def test_the_license_is_apache_2_and_declared() -> None:
+    text = (ROOT / "LICENSE").read_text("utf-8")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["license"] == "Apache-2.0"
+
+
+def test_every_requirement_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    lines = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    pinned = {line.partition("==")[0].lower().replace("_", "-") for line in lines}
+    assert {re.split(r"[<>=!~ ]", name)[0].lower().replace("_", "-") for name in needed} <= pinned
+
+
+def test_ci_calls_the_documented_test_command() -> None:
+    assert "./permanode test" in (ROOT / ".ci/run").read_text("utf-8")
+
+
+def test_the_hooks_fetch_nothing() -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
+    assert re.findall(r"repo: *(\S+)", hooks) == ["local"]

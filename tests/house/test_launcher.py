@@ -1,0 +1,187 @@
+"""The launcher under dash, on machines made of fake programs: only `PATH` decides what is installed."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+SHELL = shutil.which("dash") or "/bin/sh"
+TOOLS = ("sh", "cat", "cksum", "dirname", "readlink", "sed", "mkdir", "chmod")
+
+FAKE_PYTHON = """#!/bin/sh
+case "$*" in
+    *platform*) echo {version} ;;
+    *sys.exit*) exit {too_old} ;;
+    *ensurepip*) exit {no_venv} ;;
+    "-m venv"*) mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; cp "$0" "$4/bin/permanode"; echo made >>"$4/../log" ;;
+    *"pip install"*) echo "installed $*" >>"${{0%/.venv/*}}/log"; exit {pip} ;;
+    *) echo "ran $*"; pwd ;;
+esac
+"""
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> "Machine":
+    return Machine(tmp_path)
+
+
+class Machine:
+    """A copy of the launcher in a folder with a space, and a PATH of nothing but basic tools."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bin = folder / "bin"
+        self.home = folder / "a house"
+        self.bin.mkdir()
+        self.home.mkdir()
+        for name in ("permanode", "pyproject.toml", "constraints.txt"):
+            shutil.copy(ROOT / name, self.home / name)
+        for tool in (*TOOLS, "cp"):
+            (self.bin / tool).symlink_to(shutil.which(tool) or tool)
+
+    def add(self, name: str, script: str) -> None:
+        (self.bin / name).write_text(script)
+        (self.bin / name).chmod(0o755)
+
+    def add_python(
+        self, name: str, version: str = "3.12.1", *, too_old: int = 0, no_venv: int = 0, pip: int = 0
+    ) -> None:
+        self.add(name, FAKE_PYTHON.format(version=version, too_old=too_old, no_venv=no_venv, pip=pip))
+
+    def add_java(self, version: str) -> None:
+        self.add("java", f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
+
+    def start(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        command = [SHELL, str(self.home / "permanode"), *arguments]
+        clean = {"PATH": str(self.bin), **environment}
+        return subprocess.run(command, env=clean, cwd=self.bin, capture_output=True, text=True, check=False)
+
+    @property
+    def log(self) -> list[str]:
+        file = self.home / "log"
+        return file.read_text().splitlines() if file.exists() else []
+
+
+def test_no_python_is_named_with_what_to_install(machine: Machine) -> None:
+    machine.add_java("17.0.15")
+    done = machine.start("demo")
+    assert done.returncode == 1
+    assert "Python 3.11 or newer is needed. Install python3.13" in done.stderr
+
+
+def test_an_old_python_is_named_with_its_version(machine: Machine) -> None:
+    machine.add_java("17.0.15")
+    machine.add_python("python3", "3.9.18", too_old=1)
+    done = machine.start("demo")
+    assert done.returncode == 1
+    assert "Python 3.11 or newer is needed; python3 here is 3.9.18." in done.stderr
+
+
+def test_a_python_that_does_not_start_is_passed_over(machine: Machine) -> None:
+    machine.add_java("17.0.15")
+    machine.add("python3.13", "#!/bin/sh\nexit 127\n")
+    machine.add_python("python3.11", "3.11.7")
+    done = machine.start("demo")
+    assert done.returncode == 0, done.stderr
+    assert "with python3.11;" in done.stderr
+
+
+def test_a_python_without_venv_is_named(machine: Machine) -> None:
+    machine.add_java("17.0.15")
+    machine.add_python("python3.12", no_venv=1)
+    done = machine.start("demo")
+    assert done.returncode == 1
+    assert "python3.12-venv" in done.stderr
+
+
+def test_no_java_is_named_before_anything_is_installed(machine: Machine) -> None:
+    machine.add_python("python3.12")
+    done = machine.start("demo")
+    assert done.returncode == 1
+    assert "Spark needs Java 17 or 21, and there is no java." in done.stderr
+    assert "openjdk-17-jre-headless" in done.stderr
+    assert machine.log == []
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "25", "25-ea", "22.0.1"])
+def test_a_wrong_java_is_named_with_its_version(machine: Machine, version: str) -> None:
+    machine.add_python("python3.12")
+    machine.add_java(version)
+    done = machine.start("test")
+    assert done.returncode == 1
+    assert f"java is {version}." in done.stderr
+
+
+@pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.4", "21-ea"])
+def test_java_17_and_21_will_do(machine: Machine, version: str) -> None:
+    machine.add_python("python3.12")
+    machine.add_java(version)
+    assert machine.start("load", "archive").returncode == 0
+
+
+def test_java_home_goes_before_the_path(machine: Machine, tmp_path: Path) -> None:
+    machine.add_python("python3.12")
+    machine.add_java("17.0.15")
+    done = machine.start("demo", JAVA_HOME=str(tmp_path / "nowhere"))
+    assert done.returncode == 1
+    assert f"there is no {tmp_path / 'nowhere'}/bin/java" in done.stderr
+
+
+def test_commands_without_spark_need_no_java(machine: Machine) -> None:
+    machine.add_python("python3.12")
+    assert machine.start("status").returncode == 0
+
+
+def test_a_second_start_installs_nothing(machine: Machine) -> None:
+    machine.add_python("python3.12")
+    machine.start("status")
+    once = machine.log
+    assert [line.split()[0] for line in once] == ["made", "installed"]
+    assert "constraints.txt --editable" in once[1]
+    again = machine.start("status", "--json")
+    assert again.stderr == ""
+    assert again.stdout.splitlines()[0] == "ran status --json"
+    assert machine.log == once
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+def test_a_changed_requirement_installs_again(machine: Machine, name: str) -> None:
+    machine.add_python("python3.12")
+    machine.start("status")
+    (machine.home / name).write_text((machine.home / name).read_text() + "\n# changed\n")
+    machine.start("status")
+    assert len(machine.log) == 4
+
+
+def test_an_install_that_failed_is_said_and_tried_again(machine: Machine) -> None:
+    machine.add_python("python3.12", pip=1)
+    assert machine.start("status").returncode == 1
+    assert "the install failed" in machine.start("status").stderr
+    assert len(machine.log) == 4
+
+
+def test_arguments_reach_the_command_as_they_are_from_any_directory(machine: Machine) -> None:
+    machine.add_python("python3.12")
+    machine.start("status")
+    done = machine.start("--store", "sqlite:///with a space", "status")
+    assert done.stdout.splitlines() == ["ran --store sqlite:///with a space status", str(machine.bin)]
+
+
+def test_it_works_through_a_link(machine: Machine, tmp_path: Path) -> None:
+    machine.add_python("python3.12")
+    link = tmp_path / "link"
+    link.symlink_to(machine.home / "permanode")
+    done = subprocess.run(
+        [SHELL, str(link), "status"], env={"PATH": str(machine.bin)}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (machine.home / ".venv").is_dir()
+
+
+def test_it_is_executable_and_names_no_other_shell() -> None:
+    launcher = ROOT / "permanode"
+    assert os.access(launcher, os.X_OK)
+    assert launcher.read_text().startswith("#!/bin/sh\n")

@@ -1,0 +1,165 @@
+"""Settings: layers, types, names, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from api.app import ApiSettings
+from settings import SettingsError, read, variable
+
+Flags = dict[str, tuple[str, object]]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "permanode.toml"
+    path.write_text(
+        'network = "b"\n[networks.a]\nurl = "sqlite:///a"\n[networks.b]\nurl = "sqlite:///b"\nchunk_size = 7\n'
+        "[api]\nport = 9000\naccess_log = true\n"
+    )
+    return path
+
+
+def refusal(file: Path | None = None, environment: dict[str, str] | None = None, flags: Flags | None = None) -> str:
+    with pytest.raises(SettingsError) as refused:
+        read(file, environment or {}, flags or {}).table()
+    return str(refused.value)
+
+
+def test_each_layer_wins_over_the_one_below(file: Path) -> None:
+    def port(environment: dict[str, str], flags: Flags, source: Path | None = file) -> int:
+        return read(source, environment, flags).build("api", ApiSettings).port
+
+    assert port({}, {}, None) == 8000
+    assert port({}, {}) == 9000
+    assert port({"PERMANODE_API_PORT": "9001"}, {}) == 9001
+    assert port({"PERMANODE_API_PORT": "9001"}, {"api.port": ("--port", 9002)}) == 9002
+    assert port({"PERMANODE_API_PORT": "9001"}, {"api.port": ("--port", None)}) == 9001
+
+
+def test_zero_is_a_value(file: Path) -> None:
+    assert read(file, {}, {"api.port": ("--port", 0)}).build("api", ApiSettings).port == 0
+
+
+def test_the_table_says_where_each_value_came_from(file: Path) -> None:
+    rows = {row.key: row for row in read(file, {"PERMANODE_STORE": "sqlite:///x"}, {"api.port": ("--port", 1)}).table()}
+    assert (rows["network"].value, rows["network"].origin) == ("b", str(file))
+    assert (rows["networks.b.url"].value, rows["networks.b.url"].origin) == ("sqlite:///x", "PERMANODE_STORE")
+    assert (rows["networks.a.url"].value, rows["networks.a.url"].origin) == ("sqlite:///a", str(file))
+    assert (rows["networks.b.chunk_size"].value, rows["networks.b.chunk_size"].origin) == (7, str(file))
+    assert (rows["api.port"].value, rows["api.port"].origin) == (1, "--port")
+    assert rows["api.host"].origin == "default"
+    assert rows["etl.master"].origin == "default"
+
+
+def test_the_network_at_hand_is_the_one_named(file: Path) -> None:
+    assert read(file, {}, {}).store().network == "b"
+    assert read(file, {"PERMANODE_NETWORK": "a"}, {}).store().url == "sqlite:///a"
+    assert read(file, {"PERMANODE_NETWORK": "a"}, {"network": ("--network", "b")}).store().url == "sqlite:///b"
+    assert read(file, {}, {}).store("a").network == "a"
+
+
+def test_a_store_and_a_network_define_one_without_a_file() -> None:
+    settings = read(None, {"PERMANODE_STORE": "sqlite:///x"}, {"network": ("--network", "new")})
+    assert settings.networks == ("new",)
+    assert (settings.store().network, settings.store().url) == ("new", "sqlite:///x")
+
+
+def test_the_only_network_of_a_file_needs_no_naming(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text('[networks.only]\nurl = "sqlite:///o"\n')
+    assert read(path, {}, {}).store().network == "only"
+
+
+def test_several_networks_need_one_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text('[networks.a]\nurl = "sqlite:///a"\n[networks.b]\nurl = "sqlite:///b"\n')
+    assert refusal(path) == f"{path}: several networks (a, b) and no `network` that names one"
+
+
+def test_a_network_that_the_file_does_not_define_is_refused(file: Path) -> None:
+    assert refusal(file, {"PERMANODE_NETWORK": "c"}) == "PERMANODE_NETWORK: no network c; there are a, b"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[api]\nprot = 1\n", "{file}: no setting api.prot; did you mean port?"),
+        ("[apy]\nport = 1\n", "{file}: no section apy; did you mean api?"),
+        (
+            '[networks.a]\nurl = "x"\nchunk_sise = 1\n',
+            "{file}: no setting networks.a.chunk_sise; did you mean chunk_size?",
+        ),
+        ('[networks.a]\nurl = "x"\nnetwork = "b"\n', "{file}: no setting networks.a.network"),
+        ('[api]\nport = "9000"\n', "{file}: api.port must be a whole number, not '9000'"),
+        ("[api]\nport = true\n", "{file}: api.port must be a whole number, not True"),
+        ("[api]\naccess_log = 1\n", "{file}: api.access_log must be true or false, not 1"),
+        ("network = 1\n", "{file}: network must be text, not 1"),
+        ("api = 1\n", "{file}: api must be a table, not 1"),
+        ("[networks]\na = 1\n", "{file}: networks.a must be a table, not 1"),
+        ("[api\n", "{file}: not TOML: "),
+    ],
+)
+def test_what_does_not_fit_in_the_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "permanode.toml"
+    path.write_text(text)
+    assert refusal(path).startswith(message.format(file=path))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("PERMANODE_API_PORT", "many", "PERMANODE_API_PORT: api.port must be a whole number, not 'many'"),
+        (
+            "PERMANODE_API_ACCESS_LOG",
+            "yes",
+            "PERMANODE_API_ACCESS_LOG: api.access_log must be true or false",
+        ),
+        ("PERMANODE_API_PROT", "1", "PERMANODE_API_PROT: no setting api.prot; did you mean port?"),
+        ("PERMANODE_STROE", "x", "PERMANODE_STROE: no such setting; did you mean PERMANODE_STORE?"),
+    ],
+)
+def test_what_does_not_fit_among_the_variables_is_refused_by_name(name: str, value: str, message: str) -> None:
+    assert refusal(None, {name: value}).startswith(message)
+
+
+def test_variables_of_other_programs_are_left_alone() -> None:
+    assert read(None, {"HOME": "/", "PERMANODES": "x"}, {}).given == {}
+
+
+def test_without_a_network_the_store_is_asked_for_and_the_rest_still_holds() -> None:
+    settings = read(None, {}, {})
+    assert settings.build("api", ApiSettings).port == 8000
+    assert {row.key.partition(".")[0] for row in settings.table()} == {"api", "etl"}
+    with pytest.raises(SettingsError, match="--store sqlite:///FOLDER and --network NAME"):
+        settings.store()
+
+
+def test_a_store_alone_is_asked_for_its_network() -> None:
+    assert refusal(None, {}, {"store.url": ("--store", "sqlite:///x")}).startswith("--store: which network")
+
+
+def test_a_network_without_a_store_is_refused() -> None:
+    assert refusal(None, {"PERMANODE_NETWORK": "x"}).startswith("networks.x.url is needed and has no default")
+
+
+def test_what_the_part_itself_refuses_is_said_with_its_place() -> None:
+    given = {"PERMANODE_NETWORK": "x", "PERMANODE_STORE": "sqlite:///x", "PERMANODE_STORE_CHUNK_SIZE": "0"}
+    with pytest.raises(SettingsError, match=r"networks\.x: chunk_size must be 1 or more"):
+        read(None, given, {}).store()
+
+
+def test_worker_processes_get_the_same_settings(file: Path) -> None:
+    flags: Flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "a"), "api.port": ("--port", 7)}
+    settings = read(file, {}, flags)
+    environment = settings.environment()
+    assert Path(environment.pop("PERMANODE_CONFIG")) == file
+    again = read(file, environment, {})
+    assert [(row.key, row.value) for row in again.table()] == [(row.key, row.value) for row in settings.table()]
+
+
+def test_variables_are_named_by_part_and_field() -> None:
+    assert variable("store.url") == "PERMANODE_STORE"
+    assert variable("network") == "PERMANODE_NETWORK"
+    assert variable("store.chunk_size") == "PERMANODE_STORE_CHUNK_SIZE"
+    assert variable("etl.driver_memory") == "PERMANODE_ETL_DRIVER_MEMORY"

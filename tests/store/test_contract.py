@@ -1,0 +1,336 @@
+"""What every store does, whatever it is made of. Expectations are written out here; none comes from an adapter."""
+
+import dataclasses
+import inspect
+import itertools
+import threading
+import time
+
+import pytest
+
+from db import schema
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from db.store import Bound, LeaseHeld, Store, StoreError, StoreMismatch, WritableStore
+from tests.store.stores import reopened
+
+A, B, C = (bytes([number]) * 32 for number in (0xA1, 0xB2, 0xC3))
+OUTPUT = A + b"\x01\x00"
+
+
+def put(store, table, columns, rows, *, publish=False):
+    with store.batch(publish=publish) as batch:
+        return batch.upsert(table, columns, rows)
+
+
+@pytest.mark.parametrize("port", [Store, WritableStore])
+def test_an_adapter_has_the_signatures_of_the_port(store, port):
+    for name, wanted in inspect.getmembers(port, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        found = getattr(type(store), name)
+        assert list(inspect.signature(found).parameters.values()) == list(inspect.signature(wanted).parameters.values())
+        assert inspect.iscoroutinefunction(found) == inspect.iscoroutinefunction(wanted), name
+
+
+async def test_a_row_comes_back_in_the_types_of_its_columns(store):
+    put(store, schema.messages, schema.messages.names, [(A, 1, b"\x00\xff", 7, 1_600_000_000_000, 3, 1, 255)])
+    assert await store.get(schema.messages, (A.hex(),)) == {
+        "message_id": "a1" * 32,
+        "version": 1,
+        "message": b"\x00\xff",
+        "milestone_index": 7,
+        "ms_timestamp": 1_600_000_000_000,
+        "white_flag_index": 3,
+        "inclusion_state": 1,
+        "conflict_reason": 255,
+    }
+    key = (A, "legacy", "address", True, 0, 0, 5, OUTPUT, B)
+    put(store, schema.outputs_by_address, schema.outputs_by_address.names, [(*key, 1, 0, 2**62)])
+    row = await store.get(
+        schema.outputs_by_address, (A.hex(), "legacy", "address", True, 0, 0, 5, OUTPUT.hex(), B.hex())
+    )
+    assert row["included"] is True
+    assert row["amount"] == 2**62
+    assert (
+        await store.get(
+            schema.outputs_by_address, (A.hex(), "legacy", "address", False, *key[4:7], OUTPUT.hex(), B.hex())
+        )
+        is None
+    )
+
+
+async def test_zero_and_empty_are_values_and_null_is_null(store):
+    put(store, schema.messages, schema.messages.names, [(A, 1, b"", 0, 0, 0, 0, None)])
+    row = await store.get(schema.messages, (A.hex(),))
+    assert (row["message"], row["milestone_index"], row["ms_timestamp"], row["white_flag_index"]) == (b"", 0, 0, 0)
+    assert (row["inclusion_state"], row["conflict_reason"]) == (0, None)
+    put(store, schema.outputs, ("output_id", "amount", "data"), [(OUTPUT, 0, b"")])
+    output = await store.get(schema.outputs, (OUTPUT.hex(),))
+    assert (output["amount"], output["data"], output["address"]) == (0, b"", None)
+    put(store, schema.ranges, ("network", "ms_range_id", "rising"), [("n", 0, False), ("n", 1, None)])
+    assert [row["rising"] for row in await store.slice(schema.ranges, ("n",), reverse=True, limit=9)] == [False, None]
+
+
+async def test_an_empty_tag_is_a_tag(store):
+    put(
+        store, schema.tags, ("tag", "ms_range_id", "partition_id", "milestone_index", "message_id"), [(b"", 0, 0, 0, A)]
+    )
+    put(store, schema.tag_hints, schema.tag_hints.names, [(b"", "message", 0, 0)])
+    (row,) = await store.slice(schema.tags, ("", 0, 0), limit=9)
+    assert (row["tag"], row["milestone_index"], row["message_id"]) == ("", 0, A.hex())
+    (hint,) = await store.slice(schema.tag_hints, ("", "message"), limit=9)
+    assert hint == {"tag": "", "table_kind": "message", "ms_range_id": 0, "partition_id": 0}
+
+
+async def test_an_upsert_writes_only_the_columns_given(store):
+    created = ("output_id", "created_milestone_index", "amount")
+    spent = ("output_id", "spent_milestone_index")
+    for order in ([created, spent], [spent, created]):
+        values = {created: (OUTPUT, 3, 0), spent: (OUTPUT, 4)}
+        for columns in order:
+            put(store, schema.outputs, columns, [values[columns]])
+        row = await store.get(schema.outputs, (OUTPUT.hex(),))
+        assert (row["created_milestone_index"], row["amount"], row["spent_milestone_index"]) == (3, 0, 4)
+        with store.batch() as batch:
+            batch.delete(schema.outputs, (OUTPUT,))
+    put(store, schema.outputs, created, [(OUTPUT, 3, 5), (OUTPUT, 3, 6)])
+    assert (await store.get(schema.outputs, (OUTPUT.hex(),)))["amount"] == 6
+
+
+async def test_an_upsert_counts_its_rows_new_or_not_and_takes_any_iterable(store):
+    rows = [(0, index) for index in range(5)]
+    assert put(store, schema.sync, ("ms_range_id", "milestone_index"), iter(rows)) == 5
+    assert put(store, schema.sync, ("ms_range_id", "milestone_index"), (row for row in rows)) == 5
+    assert put(store, schema.sync, ("ms_range_id", "milestone_index"), []) == 0
+    assert len(await store.slice(schema.sync, (0,), limit=9)) == 5
+
+
+def test_an_upsert_needs_the_key_and_known_columns(store):
+    with pytest.raises(KeyError, match="milestone_index"):
+        put(store, schema.sync, ("ms_range_id",), [(0,)])
+    with pytest.raises(KeyError, match="nonsense"):
+        put(store, schema.sync, ("ms_range_id", "milestone_index", "nonsense"), [(0, 0, 0)])
+    with pytest.raises(StoreError):
+        put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, None)])
+
+
+async def test_get_many_answers_in_the_order_asked(store):
+    put(store, schema.messages, ("message_id", "milestone_index"), [(A, 1), (B, 2)])
+    found = await store.get_many(schema.messages, [(key.hex(),) for key in (B, C, A, B)])
+    assert [row and row["milestone_index"] for row in found] == [2, None, 1, 2]
+    assert await store.get_many(schema.messages, []) == []
+
+
+ROWS = [(milestone, id_) for milestone in (0, 1, 2, 5) for id_ in (A, B)]
+ENDS = [None, *(Bound(values, inclusive) for inclusive in (True, False)
+                for values in ((0,), (1,), (3,), (5,), (9,), (1, A.hex()), (1, B.hex()), (3, A.hex()), (2, "")))]  # fmt: skip
+
+
+@pytest.mark.parametrize("table", [schema.tags, schema.messages_by_milestone], ids=["descending", "ascending"])
+async def test_slices_are_bounded_by_value_both_ways(store, table):
+    if table is schema.tags:
+        rows, partition = [(b"t", 0, 0, *key) for key in ROWS], (b"t".hex(), 0, 0)
+    else:
+        rows, partition = [(7, *key) for key in ROWS], (7,)
+    put(store, table, table.key, [*rows, *((b"u", 0, 0, 3, A) for _ in range(table is schema.tags))])
+    keys = [(milestone, id_.hex()) for milestone, id_ in ROWS]
+    for lower, upper in itertools.product(ENDS, ENDS):
+        wanted = [key for key in keys if _above(key, lower) and _below(key, upper)]
+        for reverse, limit in itertools.product((False, True), (1, 3, 100)):
+            found = await store.slice(table, partition, lower=lower, upper=upper, reverse=reverse, limit=limit)
+            ordered = wanted if (table is schema.tags) == reverse else wanted[::-1]
+            assert [tuple(row[name] for name in table.clustering) for row in found] == ordered[:limit], (lower, upper)
+
+
+def _above(key, bound):
+    cut = key[: len(bound.values)] if bound else key
+    return bound is None or cut > bound.values or (bound.inclusive and cut == bound.values)
+
+
+def _below(key, bound):
+    cut = key[: len(bound.values)] if bound else key
+    return bound is None or cut < bound.values or (bound.inclusive and cut == bound.values)
+
+
+async def test_delete_removes_a_row_or_everything_under_a_prefix(store):
+    put(
+        store, schema.rejects, schema.rejects.names, [(m, f, n, "", "r") for m in (-1, 4) for f in "ab" for n in (1, 2)]
+    )
+    with store.batch() as batch:
+        batch.delete(schema.rejects, (4, "a", 1, ""))
+        batch.delete(schema.rejects, (-1, "b"))
+    left = [*await store.slice(schema.rejects, (-1,), limit=9), *await store.slice(schema.rejects, (4,), limit=9)]
+    assert [(row["milestone_index"], row["file"], row["line"]) for row in left] == [
+        (-1, "a", 1), (-1, "a", 2), (4, "a", 2), (4, "b", 1), (4, "b", 2)
+    ]  # fmt: skip
+    with store.batch() as batch:
+        batch.delete(schema.rejects, (4,))
+    assert await store.slice(schema.rejects, (4,), limit=9) == []
+    with pytest.raises(ValueError, match="rejects"), store.batch() as batch:
+        batch.delete(schema.rejects, ())
+
+
+@pytest.mark.parametrize("publish", [False, True])
+async def test_rows_expire_and_writing_them_again_revives_them(store, publish):
+    short = dataclasses.replace(schema.pending_messages, ttl_s=1)
+    put(store, short, short.names, [(A, 1, b"a")], publish=publish)
+    put(store, schema.pending_messages, short.names, [(B, 1, b"b")], publish=publish)
+    put(store, dataclasses.replace(schema.pending_hints, ttl_s=1), schema.pending_hints.names, [("tags", "", 0)])
+    assert (await store.get(short, (A.hex(),)))["message"] == b"a"
+    assert len(await store.slice(schema.pending_hints, ("tags", ""), limit=9)) == 1
+    time.sleep(2.05)
+    assert await store.get(short, (A.hex(),)) is None
+    assert await store.get_many(short, [(A.hex(),), (B.hex(),)]) == [
+        None,
+        {"message_id": B.hex(), "version": 1, "message": b"b"},
+    ]
+    assert await store.slice(schema.pending_hints, ("tags", ""), limit=9) == []
+    put(store, schema.pending_messages, ("message_id", "version"), [(A, 1)], publish=publish)
+    assert await store.get(short, (A.hex(),)) is not None
+    store.purge()
+    assert [row and row["message_id"] for row in await store.get_many(short, [(A.hex(),), (B.hex(),)])] == [
+        A.hex(),
+        B.hex(),
+    ]
+
+
+@pytest.mark.parametrize("publish", [False, True])
+async def test_nothing_of_a_batch_that_raises_is_visible(store, settings, publish):
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)])
+    with pytest.raises(RuntimeError, match="stop"), store.batch(publish=publish) as batch:
+        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 2)])
+        batch.delete(schema.sync, (0, 1))
+        raise RuntimeError("stop")
+    with pytest.raises(RuntimeError, match="source"), store.batch(publish=publish) as batch:
+        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), _failing())
+    other = reopened(settings)
+    for each in (store, other):
+        assert [row["milestone_index"] for row in await each.slice(schema.sync, (0,), limit=9)] == [1]
+    other.close()
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 3)], publish=publish)
+    assert [row["milestone_index"] for row in await store.slice(schema.sync, (0,), limit=9)] == [3, 1]
+
+
+def _failing():
+    yield (0, 4)
+    raise RuntimeError("source")
+
+
+@pytest.mark.parametrize("publish", [False, True])
+async def test_reads_go_on_during_a_batch_and_see_it_whole_or_not_at_all(settings, publish):
+    writer, reader = reopened(settings), open_store(settings)
+    put(writer, schema.sync, ("ms_range_id", "milestone_index"), [(0, 0)])
+    assert await reader.get(schema.sync, (0, 0)) is not None
+    started, done = threading.Event(), threading.Event()
+
+    def rows():
+        for index in range(1, 1000):
+            if index == 500:
+                started.set()
+                done.wait(10)
+            yield (0, index)
+
+    thread = threading.Thread(
+        target=put, args=(writer, schema.sync, ("ms_range_id", "milestone_index"), rows()), kwargs={"publish": publish}
+    )
+    thread.start()
+    assert started.wait(10)
+    seen = len(await reader.slice(schema.sync, (0,), limit=5000))
+    done.set()
+    counts = {seen}
+    while thread.is_alive():
+        counts.add(len(await reader.slice(schema.sync, (0,), limit=5000)))
+    thread.join()
+    time.sleep(0.05)
+    assert len(await reader.slice(schema.sync, (0,), limit=5000)) == 1000
+    assert seen == 1
+    assert counts <= {1, 1000}
+    reader.close()
+    writer.close()
+
+
+async def test_threads_may_read_at_once(store):
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in range(50)])
+    failures = []
+
+    def read():
+        try:
+            for _ in range(50):
+                coroutine = store.slice(schema.sync, (0,), limit=99)
+                try:
+                    coroutine.send(None)
+                except StopIteration as stop:
+                    assert len(stop.value) == 50
+        except BaseException as error:  # noqa: BLE001
+            failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_second_writer_is_refused_and_told_who_holds_the_lease(store, settings):
+    lease = store.acquire("elsewhere:1", "run-1", 60)
+    other = reopened(settings)
+    with pytest.raises(LeaseHeld, match="elsewhere:1.*run-1"):
+        other.acquire("elsewhere:2", "run-2", 60)
+    assert other.holder() == lease
+    longer = store.renew(lease, 600)
+    assert longer.expires_at > lease.expires_at
+    store.release(longer)
+    assert other.holder() is None
+    assert other.acquire("elsewhere:2", "run-2", 60).run == "run-2"
+    other.close()
+
+
+def test_an_expired_lease_is_taken_over_and_its_holder_learns_it(store, settings):
+    lost = store.acquire("elsewhere:1", "run-1", 1)
+    other = reopened(settings)
+    time.sleep(1.05)
+    kept = other.acquire("elsewhere:2", "run-2", 60)
+    with pytest.raises(LeaseHeld, match="run-2"):
+        store.renew(lost, 60)
+    store.release(lost)
+    assert other.holder() == kept
+    other.close()
+
+
+def test_a_late_holder_that_was_not_replaced_may_renew(store):
+    lease = store.acquire("elsewhere:1", "run-1", 0)
+    assert store.renew(lease, 60).run == "run-1"
+
+
+@pytest.mark.parametrize(("name", "value"), [("network", "another"), ("chunk_size", 8), ("partition_size", 4)])
+def test_a_store_made_for_something_else_is_refused(settings, name, value):
+    other = dataclasses.replace(settings, **{name: value})
+    was = getattr(settings, name)
+    for refuse in (open_store, migrate):
+        with pytest.raises(StoreMismatch, match=f"{name} {was}, the settings say {value}"):
+            refuse(other)
+
+
+def test_migrating_again_does_nothing(settings):
+    assert migrate(settings) == []
+
+
+async def test_a_store_opened_for_reading_does_not_write(settings):
+    reader = open_store(settings)
+    with pytest.raises(StoreError, match="reading"), reader.batch():
+        pass
+    with pytest.raises(StoreError, match="reading"):
+        reader.acquire("a:1", "r", 1)
+    await reader.ping()
+    reader.close()
+
+
+async def test_describe_counts_the_rows_of_every_table(store):
+    put(store, schema.messages, ("message_id", "message"), [(A, b"x" * 100), (B, b"")])
+    sizes = {size.table: size for size in await store.describe()}
+    assert set(sizes) >= {table.name for table in schema.TABLES} - {"lease"}
+    assert sizes["messages"].rows in {2, None}
+    assert sizes["messages"].bytes is None or 164 <= sizes["messages"].bytes < 100_000
+    assert sizes["parents"].rows in {0, None}
