@@ -4,6 +4,7 @@ Rules of this file: parts are imported inside commands, so that help is quick an
 install line; no command holds logic that a part could own. Exit codes: 0 good, 3 loaded with rejects, 1 failed.
 """
 
+import asyncio
 import dataclasses
 import json
 import logging
@@ -20,13 +21,20 @@ from typing import Annotated, Literal, NoReturn, TypeAlias
 import typer
 
 from etl.report import Report
-from progress import present, shown
+from progress import present, shown, status_lines
 from settings import FILE, Settings, read
 
 HOME = Path(__file__).parent
 """The tree that this command runs from."""
 
-EXTRAS = {"pyspark": "spark", "pyarrow": "spark", "zstandard": "spark", "pytest": "dev", "datasette": "bench"}
+EXTRAS = {
+    "pyspark": "spark",
+    "pandas": "spark",
+    "pyarrow": "spark",
+    "zstandard": "spark",
+    "pytest": "dev",
+    "datasette": "bench",
+}
 """Package → the extra that brings it."""
 
 log = logging.getLogger("permanode")
@@ -190,7 +198,13 @@ def status(context: typer.Context, as_json: Json = False) -> None:
 
     Example: permanode status --json
     """
-    raise NotImplementedError
+    from db.connect import open_store
+    from db.status import get_status
+
+    settings = context.obj.settings().store()
+    with closing(open_store(settings)) as store:
+        found = asyncio.run(get_status(store, settings.network))
+    typer.echo(json.dumps(dataclasses.asdict(found), indent=2) if as_json else "\n".join(status_lines(found)))
 
 
 @app.command()

@@ -12,6 +12,7 @@ from pathlib import Path
 import typer.main
 
 from cli import app
+from db.schema_page import schema_page
 from settings import FILE, PARTS, default, describe_kind, load_part, variable
 
 DOCS = Path(__file__).parent / "docs"
@@ -59,7 +60,7 @@ def help_texts() -> dict[str, str]:
     return found
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"settings.md": settings_page, "cli.md": cli_page}
+PAGES: Mapping[str, Callable[[], str]] = {"settings.md": settings_page, "cli.md": cli_page, "schema.md": schema_page}
 
 
 def write(*, check: bool) -> list[str]:

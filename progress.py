@@ -1,4 +1,4 @@
-"""How a job looks: bars and a table for people, JSON lines for logs.
+"""How a job and a store look: bars and words for people, JSON lines for logs.
 
 Rules of this file: a job tells a callable and knows nothing of this module; progress goes to stderr, the final report
 to stdout, each as JSON where it is not a terminal.
@@ -13,6 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from db.intervals import Intervals, size
+from db.status import Status
 from etl.report import Notify, Progress, Report
 
 
@@ -48,16 +50,49 @@ def report_lines(report: Report) -> list[str]:
     """The final report in words: what was loaded, what was refused and why, where the time went."""
     skipped = f", {report.skipped:,} were complete already" if report.skipped else ""
     pending = f", {report.pending:,} pending" if report.pending else ""
+    stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != "spark_start"}
+    start = report.seconds.get("spark_start", 0.0)
     lines = [
         f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}",
         f"{report.messages:,} messages{pending}: {_counts(report.messages_by_kind)}",
         f"rows: {_counts(report.rows_by_table)}",
-        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(report.seconds)}",
+        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; Spark's start apart: {start:.1f}",
     ]
     if report.rejects:
         lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
         lines += [f"  {line}" for line in report.rejected]
     return lines
+
+
+def status_lines(status: Status) -> list[str]:
+    """What a store holds, in words."""
+    lines = [
+        f"network {status.network}: {size(status.complete):,} milestones complete, {status.messages:,} messages",
+        f"complete    {_spans(status.complete)}",
+        f"incomplete  {_spans(status.incomplete)}",
+        f"missing     {_spans(status.missing)}",
+        "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
+        "migrations  " + ", ".join(status.migrations),
+        f"writer      {status.writer.owner if status.writer else 'none'}",
+        "",
+        f"{'table':<24}{'rows':>14}{'bytes':>16}",
+    ]
+    lines += [f"{table.table:<24}{_number(table.rows):>14}{_number(table.bytes):>16}" for table in status.tables]
+    if status.rejects:
+        lines += ["", "rejects"]
+        lines += [f"  {row['file']}:{row['line']}: {row['item'] or 'line'}: {row['reason']}" for row in status.rejects]
+    return lines
+
+
+def _spans(intervals: Intervals) -> str:
+    """As 1–20, 22; the first twenty."""
+    texts = [f"{first}–{last}" if first < last else str(first) for first, last in intervals]
+    more = f" and {len(texts) - 20:,} more" if len(texts) > 20 else ""
+    return (", ".join(texts[:20]) or "none") + more
+
+
+def _number(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}"
 
 
 def _counts(counts: dict[str, int] | dict[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""What every request passes on its way in and out: its id, cross-origin headers, HEAD, and errors.
+"""What every request passes on its way in and out: its id, cross-origin headers, and errors.
 
 Rules of this file: plain ASGI, one frame; whatever an application raises is answered here and nowhere else; each
 answer, an error too, carries X-Request-Id, and the log names a failure by the same id.
@@ -31,7 +31,7 @@ class Door:
         self.app = app
         self.others = others
         self.access_log = access_log
-        self.prefix = os.urandom(4).hex()
+        self.prefix = os.urandom(4).hex().encode()
         self.numbers = count(1)
 
     def request_id(self, scope: Scope) -> bytes:
@@ -39,7 +39,7 @@ class Door:
         for name, value in scope["headers"]:
             if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
                 return bytes(value)
-        return b"%s-%x" % (self.prefix.encode(), next(self.numbers))
+        return b"%s-%x" % (self.prefix, next(self.numbers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request; nothing but a broken connection gets past."""
@@ -47,7 +47,6 @@ class Door:
             await self.others(scope, receive, send)
             return
         request_id = self.request_id(scope)
-        without_body = scope["method"] == "HEAD"
         begun = time.perf_counter() if self.access_log else 0.0
         sent = 0
 
@@ -56,8 +55,6 @@ class Door:
             if message["type"] == "http.response.start":
                 sent = message["status"]
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id), *CORS]
-            elif without_body:
-                message["body"] = b""
             return send(message)
 
         try:

@@ -10,8 +10,13 @@ import orjson
 from db.paging import CursorError
 from db.store import NotFound, StoreUnavailable
 
-FOUND_MAX = 80
-"""How much of a bad value is shown back."""
+SHOWN_MAX = 80
+"""How much of what a client sent is shown back."""
+
+
+def shown(text: str) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"
 
 
 class RequestError(Exception):
@@ -23,13 +28,23 @@ class BadParameter(RequestError):
 
     def __init__(self, name: str, expected: str, found: str | None) -> None:
         """`found` None: it is missing."""
-        seen = "nothing" if found is None else repr(found if len(found) <= FOUND_MAX else found[:FOUND_MAX] + "…")
+        seen = "nothing" if found is None else repr(shown(found))
         super().__init__(f"parameter {name}: expected {expected}, found {seen}")
         self.name = name
 
 
 class NoSuchRoute(RequestError):
     """No endpoint has that path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"no endpoint {shown(path)}")
+
+
+class NoSuchNetwork(RequestError):
+    """No network is mounted under that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no network {shown(name)} here")
 
 
 class MethodNotAllowed(RequestError):
@@ -44,6 +59,7 @@ STATUS: dict[type[Exception], int] = {
     BadParameter: 400,
     CursorError: 400,
     NoSuchRoute: 404,
+    NoSuchNetwork: 404,
     NotFound: 404,
     MethodNotAllowed: 405,
     StoreUnavailable: 503,

@@ -5,6 +5,7 @@ argument; `parse` takes the text of the request and raises ValueError for anythi
 too, so that it is parsed and documented as if it had been sent.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -56,9 +57,7 @@ class Param:
         """The OpenAPI parameter object."""
         schema = dict(self.schema)
         if self.default is not None:
-            schema["default"] = int(self.default) if schema["type"] == "integer" else self.default
-            if schema["type"] == "boolean":
-                schema["default"] = self.default == "true"
+            schema["default"] = self.default if schema["type"] == "string" else json.loads(self.default)
         return {
             "name": self.name,
             "in": self.where,

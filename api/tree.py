@@ -66,7 +66,7 @@ class Tree:
             following = node.literal.get(segment)
             if following is None:
                 if node.parameter is None or not segment:
-                    raise NoSuchRoute(f"no endpoint {scope['path']}")
+                    raise NoSuchRoute(scope["path"])
                 following = node.parameter
                 values.append(segment)
             node = following
@@ -76,7 +76,7 @@ class Tree:
             scope["path_params"] = dict(zip(node.names, values, strict=True))
             await application(scope, receive, send)
         elif not node.methods:
-            raise NoSuchRoute(f"no endpoint {scope['path']}")
+            raise NoSuchRoute(scope["path"])
         elif method == "OPTIONS":
             await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send)
         else:

@@ -5,8 +5,9 @@ filter drops is bounded, and only a page that this bound cut short may be empty 
 stand at the newest end and only while `messages` does not know them.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TypeAlias
 
 from db import schema
@@ -14,7 +15,7 @@ from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.model import Lookup, Table
 from db.partitions import lookup_key_text
 from db.store import Bound, Key, Row, Store
-from db.streams import Source, key_of, lookup_source, merged, partition_source, pending_source
+from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source
 
 __all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition"]
 
@@ -95,67 +96,82 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
     """The page of `page_size` rows (1 or more) after `cursor`; CursorError when that is of another listing."""
     question = f"{listing.question} {'newest' if newest else 'oldest'}"
     after = parse_cursor(cursor, question) if cursor is not None else None
+    reader = _Reader(store, listing, after, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
-    limit = min(max(page_size + 1, FILTERED_BATCH if listing.keep else 0), BATCH_AT_MOST)
-    shown: list[tuple[Cursor, Row]] = []
+    shown: list[Row] = []
+    pending: list[bool] = []
     examined = 0
-    async for positions, rows, kept in _examined(store, listing, after, newest=newest, limit=limit):
-        shown += [(at, row) for at, row, keep in zip(positions, rows, kept, strict=True) if keep]
-        if len(shown) > page_size:
-            break
+    while len(shown) <= page_size:
+        missing = page_size + 1 - len(shown)
+        rows, kept = await reader.next(min(max(missing, FILTERED_BATCH) if listing.keep else missing, BATCH_AT_MOST))
+        if not rows:
+            return Page(shown, None)
+        shown += kept
+        pending += [reader.pending] * len(kept)
         examined += len(rows)
-        if examined >= bound:
-            return Page([row for _, row in shown], format_cursor(positions[-1], question))
-    more = len(shown) > page_size
-    page = shown[:page_size]
-    return Page([row for _, row in page], format_cursor(page[-1][0], question) if more else None)
+        if examined >= bound and len(shown) <= page_size:
+            return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question))
+    last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
+    return Page(shown[:page_size], format_cursor(last, question))
 
 
-Examined: TypeAlias = tuple[list[Cursor], list[Row], Sequence[bool]]
+class _Reader:
+    """A listing's rows after a cursor: pending ones at the newest end, final ones, and which of them are shown."""
 
+    def __init__(self, store: Store, listing: Listing, after: Cursor | None, *, newest: bool) -> None:
+        self._store, self._listing, self._newest = store, listing, newest
+        self._final_to = after.final_to if after else None
+        self._start = Bound(after.key, inclusive=False) if after else None
+        self._parts = [newest, not newest] if listing.pending else [False]
+        if after and after.pending != self._parts[0]:
+            self._parts.pop(0)
+        self._stream: Stream | None = None
 
-async def _examined(
-    store: Store, listing: Listing, after: Cursor | None, *, newest: bool, limit: int
-) -> AsyncIterator[Examined]:
-    """Everything after a cursor: batches of rows, each row's cursor, and whether it is shown."""
-    in_pending = after is not None and after.pending
-    final_to = after.final_to if after is not None else None
-    start = Bound(after.key, inclusive=False) if after is not None else None
-    if not newest and not in_pending:
-        async for examined in _final(store, listing, start, newest=newest, limit=limit):
-            yield examined
-        start = None
-    if listing.pending is not None and (after is None or in_pending or not newest):
-        async for rows in listing.pending(store, start, newest=newest, limit=limit):
-            if final_to is None:
-                final_to = await _newest_milestone(store, listing)
-            kept = await _still_pending(store, rows, shown_to=None if newest else final_to)
-            yield [Cursor(key_of(schema.pending, row), pending=True, final_to=final_to) for row in rows], rows, kept
-    if newest:
-        if in_pending:
-            start = Bound((final_to,))
-        async for examined in _final(store, listing, start, newest=newest, limit=limit):
-            yield examined
+    @property
+    def pending(self) -> bool:
+        """Whether the rows read last are pending ones."""
+        return self._parts[0]
 
+    async def next(self, limit: int) -> tuple[list[Row], list[Row]]:
+        """The next rows, and those of them that are shown; no rows only at the end."""
+        while self._parts:
+            if self._stream is None:
+                self._stream = self._open()
+            rows = await self._stream.next(limit)
+            if rows:
+                return rows, await self._kept(rows)
+            self._parts.pop(0)
+            self._stream = self._start = None
+        return [], []
 
-async def _final(
-    store: Store, listing: Listing, start: Bound | None, *, newest: bool, limit: int
-) -> AsyncIterator[Examined]:
-    source = merged(listing.sources, lambda row: key_of(listing.table, row))
-    async for rows in source(store, start, newest=newest, limit=limit):
-        kept = await listing.keep(rows) if listing.keep else [True] * len(rows)
-        yield [Cursor(key_of(listing.table, row)) for row in rows], rows, kept
+    def cursor(self, row: Row, *, pending: bool) -> Cursor:
+        """The cursor that continues after a row."""
+        if pending:
+            return Cursor(key_of(schema.pending, row), pending=True, final_to=self._final_to)
+        return Cursor(key_of(self._listing.table, row))
 
+    def _open(self) -> Stream:
+        if self.pending:
+            assert self._listing.pending is not None
+            return self._listing.pending(self._store, self._start, self._newest)
+        if self._newest and self._final_to is not None:
+            self._start = Bound((self._final_to,))
+        return merged(self._listing.sources, self._listing.table)(self._store, self._start, self._newest)
 
-async def _still_pending(store: Store, rows: Sequence[Row], shown_to: int | None) -> list[bool]:
-    """Whether `messages` does not know them, or only in a milestone after those that were shown (None: all will be)."""
-    found = await store.get_many(schema.messages, [(row["message_id"],) for row in rows])
-    return [message is None or (shown_to is not None and message["milestone_index"] > shown_to) for message in found]
+    async def _kept(self, rows: list[Row]) -> list[Row]:
+        if self.pending:
+            # Shown: what `messages` does not know, or only in a milestone that this listing does not show as final.
+            if self._final_to is None:
+                self._final_to = await self._newest_milestone()
+            found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
+            kept = [message is None or message["milestone_index"] > self._final_to for message in found]
+        elif self._listing.keep:
+            kept = list(await self._listing.keep(rows))
+        else:
+            return rows
+        return list(compress(rows, kept))
 
-
-async def _newest_milestone(store: Store, listing: Listing) -> int:
-    """The milestone of the listing's newest final row; -1 when it has none."""
-    source = merged(listing.sources, lambda row: key_of(listing.table, row))
-    async for rows in source(store, None, newest=True, limit=1):
-        return int(rows[0]["milestone_index"])
-    return -1
+    async def _newest_milestone(self) -> int:
+        """The milestone of the listing's newest final row; -1 when it has none."""
+        rows = await merged(self._listing.sources, self._listing.table)(self._store, None, True).next(1)  # noqa: FBT003
+        return int(rows[0]["milestone_index"]) if rows else -1

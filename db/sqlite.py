@@ -2,8 +2,7 @@
 
 Rules of this file: no read transaction outlives a call; a thread reads through a connection of its own; a big load
 builds the next generation beside the served one and switches, a small one is a transaction in WAL mode. The path of
-a point read allocates nothing it does not return: SQL is rendered once (sqlite_plans), CURRENT is looked at no more
-often than CHECK_S.
+a point read allocates nothing it does not return; SQL is rendered once (sqlite_plans).
 """
 
 import asyncio
@@ -22,37 +21,25 @@ from db.model import Table
 from db.sqlite_batch import SqliteBatch, check_built
 from db.sqlite_files import (
     current_generation,
-    current_stamp,
-    half_of_memory,
+    fsync_generation,
     next_generation,
     publish,
     remove_leftovers,
 )
 from db.sqlite_lease import LeaseFile
 from db.sqlite_plans import ReadPlan, size_sql
+from db.sqlite_readers import BUSY_S, Readers
 from db.store import Bound, Key, Lease, Row, StoreError, StoreMismatch, StoreUnavailable, TableSize
 
 PAGE_BYTES = 16_384
 """Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
 
-CHECK_S = 0.02
-"""A reader serves a superseded generation no longer than this."""
-
-BUSY_S = 10.0
 READ_THREADS = 4
-OPEN_ATTEMPTS = 20
 
 TABLES: tuple[Table, ...] = tuple(table for table in schema.TABLES if table is not schema.lease)
 """Tables of a generation; the lease outlives generations and has a file of its own."""
 
 T = TypeVar("T")
-
-
-class _Reader(threading.local):
-    """A thread's connection, and the CURRENT it was opened under."""
-
-    connection: sqlite3.Connection | None = None
-    stamp: tuple[int, int] | None = None
 
 
 class SqliteStore:
@@ -67,11 +54,7 @@ class SqliteStore:
         self._lease_file = LeaseFile(path / "lease.sqlite", clock)
         self._lease: Lease | None = None
         self._plans: dict[str, ReadPlan] = {}
-        self._local = _Reader()
-        self._stamp: tuple[int, int] | None = None
-        self._check_after = 0.0
-        self._inline = True
-        self._open_connections: set[sqlite3.Connection] = set()
+        self._readers = Readers(path)
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._writing = threading.Lock()
@@ -81,13 +64,13 @@ class SqliteStore:
 
     async def get(self, table: Table, key: Key) -> Row | None:
         """The row of that whole primary key, or None. Expired rows do not exist."""
-        if self._inline:
+        if self._readers.inline:
             return self._get(table, key)
         return await self._in_thread(lambda: self._get(table, key))
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
         """One answer a key, in the order asked."""
-        if self._inline:
+        if self._readers.inline:
             return [self._get(table, key) for key in keys]
         return await self._in_thread(lambda: [self._get(table, key) for key in keys])
 
@@ -107,14 +90,14 @@ class SqliteStore:
         if plan.expires:
             parameters.append(int(self._clock()))
         parameters.append(limit)
-        if self._inline:
+        if self._readers.inline:
             return self._slice(plan, sql, parameters)
         return await self._in_thread(lambda: self._slice(plan, sql, parameters))
 
     async def ping(self) -> None:
         """Returns when the served generation answers."""
         with _translated():
-            self._reader().execute("SELECT 1").fetchone()
+            self._readers.connection().execute("SELECT 1").fetchone()
 
     async def describe(self) -> list[TableSize]:
         """Rows and bytes of every table, by walking it; bytes are those of the values, keys included."""
@@ -126,65 +109,23 @@ class SqliteStore:
         if plan.expires:
             parameters.append(int(self._clock()))
         try:
-            native = self._reader().execute(plan.get, parameters).fetchone()
+            native = self._readers.connection().execute(plan.get, parameters).fetchone()
         except sqlite3.DatabaseError as error:
             raise _store_error(error) from error
         return None if native is None else plan.row(native)
 
     def _slice(self, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
         with _translated():
-            return [plan.row(native) for native in self._reader().execute(sql, parameters).fetchall()]
+            return [plan.row(native) for native in self._readers.connection().execute(sql, parameters).fetchall()]
 
     def _describe(self) -> list[TableSize]:
         with _translated():
-            connection = self._reader()
+            connection = self._readers.connection()
             return [TableSize(table.name, *connection.execute(size_sql(table)).fetchone()) for table in TABLES]
 
     def _plan(self, table: Table) -> ReadPlan:
         plan = self._plans[table.name] = ReadPlan(table)
         return plan
-
-    def _reader(self) -> sqlite3.Connection:
-        now = time.monotonic()
-        if now >= self._check_after:
-            self._stamp = current_stamp(self.path)
-            self._check_after = now + CHECK_S
-        local = self._local
-        if local.connection is not None and local.stamp == self._stamp:
-            return local.connection
-        return self._open_reader()
-
-    def _open_reader(self) -> sqlite3.Connection:
-        local = self._local
-        if local.connection is not None:
-            with self._lock:
-                self._open_connections.discard(local.connection)
-            local.connection.close()
-            local.connection = None
-        for _ in range(OPEN_ATTEMPTS):
-            stamp = current_stamp(self.path)
-            generation = current_generation(self.path)
-            if generation is None:
-                raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
-            file = self.path / generation
-            try:
-                connection = sqlite3.connect(
-                    f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False,
-                    timeout=BUSY_S, cached_statements=512,
-                )  # fmt: skip
-                connection.execute("PRAGMA mmap_size = 2147418112")
-                connection.execute("PRAGMA cache_size = -16384")
-                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                self._inline = file.stat().st_size < half_of_memory()
-            except (sqlite3.OperationalError, FileNotFoundError) as error:
-                if file.exists() and current_generation(self.path) == generation:
-                    raise StoreUnavailable(f"{file}: {error}") from error
-                continue  # superseded between reading CURRENT and opening
-            with self._lock:
-                self._open_connections.add(connection)
-            local.connection, local.stamp, self._stamp = connection, stamp, stamp
-            return connection
-        raise StoreUnavailable(f"{self.path}: CURRENT names a generation that is not there")
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         with self._lock:
@@ -198,6 +139,8 @@ class SqliteStore:
     def batch(self, *, publish: bool = False) -> Iterator[SqliteBatch]:
         """A batch; committed when the block ends, nothing of it visible when it raises."""
         self._refuse_unless_writable()
+        if self._lease is None:
+            self._lease_file.refuse_others()
         with self._writing, _translated(), self._building() if publish else self._appending() as batch:
             yield batch
 
@@ -236,11 +179,7 @@ class SqliteStore:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
-        with self._lock:
-            connections, self._open_connections = self._open_connections, set()
-        for connection in connections:
-            connection.close()
-        self._local = _Reader()
+        self._readers.close()
         self._close_writer()
 
     def _refuse_unless_writable(self) -> None:
@@ -278,12 +217,12 @@ class SqliteStore:
         connection = sqlite3.connect(self.path / generation, isolation_level=None, check_same_thread=False)
         try:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-            if served is not None:
-                self._reader().backup(connection)
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            connection.execute("PRAGMA journal_mode = OFF")
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA cache_size = -262144")
+            if served is not None:
+                self._readers.connection().backup(connection)
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode = OFF")
             batch = SqliteBatch(connection, self._clock)
             connection.execute("BEGIN")
             yield batch
@@ -294,9 +233,10 @@ class SqliteStore:
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
             connection.close()
+        fsync_generation(self.path, generation)
         with self._fence():
             publish(self.path, generation)
-        self._check_after = 0.0
+        self._readers.look_again()
         remove_leftovers(self.path)
 
     def _open_writer(self) -> sqlite3.Connection:
@@ -327,7 +267,7 @@ class SqliteStore:
         if current_generation(self.path) is None:
             return frozenset()
         with _translated():
-            rows = self._reader().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            rows = self._readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return frozenset(name for (name,) in rows)
 
     def read_all(self, table: Table) -> list[Row]:
@@ -347,7 +287,11 @@ class SqliteStore:
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
         with _translated():
-            found = dict(self._reader().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall())
+            found = dict(
+                self._readers.connection()
+                .execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+                .fetchall()
+            )
         wanted = {table.name: create_table_sqlite(table) for table in TABLES}
         missing = [f"table {name} is missing" for name in wanted if name not in found]
         changed = [f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql) != sql]

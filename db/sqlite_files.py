@@ -35,9 +35,13 @@ def next_generation(directory: Path) -> str:
     return f"gen-{number:06}.sqlite"
 
 
-def publish(directory: Path, generation: str) -> None:
-    """Makes a finished generation the served one."""
+def fsync_generation(directory: Path, generation: str) -> None:
+    """Makes a finished generation durable; the long part of a publication."""
     fsync(directory / generation)
+
+
+def publish(directory: Path, generation: str) -> None:
+    """Makes a durable generation the served one."""
     pointer = directory / f"{CURRENT}.new"
     pointer.write_text(f"{generation}\n", encoding="ascii")
     fsync(pointer)

@@ -30,8 +30,8 @@ class LeaseFile:
         """The lease; LeaseHeld names a holder that lives and has not expired."""
         with self._transaction() as connection:
             held = _held(connection)
-            if held and (held.owner, held.run) != (owner, run) and held.expires_at > self._now() and not is_dead(held):
-                raise LeaseHeld(f"another run writes to this store: {held.owner}, run {held.run}")
+            if held and (held.owner, held.run) != (owner, run):
+                self._refuse_if_alive(held)
             lease = Lease(owner, run, self._now() + ttl_s * 1000)
             connection.execute("DELETE FROM lease WHERE name = ?", (NAME,))
             connection.execute(
@@ -61,6 +61,12 @@ class LeaseFile:
         with self._transaction() as connection:
             return _held(connection)
 
+    def refuse_others(self) -> None:
+        """LeaseHeld when a run that lives holds the lease: whoever writes without one must not disturb it."""
+        held = self.holder()
+        if held:
+            self._refuse_if_alive(held)
+
     @contextmanager
     def fence(self, lease: Lease) -> Iterator[sqlite3.Connection]:
         """Nobody can take the lease over inside this block; LeaseHeld when somebody did before it."""
@@ -84,6 +90,10 @@ class LeaseFile:
             raise StoreUnavailable(f"{self._path}: {error}") from error
         finally:
             connection.close()
+
+    def _refuse_if_alive(self, held: Lease) -> None:
+        if held.expires_at > self._now() and not is_dead(held):
+            raise LeaseHeld(f"another run writes to this store: {held.owner}, run {held.run}")
 
     def _now(self) -> int:
         return int(self._clock() * 1000)

@@ -1,12 +1,12 @@
-"""Rows of a listing in its order, a batch at a time: one partition, many partitions behind hints, several merged.
+"""Rows of a listing in its order, some at a time: one partition, many partitions behind hints, several merged.
 
-Rules of this file: async generators over Store alone; `start` is the first row wanted, by value, and everything after
-it follows in order; partitions of a key follow each other as their hints do, as no row lies outside the milestones
-that its partition begins with.
+Rules of this file: on Store alone; a stream reads when it is asked and leaves nothing open; `start` is the first row
+wanted, by value, and everything after it follows in order; partitions of a key follow each other as their hints do,
+as no row lies outside the milestones that its partition begins with.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from db import schema
 from db.model import Lookup, Order, Table
@@ -16,96 +16,174 @@ from db.store import Bound, Key, Row, Store
 HINTS_AT_ONCE = 50
 
 
-class Source(Protocol):
-    """Something that a listing lists: `batches(store, start, newest=…, limit=…)`, never an empty batch."""
+class Stream(Protocol):
+    """A listing under way."""
 
-    def __call__(self, store: Store, start: Bound | None, *, newest: bool, limit: int) -> AsyncIterator[list[Row]]:
-        """Rows from `start` on, newest or oldest first, at most `limit` a batch."""
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows in order, 1 to `limit`; none only at the end."""
+
+
+Source: TypeAlias = Callable[[Store, Bound | None, bool], Stream]
+"""Something to list: (store, first row wanted, newest first) → its stream."""
 
 
 def key_of(table: Table, row: Row) -> Key:
     """What a row is sorted by: its clustering columns."""
-    return tuple(row[name] for name in table.clustering)
+    return tuple([row[name] for name in table.clustering])
+
+
+class PartitionStream:
+    """One partition of a table."""
+
+    def __init__(self, store: Store, table: Table, partition: Key, start: Bound | None, *, newest: bool) -> None:
+        self._store, self._table, self._partition = store, table, partition
+        self._start, self._newest = start, newest
+        self._ended = False
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows: one slice."""
+        if self._ended:
+            return []
+        rows = await self._store.slice(
+            self._table,
+            self._partition,
+            lower=None if self._newest else self._start,
+            upper=self._start if self._newest else None,
+            reverse=(self._table.order is Order.DESC) != self._newest,
+            limit=limit,
+        )
+        if len(rows) < limit:
+            self._ended = True
+        else:
+            self._start = Bound(key_of(self._table, rows[-1]), inclusive=False)
+        return rows
+
+
+class HintedStream:
+    """All partitions that the hints of one key name; hints are read a few at a time, as far as they are needed.
+
+    `first`: the hint whose partition would hold the first row wanted; None: from the beginning.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        hints: Table,
+        hint_partition: Key,
+        first: Callable[[], Awaitable[Key]] | None,
+        open_partition: Callable[[Row], Stream],
+        *,
+        newest: bool,
+    ) -> None:
+        self._store, self._hints, self._hint_partition = store, hints, hint_partition
+        self._first, self._open_partition, self._newest = first, open_partition, newest
+        self._hint_stream: PartitionStream | None = None
+        self._named: list[Row] = []
+        self._rows: Stream | None = None
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows, of one partition."""
+        while True:
+            rows = await self._rows.next(limit) if self._rows else []
+            if rows:
+                return rows
+            if not self._named:
+                if self._hint_stream is None:
+                    self._hint_stream = await self._begin()
+                self._named = (await self._hint_stream.next(HINTS_AT_ONCE))[::-1]
+            if not self._named:
+                return []
+            self._rows = self._open_partition(self._named.pop())
+
+    async def _begin(self) -> PartitionStream:
+        start = Bound(await self._first()) if self._first else None
+        if start and not self._newest:
+            # Ascending, the row wanted lies in the last partition that begins at or before it.
+            reverse = self._hints.order is not Order.DESC
+            rows = await self._store.slice(self._hints, self._hint_partition, upper=start, reverse=reverse, limit=1)
+            start = Bound(key_of(self._hints, rows[0])) if rows else start
+        return PartitionStream(self._store, self._hints, self._hint_partition, start, newest=self._newest)
+
+
+class MergedStream:
+    """Several streams in one order; a row that several of them have comes once."""
+
+    def __init__(self, streams: Sequence[Stream], sort_key: Callable[[Row], Key], *, newest: bool) -> None:
+        self._streams, self._sort_key, self._pick = streams, sort_key, max if newest else min
+        self._waiting: list[list[Row]] = [[] for _ in streams]
+        self._ended = [False] * len(streams)
+        self._last: Key | None = None
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows, of all streams."""
+        rows: list[Row] = []
+        while len(rows) < limit:
+            for index, stream in enumerate(self._streams):
+                if not self._waiting[index] and not self._ended[index]:
+                    self._waiting[index] = (await stream.next(limit))[::-1]
+                    self._ended[index] = not self._waiting[index]
+            heads = [(self._sort_key(waiting[-1]), index) for index, waiting in enumerate(self._waiting) if waiting]
+            if not heads:
+                break
+            key, index = self._pick(heads)
+            row = self._waiting[index].pop()
+            if key != self._last:
+                rows.append(row)
+                self._last = key
+        return rows
 
 
 def partition_source(table: Table, partition: Key) -> Source:
     """One partition of a table."""
-
-    async def batches(store: Store, start: Bound | None, *, newest: bool, limit: int) -> AsyncIterator[list[Row]]:
-        reverse = (table.order is Order.DESC) != newest
-        while True:
-            lower, upper = (None, start) if newest else (start, None)
-            rows = await store.slice(table, partition, lower=lower, upper=upper, reverse=reverse, limit=limit)
-            if rows:
-                yield rows
-            if len(rows) < limit:
-                return
-            start = Bound(key_of(table, rows[-1]), inclusive=False)
-
-    return batches
+    return lambda store, start, newest: PartitionStream(store, table, partition, start, newest=newest)
 
 
 def lookup_source(lookup: Lookup, key: Key) -> Source:
     """All partitions of one key of a lookup."""
-    constants = dict(lookup.hint_constants)
-    values = dict(zip(lookup.key, key, strict=True)) | constants
+    values = dict(zip(lookup.key, key, strict=True)) | dict(lookup.hint_constants)
     hint_partition = tuple(values[name] for name in lookup.hints.partition)
 
-    async def batches(store: Store, start: Bound | None, *, newest: bool, limit: int) -> AsyncIterator[list[Row]]:
-        first_hint = None
-        if start is not None:
-            milestone_index = start.values[0]
-            assert isinstance(milestone_index, int)
-            first_hint = (ms_range_id(milestone_index, await get_chunk_size(store)), milestone_index)
-        async for hint in _hints(store, lookup.hints, hint_partition, first_hint, newest=newest):
-            source = partition_source(lookup.table, (*key, hint["ms_range_id"], hint["partition_id"]))
-            async for rows in source(store, start, newest=newest, limit=limit):
-                yield rows
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        async def first() -> Key:
+            milestone_index = _leading(start)
+            return ms_range_id(milestone_index, await get_chunk_size(store)), milestone_index
 
-    return batches
+        def open_partition(hint: Row) -> Stream:
+            partition = (*key, hint["ms_range_id"], hint["partition_id"])
+            return PartitionStream(store, lookup.table, partition, start, newest=newest)
+
+        return HintedStream(
+            store, lookup.hints, hint_partition, first if start else None, open_partition, newest=newest
+        )
+
+    return source
 
 
 def pending_source(lookup: str, key_text: str) -> Source:
     """Pending rows of one key, in the order of the milestones they were expected in."""
 
-    async def batches(store: Store, start: Bound | None, *, newest: bool, limit: int) -> AsyncIterator[list[Row]]:
-        first_hint = None
-        if start is not None:
-            est_milestone_index = start.values[0]
-            assert isinstance(est_milestone_index, int)
-            first_hint = (est_milestone_index // schema.PENDING_BUCKET,)
-        async for hint in _hints(store, schema.pending_hints, (lookup, key_text), first_hint, newest=newest):
-            source = partition_source(schema.pending, (lookup, key_text, schema.PENDING_RANGE, hint["bucket"]))
-            async for rows in source(store, start, newest=newest, limit=limit):
-                yield rows
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        async def first() -> Key:
+            return (_leading(start) // schema.PENDING_BUCKET,)
 
-    return batches
+        def open_partition(hint: Row) -> Stream:
+            partition = (lookup, key_text, schema.PENDING_RANGE, hint["bucket"])
+            return PartitionStream(store, schema.pending, partition, start, newest=newest)
+
+        return HintedStream(
+            store, schema.pending_hints, (lookup, key_text), first if start else None, open_partition, newest=newest
+        )
+
+    return source
 
 
-def merged(sources: Sequence[Source], sort_key: Callable[[Row], Key]) -> Source:
-    """Several sources in one order; a row that several of them have comes once."""
-
-    async def batches(store: Store, start: Bound | None, *, newest: bool, limit: int) -> AsyncIterator[list[Row]]:
-        streams = [source(store, start, newest=newest, limit=limit) for source in sources]
-        waiting = [await anext(stream, []) for stream in streams]
-        pick = max if newest else min
-        last: Key | None = None
-        batch: list[Row] = []
-        while any(waiting):
-            heads = [(sort_key(rows[0]), index) for index, rows in enumerate(waiting) if rows]
-            key, index = pick(heads)
-            row, *rest = waiting[index]
-            waiting[index] = rest or await anext(streams[index], [])
-            if key != last:
-                batch.append(row)
-                last = key
-            if len(batch) == limit:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
-
-    return sources[0] if len(sources) == 1 else batches
+def merged(sources: Sequence[Source], table: Table) -> Source:
+    """Several sources in the order of the table's clustering."""
+    if len(sources) == 1:
+        return sources[0]
+    return lambda store, start, newest: MergedStream(
+        [source(store, start, newest) for source in sources], lambda row: key_of(table, row), newest=newest
+    )
 
 
 async def get_chunk_size(store: Store) -> int:
@@ -115,13 +193,8 @@ async def get_chunk_size(store: Store) -> int:
     return int(row["value"])
 
 
-async def _hints(store: Store, hints: Table, partition: Key, first: Key | None, *, newest: bool) -> AsyncIterator[Row]:
-    """Hints from the one whose partition may hold the first row wanted; a few at a time, as far as asked for."""
-    start = Bound(first) if first is not None else None
-    if start is not None and not newest:
-        # Ascending, the row lies in the last partition that begins at or before it.
-        rows = await store.slice(hints, partition, upper=start, reverse=hints.order is not Order.DESC, limit=1)
-        start = Bound(key_of(hints, rows[0])) if rows else start
-    async for batch in partition_source(hints, partition)(store, start, newest=newest, limit=HINTS_AT_ONCE):
-        for hint in batch:
-            yield hint
+def _leading(start: Bound | None) -> int:
+    assert start is not None
+    milestone_index = start.values[0]
+    assert isinstance(milestone_index, int)
+    return milestone_index

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, WritableStore
-from etl.ingest import ingest
+from etl.ingest import Ingest
 from etl.lake import Lake, intervals_of, lake_root
 from etl.publish import Publication
 from etl.report import PAYLOAD_KINDS, Notify, Progress, Report
@@ -56,7 +56,7 @@ def load(
         with report.timed("decode"):
             complete = publication.reads.complete()
             notify(Progress("decode", 0, None, f"{len(files)} files"))
-            found = ingest(spark, lake, files, number, first=first, last=last, complete=complete, force=force)
+            found = Ingest(spark, lake, number).run(files, first=first, last=last, complete=complete, force=force)
         with report.timed("tables"):
             _count(lake, found.run, report)
             bulk = _is_bulk(report.messages, publication.reads.message_count(), settings)

@@ -59,8 +59,15 @@ class Lake:
         return self._spark.read.format("delta").load(self.path(table))
 
     def messages(self, intervals: Intervals) -> DataFrame:
-        """Messages of those milestones."""
-        return self.read("messages").where(within(intervals))
+        """Messages of those milestones, planned once: the files of today's snapshot that hold them.
+
+        A run asks a dozen times for the same rows, and planning a Delta read costs more than reading a few of them.
+        """
+        files = self.read("messages").where(within(intervals)).inputFiles()
+        schema = TABLES["messages"][0].replace("lake_range INT,", "")
+        if not files:
+            return self._spark.createDataFrame([], schema)
+        return self._spark.read.schema(schema).parquet(*files).where(either(intervals))
 
     def milestones(self, intervals: Intervals) -> DataFrame:
         """Milestones of those intervals."""
@@ -74,6 +81,11 @@ class Lake:
             writer = writer.partitionBy(*partitions)
         if self.has(table):
             writer = writer.option("replaceWhere", predicate)
+        else:
+            # Rows are replaced by rewriting files, so the rows of a file are its rows.
+            writer = writer.option("delta.enableDeletionVectors", "false")
+            if partitions:
+                writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
         writer.save(self.path(table))
 
     def add_pending(self, rows: DataFrame) -> None:
@@ -82,10 +94,9 @@ class Lake:
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
 
     def add_sources(self, files: DataFrame) -> None:
-        """Notes files with their checksums; a file that was loaded before is noted anew."""
+        """Notes files with their checksums; each run has its own notes."""
         rows = files.withColumn("loaded_at", F.current_timestamp())
-        earlier = self.read("sources").join(files, "file", "left_anti")
-        self.replace("sources", earlier.unionByName(rows), "true")
+        rows.write.format("delta").mode("append").save(self.path("sources"))
 
     def compact(self, retain_hours: int) -> dict[str, int]:
         """Joins small files and removes those no snapshot of the last `retain_hours` needs; files by table after."""

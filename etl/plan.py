@@ -1,108 +1,183 @@
 """What a run has to read: every line of every file by milestone, before anything is decoded.
 
-Rules of this file: one cheap pass over the bytes gives checksums and line positions; a line is decoded later by
-whichever task its milestone falls to, so overlapping files, shuffled files and one huge file are the same case.
+Rules of this file: one cheap pass over the bytes gives checksums and line positions, 30 bytes a milestone in memory;
+a line is decoded later by whichever task its milestone falls to, so overlapping files, shuffled files and one huge
+file are the same case; no Spark here, as starting it costs more than the pass.
 """
 
+from __future__ import annotations
+
 import hashlib
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
+from db.intervals import Intervals, contains, of_indices
 from etl.sources import milestone_of
 from etl.sources.files import lines, open_stream
+from etl.verify import Reject
+from ledger.json_reader import JsonError
 from ledger.reader import CodecError
-from ledger.rest_json import JsonError
-
-SCAN_DDL = """
-kind STRING, file STRING, line INT, offset BIGINT, length BIGINT, milestone_index INT, reason STRING, checksum BINARY
-"""
-"""kind: milestone, pending or broken (a line each), file (one a file, with its checksum and line count)."""
-
-COPY_DDL = "STRUCT<file: STRING, line: INT, offset: BIGINT, length: BIGINT>"
 
 UNKNOWN_MILESTONE = -1
 """milestone_index of a line that does not tell it."""
 
+SCANNERS = 2
+"""Files read at once: checksums and decompression leave the interpreter lock alone."""
 
-def scan(spark: SparkSession, files: list[Path]) -> DataFrame:
-    """Every line of the files and every file, as SCAN_DDL; cached, as planning reads it several times."""
-    paths = [(str(path),) for path in files]
-    tasks = min(len(paths), 4 * spark.sparkContext.defaultParallelism)
-    listed = spark.createDataFrame(paths, "file STRING").repartition(tasks)
-    return listed.mapInArrow(_scan_batches, SCAN_DDL).cache()
+PLACE = pa.struct([("file", pa.string()), ("line", pa.int32()), ("offset", pa.int64()), ("length", pa.int64())])
 
 
-def _scan_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = pa.schema(
-        [
-            ("kind", pa.string()),
-            ("file", pa.string()),
-            ("line", pa.int32()),
-            ("offset", pa.int64()),
-            ("length", pa.int64()),
-            ("milestone_index", pa.int32()),
-            ("reason", pa.string()),
-            ("checksum", pa.binary()),
-        ]
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file as it was read: uncompressed bytes, and their BLAKE2b-256."""
+
+    file: str
+    lines: int
+    bytes: int
+    checksum: bytes
+
+
+@dataclass(slots=True)
+class _Scanned:
+    """One file's lines, as flat numbers."""
+
+    path: str
+    milestones: array[int] = field(default_factory=lambda: array("i"))
+    numbers: array[int] = field(default_factory=lambda: array("i"))
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    pending: list[tuple[int, int, int]] = field(default_factory=list)
+    broken: list[Reject] = field(default_factory=list)
+    source: SourceFile | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Lines by milestone: `lines` has milestone_index and PLACE's columns, sorted by milestone, file and line."""
+
+    lines: pa.Table
+    pending: pa.Table
+    broken: list[Reject]
+    files: list[SourceFile]
+
+    def milestones(self) -> Intervals:
+        """The milestones that the files hold."""
+        return of_indices(pc.unique(self.lines["milestone_index"]).to_pylist())
+
+    def copies(self, wanted: Intervals, task_bytes: int, least_tasks: int) -> pa.Table:
+        """One row a wanted milestone: milestone_index, copies, and the task it falls to.
+
+        A task is a run of consecutive milestones of about equal bytes, at most `task_bytes` where there is a choice.
+        """
+        chosen = self.lines.filter(_within(self.lines["milestone_index"], wanted))
+        if not chosen.num_rows:
+            return _copies_table(pa.array([], pa.int32()), pa.array([], pa.list_(PLACE)), pa.array([], pa.int32()))
+        runs = pc.run_end_encode(chosen["milestone_index"].combine_chunks())
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), runs.run_ends.cast(pa.int32())])
+        places = chosen.select([each.name for each in PLACE]).to_struct_array().combine_chunks()
+        through = pc.cumulative_sum(pc.cast(chosen["length"], pa.float64())).combine_chunks()
+        total = through[-1].as_py()
+        tasks = max(least_tasks, -(-int(total) // task_bytes))
+        ends = through.take(pc.subtract(runs.run_ends.cast(pa.int32()), 1))
+        share = pc.floor(pc.multiply(pc.divide(ends, total + 1.0), float(tasks)))
+        return _copies_table(
+            runs.values.cast(pa.int32()), pa.ListArray.from_arrays(offsets, places), share.cast(pa.int32())
+        )
+
+
+def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
+    """Reads every file once; lines outside [first, last) are left out."""
+    with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
+        scanned = list(pool.map(_scan_file, map(str, files)))
+    table = pa.concat_tables([_lines_table(each) for each in scanned])
+    if first is not None:
+        table = table.filter(pc.greater_equal(table["milestone_index"], first))
+    if last is not None:
+        table = table.filter(pc.less(table["milestone_index"], last))
+    pending = [
+        {"file": each.path, "line": line, "offset": offset, "length": length}
+        for each in scanned
+        for line, offset, length in each.pending
+    ]
+    return Plan(
+        table.sort_by([("milestone_index", "ascending"), ("file", "ascending"), ("line", "ascending")]),
+        pa.table({"copies": pa.array([[place] for place in pending], pa.list_(PLACE))}),
+        [reject for each in scanned for reject in each.broken],
+        [each.source for each in scanned if each.source is not None],
     )
-    for batch in batches:
-        for path in batch.column("file").to_pylist():
-            rows = list(_scan_file(path))
-            yield pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
-def _scan_file(path: str) -> Iterator[tuple[object, ...]]:
+def _scan_file(path: str) -> _Scanned:
+    found = _Scanned(path)
     digest = hashlib.blake2b(digest_size=32)
-    number, size = 0, 0
+    number, end = 0, 0
     try:
         with open_stream(path) as stream:
             for number, offset, line in lines(stream):
                 digest.update(line)
-                size = offset + len(line)
-                kind, index, reason = _line_kind(line)
-                yield kind, path, number, offset, len(line), index, reason, None
+                end = offset + len(line)
+                _note(found, number, offset, line)
     except (OSError, EOFError, ValueError) as error:
-        reason = f"file: readable to its end, {type(error).__name__}: {error}"
-        yield "broken", path, number + 1, size, 0, UNKNOWN_MILESTONE, reason, None
-    yield "file", path, number, size, 0, None, None, digest.digest()
+        found.broken.append(Reject(path, number + 1, "", f"file: readable to its end, {type(error).__name__}: {error}"))
+    found.source = SourceFile(path, number, end, digest.digest())
+    return found
 
 
-def _line_kind(line: bytes) -> tuple[str, int | None, str | None]:
+def _note(found: _Scanned, number: int, offset: int, line: bytes) -> None:
     try:
         index = milestone_of(line)
     except (JsonError, CodecError) as refusal:
-        return "broken", UNKNOWN_MILESTONE, str(refusal)
-    return ("pending", None, None) if index is None else ("milestone", index, None)
+        found.broken.append(Reject(found.path, number, "", str(refusal)))
+        return
+    if index is None:
+        found.pending.append((number, offset, len(line)))
+        return
+    found.milestones.append(index)
+    found.numbers.append(number)
+    found.offsets.append(offset)
+    found.lengths.append(len(line))
 
 
-def milestone_copies(scanned: DataFrame, first: int | None, last: int | None) -> DataFrame:
-    """One row a milestone of the range [first, last): milestone_index, copies (sorted by file and line)."""
-    chosen = scanned.where("kind = 'milestone'")
-    if first is not None:
-        chosen = chosen.where(F.col("milestone_index") >= first)
-    if last is not None:
-        chosen = chosen.where(F.col("milestone_index") < last)
-    copy = F.struct("file", "line", "offset", "length")
-    return chosen.groupBy("milestone_index").agg(F.sort_array(F.collect_list(copy)).alias("copies"))
+def _lines_table(found: _Scanned) -> pa.Table:
+    return pa.table(
+        {
+            "milestone_index": pa.array(found.milestones, pa.int32()),
+            "file": pa.array([found.path] * len(found.milestones), pa.string()),
+            "line": pa.array(found.numbers, pa.int32()),
+            "offset": pa.array(found.offsets, pa.int64()),
+            "length": pa.array(found.lengths, pa.int64()),
+        }
+    )
 
 
-def pending_lines(scanned: DataFrame) -> DataFrame:
-    """Lines of messages that no milestone references: copies, one each."""
-    copy = F.struct("file", "line", "offset", "length")
-    return scanned.where("kind = 'pending'").select(F.array(copy).alias("copies"))
+def _within(column: pa.ChunkedArray, wanted: Intervals) -> pa.Array:
+    return pa.array((contains(wanted, index) for index in _integers(column)), pa.bool_())
 
 
-def broken_lines(scanned: DataFrame) -> DataFrame:
-    """Lines that do not tell their milestone, as rejects."""
-    return scanned.where("kind = 'broken'").select("milestone_index", "file", "line", F.lit("").alias("item"), "reason")
+def _integers(column: pa.ChunkedArray) -> Iterator[int]:
+    for chunk in column.chunks:
+        yield from chunk.to_pylist()
 
 
-def scanned_files(scanned: DataFrame) -> DataFrame:
-    """One row a file: file, lines, bytes (uncompressed), checksum (BLAKE2b-256 of them)."""
-    return scanned.where("kind = 'file'").select(
-        "file", F.col("line").alias("lines"), F.col("offset").alias("bytes"), "checksum"
+def _copies_table(milestones: pa.Array, copies: pa.Array, tasks: pa.Array) -> pa.Table:
+    return pa.table({"milestone_index": milestones, "copies": copies, "task": tasks})
+
+
+def reject_table(milestone_index: int, rejects: Iterable[Reject]) -> pa.Table:
+    """Rejects of one milestone as etl.lake.REJECTS_DDL."""
+    rows = list(rejects)
+    return pa.table(
+        {
+            "milestone_index": pa.array([milestone_index] * len(rows), pa.int32()),
+            "file": pa.array([each.file for each in rows], pa.string()),
+            "line": pa.array([each.line for each in rows], pa.int32()),
+            "item": pa.array([each.item for each in rows], pa.string()),
+            "reason": pa.array([each.reason for each in rows], pa.string()),
+        }
     )

@@ -259,9 +259,10 @@ def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
         ":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false")
     )
     rows = (
-        lake_pending.select(
+        lake_pending.select("message_id", F.explode("parents").alias("parent"))
+        .select(
             F.lit(schema.parents.name).alias("lookup"),
-            F.lower(F.hex(F.explode("parents"))).alias("key"),
+            F.lower(F.hex("parent")).alias("key"),
             F.col("message_id").alias("row_id"),
             "message_id",
         )

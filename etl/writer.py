@@ -19,7 +19,7 @@ from db.store import Batch, Value
 from etl.tables import TableFrame
 
 BATCH_ROWS = 20_000
-STAGED_AHEAD = 2
+STAGED_AHEAD = 3
 """Frames staged before the one that is upserted: bounds scratch space, and keeps the executors busy."""
 
 
@@ -55,7 +55,7 @@ class Staging:
         """Writes the frame sorted by the table's key."""
         self._count += 1
         directory = self._root / f"{self._count:04d}-{frame.table.name}"
-        _sorted(frame).write.parquet(str(directory))
+        _sorted(frame).write.option("compression", "none").parquet(str(directory))
         return Staged(frame.table, frame.columns, directory)
 
     def read(self, staged: Staged, frame: DataFrame) -> DataFrame:
@@ -97,7 +97,7 @@ def upsert_frames(
     wrote: Callable[[str, int], None],
 ) -> None:
     """Stages and upserts the frames in the order given; `wrote` is told table and rows after each."""
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="stage") as pool:
+    with ThreadPoolExecutor(max_workers=2, thread_name_prefix="stage") as pool:
         waiting: list[Future[Staged]] = []
         todo = list(frames)
         while todo or waiting:

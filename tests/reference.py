@@ -6,6 +6,7 @@ the values of the Store port: HEX as text, BLOB as bytes. Partitions alone come 
 of its own, given one ascending load of everything.
 """
 
+import gzip
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,12 @@ from db.model import Type
 from db.partitions import grow, lookup_key_text, place
 from db.schema import BY_NAME
 from db.store import WritableStore
+from tests.conftest import ROOT, SHARED
+
+ORACLE = next(
+    folder for folder in (SHARED / "iota" / "ledger" / "chrysalis", ROOT / "tests" / "oracle") if folder.is_dir()
+)
+"""The Chrysalis oracle ledger: of the full data set, else the packed copy that the repository ships."""
 
 Rows: TypeAlias = dict[str, list[dict[str, Any]]]
 
@@ -24,9 +31,15 @@ STATES = {"noTransaction": 0, "included": 1, "conflicting": 2}
 PENDING_RANGE = 2_147_483_647
 
 
+def read_text(path: Path) -> str:
+    """The text of a file, or of the same file with .gz behind its name."""
+    packed = path.with_name(f"{path.name}.gz")
+    return gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text("utf-8")
+
+
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """The JSON values of a .jsonl file."""
-    return [json.loads(line) for line in path.read_text().splitlines() if line]
+    """The JSON values of a .jsonl file, packed or not."""
+    return [json.loads(line) for line in read_text(path).splitlines() if line]
 
 
 def u16(value: int) -> bytes:
@@ -36,12 +49,8 @@ def u16(value: int) -> bytes:
 
 def output_bytes(output: dict[str, Any]) -> bytes:
     """Output type, address type, address, amount (TIP-7)."""
-    address = output["address"]
-    return (
-        bytes([output["type"], address["type"]])
-        + bytes.fromhex(address["address"])
-        + output["amount"].to_bytes(8, "little")
-    )
+    address, amount = output["address"], int(output["amount"])
+    return bytes([output["type"], address["type"]]) + bytes.fromhex(address["address"]) + amount.to_bytes(8, "little")
 
 
 def input_bytes(entry: dict[str, Any]) -> bytes:

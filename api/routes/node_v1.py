@@ -26,7 +26,7 @@ from api.params import (
     State,
     Tag,
 )
-from api.responses import (
+from api.responses_v1 import (
     AddressOutputsResponse,
     InfoResponse,
     MessageChildrenResponse,
@@ -88,7 +88,8 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
 async def message_raw(network: NetworkMount, message_id: MessageId) -> bytes:
     """The canonical bytes of a message, whose BLAKE2b-256 is its id."""
     row = await messages.get_message(network.store, message_id)
-    return row["message"]
+    data: bytes = row["message"]
+    return data
 
 
 async def message_children(

@@ -11,10 +11,7 @@ from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.store import WritableStore
 from tests.api.oracle import Oracle
-from tests.conftest import SHARED
-from tests.reference import reference_rows, write
-
-FOLDER = SHARED / "iota" / "ledger" / "chrysalis"
+from tests.reference import ORACLE, reference_rows, write
 
 GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
 """chunk_size and partition_size: all in one partition, and cut wherever it can be cut."""
@@ -22,9 +19,7 @@ GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
 
 @pytest.fixture(scope="session")
 def oracle() -> Oracle:
-    if not FOLDER.is_dir():
-        pytest.skip(f"the oracle ledger is not at {FOLDER}")
-    return Oracle.read(FOLDER)
+    return Oracle.read(ORACLE)
 
 
 def filled_store(folder: Path, oracle: Oracle, chunk_size: int, partition_size: int) -> WritableStore:

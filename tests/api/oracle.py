@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.reference import read_lines, tags_of
+from tests.reference import read_lines, read_text, tags_of
 
 Json: TypeAlias = dict[str, Any]
 
@@ -31,7 +31,7 @@ class Oracle:
         return cls(
             read_lines(folder / "milestones.jsonl"),
             read_lines(folder / "pending.jsonl"),
-            json.loads((folder / "expected.json").read_text()),
+            json.loads(read_text(folder / "expected.json")),
         )
 
     @cached_property

@@ -4,80 +4,71 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import BaseModel
 
-from api import responses
+from api import responses_v1
 from ledger.bech32 import format_address
+from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 
 PAGE_SIZES = (1, 2, 3, 7, 100)
+FILTERED_PAGE_SIZES = (3, 100)
 UNKNOWN = "cd" * 32
 
 
-async def walk(client: httpx.AsyncClient, path: str, items: str, page_size: int, sort: str, **query: Any) -> list[str]:
+async def walk(app: Any, path: str, items: str, **query: Any) -> list[str]:
     """All items of a listing, page by page; every page but the last is full, and only the last has no state."""
     found: list[str] = []
-    state: str | None = None
     while True:
-        params = {**query, "page_size": page_size, "sort": sort} | ({"state": state} if state else {})
-        answer = await client.get(path, params=params)
-        assert answer.status_code == 200, answer.text
-        page = answer.json()["data"]
-        assert page["maxResults"] == page_size
+        status, body = await ask(app, path, query)
+        assert status == 200, body
+        page = body["data"]
+        assert page["maxResults"] == query["page_size"]
         assert page["count"] == len(page[items])
         found += page[items]
-        state = page["state"]
-        if state is None:
-            assert page["count"] or len(found) == page["count"], "an empty page after the last row"
+        if page["state"] is None:
+            assert page["count"] or not found, "an empty page after the last row"
             return found
-        assert page["count"] == page_size
+        assert page["count"] == query["page_size"]
+        query["state"] = page["state"]
 
 
-async def check(
-    client: httpx.AsyncClient, path: str, items: str, newest: list[str], page_size: int, **query: Any
-) -> None:
-    assert await walk(client, path, items, page_size, "newest", **query) == newest
-    assert await walk(client, path, items, page_size, "oldest", **query) == newest[::-1]
+async def check(app: Any, path: str, items: str, newest: list[str], **query: Any) -> None:
+    assert await walk(app, path, items, sort="newest", **query) == newest
+    assert await walk(app, path, items, sort="oldest", **query) == newest[::-1]
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
-async def test_every_child_list(client: httpx.AsyncClient, oracle: Oracle, page_size: int) -> None:
-    assert {parent: set(ids) for parent, ids in oracle.children.items()} == {
-        parent: set(ids) for parent, ids in oracle.expected["children"].items()
-    }
+async def test_every_child_list(app: Any, oracle: Oracle, page_size: int) -> None:
     for parent, children in oracle.children.items():
-        await check(client, f"/api/v1/messages/{parent}/children", "childrenMessageIds", children, page_size)
+        await check(app, f"/api/v1/messages/{parent}/children", "childrenMessageIds", children, page_size=page_size)
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
-async def test_every_index(client: httpx.AsyncClient, oracle: Oracle, page_size: int) -> None:
-    pending = {entry["id"] for entry in oracle.pending}
+async def test_every_index(app: Any, oracle: Oracle, page_size: int) -> None:
     for tag, ids in oracle.tagged.items():
-        direct, inside = (oracle.expected[key].get(tag, []) for key in ("taggedIndex", "taggedIndexInTransactions"))
-        assert set(ids) - pending == {*direct, *inside}
-        await check(client, "/api/v1/messages", "messageIds", ids, page_size, index=tag)
+        await check(app, "/api/v1/messages", "messageIds", ids, page_size=page_size, index=tag)
 
 
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
-async def test_every_milestone_s_messages_are_in_white_flag_order(
-    client: httpx.AsyncClient, oracle: Oracle, page_size: int
-) -> None:
+async def test_every_milestone_s_messages_are_in_white_flag_order(app: Any, oracle: Oracle, page_size: int) -> None:
     for line in oracle.milestones:
         ids = [entry["id"] for entry in line["messages"]]
         path = f"/api/v1/milestones/{line['milestone']['index']}/messages"
-        await check(client, path, "messageIds", ids[::-1], page_size)
+        await check(app, path, "messageIds", ids[::-1], page_size=page_size)
 
 
 @pytest.mark.parametrize("include_spent", [True, False])
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
-async def test_every_address(client: httpx.AsyncClient, oracle: Oracle, page_size: int, include_spent: bool) -> None:
+async def test_every_address(app: Any, oracle: Oracle, page_size: int, include_spent: bool) -> None:
     for address in oracle.addresses:
-        for output_type in (None, 0, 1):
+        for output_type in (None, 0, 1) if page_size in FILTERED_PAGE_SIZES else (None,):
             ids = oracle.address_outputs(address, output_type=output_type, include_spent=include_spent)
             query: dict[str, Any] = {"include-spent": str(include_spent).lower()}
             if output_type is not None:
                 query["type"] = output_type
             bech32 = format_address(oracle.expected["bech32Hrp"], b"\0" + bytes.fromhex(address))
-            await check(client, f"/api/v1/addresses/{bech32}/outputs", "outputIds", ids, page_size, **query)
+            await check(app, f"/api/v1/addresses/{bech32}/outputs", "outputIds", ids, page_size=page_size, **query)
 
 
 async def test_whole_bodies_of_first_pages(client: httpx.AsyncClient, oracle: Oracle) -> None:
@@ -139,17 +130,17 @@ async def test_pending_children_stand_first_and_are_hidden_from_nothing_else(
 @pytest.mark.parametrize(
     ("path", "items", "model"),
     [
-        (f"messages/{UNKNOWN}/children", "childrenMessageIds", responses.MessageChildrenResponse),
-        (f"messages?index={UNKNOWN}", "messageIds", responses.MessagesByIndexResponse),
+        (f"messages/{UNKNOWN}/children", "childrenMessageIds", responses_v1.MessageChildrenResponse),
+        (f"messages?index={UNKNOWN}", "messageIds", responses_v1.MessagesByIndexResponse),
         (
             f"addresses/{format_address('atoi', bytes(33))}/outputs",
             "outputIds",
-            responses.AddressOutputsResponse,
+            responses_v1.AddressOutputsResponse,
         ),
     ],
 )
 async def test_a_listing_of_what_nobody_knows_is_empty(
-    client: httpx.AsyncClient, path: str, items: str, model: type
+    client: httpx.AsyncClient, path: str, items: str, model: type[BaseModel]
 ) -> None:
     answer = await client.get(f"/api/v1/{path}")
     assert answer.status_code == 200

@@ -1,18 +1,26 @@
 """Every answer about single things, whole bodies, for everything the oracle ledger holds."""
 
+import dataclasses
 import json
+from collections.abc import AsyncIterator
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import BaseModel
 
-from api import responses
+from api import responses, responses_v1
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 
 UNKNOWN = "ab" * 32
 
 
-async def data(client: httpx.AsyncClient, path: str, model: type) -> Any:
+async def data(client: httpx.AsyncClient, path: str, model: type[BaseModel]) -> Any:
     """The `data` of a good answer, which is also as the contract says, to the key."""
     answer = await client.get(path)
     assert answer.status_code == 200, (path, answer.text)
@@ -25,7 +33,7 @@ async def data(client: httpx.AsyncClient, path: str, model: type) -> Any:
 
 async def test_every_message_is_the_node_s_json(client: httpx.AsyncClient, oracle: Oracle) -> None:
     for entry in oracle.entries:
-        found = await data(client, f"/api/v1/messages/{entry['id']}", responses.MessageResponse)
+        found = await data(client, f"/api/v1/messages/{entry['id']}", responses_v1.MessageResponse)
         assert found == entry["message"]
         assert list(found) == ["networkId", "parentMessageIds", "payload", "nonce"]
 
@@ -33,8 +41,43 @@ async def test_every_message_is_the_node_s_json(client: httpx.AsyncClient, oracl
 async def test_every_metadata_is_the_node_s_and_omits_what_it_omits(client: httpx.AsyncClient, oracle: Oracle) -> None:
     for entry in oracle.entries:
         path = f"/api/v1/messages/{entry['id']}/metadata"
-        found = await data(client, path, responses.MessageMetadataResponse)
+        found = await data(client, path, responses_v1.MessageMetadataResponse)
         assert json.dumps(found) == json.dumps(entry["metadata"])
+
+
+@pytest.fixture
+async def altered(tmp_path: Path, oracle: Oracle) -> AsyncIterator[tuple[httpx.AsyncClient, str]]:
+    """A store with a second message that carries milestone 1's payload, and that message's id."""
+    line = oracle.milestones[0]
+    entry = line["messages"][-1]
+    data = bytes.fromhex(entry["bytes_hex"])[:-8] + bytes(8)
+    message_id = blake2b(data, digest_size=32).hexdigest()
+    state = {"ledgerInclusionState": "noTransaction", "referencedByMilestoneIndex": 1, "conflictReason": 0}
+    copy = entry | {"id": message_id, "bytes_hex": data.hex(), "metadata": state}
+    changed = dataclasses.replace(oracle, milestones=[line | {"messages": [copy, *line["messages"]]}], pending=[])
+    store = filled_store(tmp_path, changed, 100_000, 100_000)
+    app = create_app({"testing": NetworkMount(store, "permatest-1", "atoi")}, "testing", ApiSettings())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+        yield client, message_id
+    store.close()
+
+
+async def test_only_the_milestone_s_own_message_has_a_milestone_index(
+    altered: tuple[httpx.AsyncClient, str], oracle: Oracle
+) -> None:
+    client, message_id = altered
+    found = await data(client, f"/api/v1/messages/{message_id}/metadata", responses_v1.MessageMetadataResponse)
+    assert found["referencedByMilestoneIndex"] == 1
+    assert "milestoneIndex" not in found
+    issued = oracle.milestones[0]["milestone"]["messageId"]
+    found = await data(client, f"/api/v1/messages/{issued}/metadata", responses_v1.MessageMetadataResponse)
+    assert found["milestoneIndex"] == 1
+
+
+async def test_a_conflict_reason_of_zero_is_none(altered: tuple[httpx.AsyncClient, str]) -> None:
+    client, message_id = altered
+    found = await data(client, f"/api/v1/messages/{message_id}/metadata", responses_v1.MessageMetadataResponse)
+    assert "conflictReason" not in found
 
 
 async def test_every_raw_message_is_its_bytes(client: httpx.AsyncClient, oracle: Oracle) -> None:
@@ -48,7 +91,7 @@ async def test_every_raw_message_is_its_bytes(client: httpx.AsyncClient, oracle:
 async def test_every_output_says_whether_and_by_what_it_is_spent(client: httpx.AsyncClient, oracle: Oracle) -> None:
     assert len(oracle.outputs) > 1000
     for output_id, expected in oracle.outputs.items():
-        found = await data(client, f"/api/v1/outputs/{output_id}", responses.OutputResponse)
+        found = await data(client, f"/api/v1/outputs/{output_id}", responses_v1.OutputResponse)
         assert found == expected
         spent = ["milestoneIndexSpent", "transactionIdSpent"] if expected["isSpent"] else []
         before = ["messageId", "transactionId", "outputIndex", "isSpent"]
@@ -67,13 +110,13 @@ async def test_outputs_of_conflicting_transactions_do_not_exist(client: httpx.As
 async def test_every_milestone_is_the_node_s_object(client: httpx.AsyncClient, oracle: Oracle) -> None:
     for line in oracle.milestones:
         milestone = line["milestone"]
-        found = await data(client, f"/api/v1/milestones/{milestone['index']}", responses.MilestoneResponse)
+        found = await data(client, f"/api/v1/milestones/{milestone['index']}", responses_v1.MilestoneResponse)
         assert found == {key: milestone[key] for key in ("index", "messageId", "timestamp")}
 
 
 async def test_info_has_all_fourteen_fields_and_tells_the_truth(client: httpx.AsyncClient, oracle: Oracle) -> None:
     expected = oracle.expected["info"]
-    found = await data(client, "/api/v1/info", responses.InfoResponse)
+    found = await data(client, "/api/v1/info", responses_v1.InfoResponse)
     assert list(found) == list(expected)
     own = ("name", "version", "messagesPerSecond", "referencedMessagesPerSecond", "referencedRate")
     assert {key: found[key] for key in found if key not in own} == {

@@ -11,7 +11,7 @@ from api.app import routes
 from api.errors import MethodNotAllowed, NoSuchRoute
 from api.tree import Tree
 
-SEGMENTS = ["api", "v1", "testing", "messages", "metadata", "info", "outputs", "x", ""]
+SEGMENTS = ["api", "v1", "testing", "messages", "metadata", "info", ""]
 
 
 async def endpoint(request: Request) -> Response:

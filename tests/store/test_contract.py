@@ -1,5 +1,6 @@
 """What every store does, whatever it is made of. Expectations are written out here; none comes from an adapter."""
 
+import asyncio
 import dataclasses
 import inspect
 import itertools
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from db import schema
-from db.connect import StoreSettings, open_store
+from db.connect import open_store
 from db.migrate import migrate
 from db.store import Bound, LeaseHeld, Store, StoreError, StoreMismatch, WritableStore
 from tests.store.stores import reopened
@@ -123,8 +124,14 @@ async def test_get_many_answers_in_the_order_asked(store):
 
 
 ROWS = [(milestone, id_) for milestone in (0, 1, 2, 5) for id_ in (A, B)]
-ENDS = [None, *(Bound(values, inclusive) for inclusive in (True, False)
-                for values in ((0,), (1,), (3,), (5,), (9,), (1, A.hex()), (1, B.hex()), (3, A.hex()), (2, "")))]  # fmt: skip
+ENDS = [
+    None,
+    *(
+        Bound(values, inclusive)
+        for inclusive in (True, False)
+        for values in ((0,), (1,), (3,), (5,), (9,), (1, A.hex()), (1, B.hex()), (3, A.hex()), (2, ""))
+    ),
+]
 
 
 @pytest.mark.parametrize("table", [schema.tags, schema.messages_by_milestone], ids=["descending", "ascending"])
@@ -172,6 +179,18 @@ async def test_delete_removes_a_row_or_everything_under_a_prefix(store):
 
 
 @pytest.mark.parametrize("publish", [False, True])
+async def test_clear_empties_one_table_and_no_other(store, publish):
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (1, 7)])
+    put(store, schema.milestones, ("milestone_index",), [(1,)])
+    with store.batch(publish=publish) as batch:
+        batch.clear(schema.sync)
+        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 2)])
+    assert [row["milestone_index"] for row in await store.slice(schema.sync, (0,), limit=9)] == [2]
+    assert await store.slice(schema.sync, (1,), limit=9) == []
+    assert await store.get(schema.milestones, (1,)) is not None
+
+
+@pytest.mark.parametrize("publish", [False, True])
 async def test_rows_expire_and_writing_them_again_revives_them(store, publish):
     short = dataclasses.replace(schema.pending_messages, ttl_s=1)
     put(store, short, short.names, [(A, 1, b"a")], publish=publish)
@@ -198,10 +217,15 @@ async def test_rows_expire_and_writing_them_again_revives_them(store, publish):
 @pytest.mark.parametrize("publish", [False, True])
 async def test_nothing_of_a_batch_that_raises_is_visible(store, settings, publish):
     put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)])
-    with pytest.raises(RuntimeError, match="stop"), store.batch(publish=publish) as batch:
-        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 2)])
-        batch.delete(schema.sync, (0, 1))
-        raise RuntimeError("stop")
+
+    def stopped():
+        with store.batch(publish=publish) as batch:
+            batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 2)])
+            batch.delete(schema.sync, (0, 1))
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        stopped()
     with pytest.raises(RuntimeError, match="source"), store.batch(publish=publish) as batch:
         batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), _failing())
     other = reopened(settings)
@@ -250,33 +274,25 @@ async def test_reads_go_on_during_a_batch_and_see_it_whole_or_not_at_all(setting
     writer.close()
 
 
-async def test_threads_may_read_at_once(store):
+def test_threads_may_read_at_once(store):
     put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in range(50)])
-    failures = []
+    lengths = []
 
     def read():
-        try:
-            for _ in range(50):
-                coroutine = store.slice(schema.sync, (0,), limit=99)
-                try:
-                    coroutine.send(None)
-                except StopIteration as stop:
-                    assert len(stop.value) == 50
-        except BaseException as error:  # noqa: BLE001
-            failures.append(error)
+        lengths.extend(len(asyncio.run(store.slice(schema.sync, (0,), limit=99))) for _ in range(50))
 
     threads = [threading.Thread(target=read) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert failures == []
+    assert lengths == [50] * 400
 
 
 def test_a_second_writer_is_refused_and_told_who_holds_the_lease(store, settings):
     lease = store.acquire("elsewhere:1", "run-1", 60)
     other = reopened(settings)
-    with pytest.raises(LeaseHeld, match="elsewhere:1.*run-1"):
+    with pytest.raises(LeaseHeld, match=r"elsewhere:1.*run-1"):
         other.acquire("elsewhere:2", "run-2", 60)
     assert other.holder() == lease
     longer = store.renew(lease, 600)
@@ -284,6 +300,20 @@ def test_a_second_writer_is_refused_and_told_who_holds_the_lease(store, settings
     store.release(longer)
     assert other.holder() is None
     assert other.acquire("elsewhere:2", "run-2", 60).run == "run-2"
+    other.close()
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_nobody_writes_past_a_living_holder(store, settings, publish):
+    lease = store.acquire("elsewhere:1", "run-1", 60)
+    other = reopened(settings)
+    with pytest.raises(LeaseHeld, match="run-1"):
+        put(other, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)], publish=publish)
+    with pytest.raises(LeaseHeld, match="run-1"):
+        other.purge()
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)], publish=publish)
+    store.release(lease)
+    put(other, schema.sync, ("ms_range_id", "milestone_index"), [(0, 2)], publish=publish)
     other.close()
 
 
@@ -296,6 +326,22 @@ def test_an_expired_lease_is_taken_over_and_its_holder_learns_it(store, settings
         store.renew(lost, 60)
     store.release(lost)
     assert other.holder() == kept
+    other.close()
+
+
+@pytest.mark.parametrize("publish", [False, True])
+async def test_a_run_that_lost_its_lease_cannot_commit(store, settings, publish):
+    store.acquire("elsewhere:1", "run-1", 0)
+    other = reopened(settings)
+
+    def late():
+        with store.batch(publish=publish) as batch:
+            batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)])
+            other.acquire("elsewhere:2", "run-2", 60)
+
+    with pytest.raises(LeaseHeld, match="run-2"):
+        late()
+    assert await other.slice(schema.sync, (0,), limit=9) == []
     other.close()
 
 

@@ -1,0 +1,94 @@
+"""Read-only connections to the served generation, one a thread, reopened when CURRENT changes.
+
+Rules of this file: CURRENT is looked at no more often than CHECK_S, as a point read costs little more than that look;
+a generation that vanishes while it is opened was superseded, and the new one is tried.
+"""
+
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+from db.sqlite_files import current_generation, current_stamp, half_of_memory
+from db.store import StoreMismatch, StoreUnavailable
+
+CHECK_S = 0.02
+"""A reader serves a superseded generation no longer than this."""
+
+BUSY_S = 10.0
+OPEN_ATTEMPTS = 20
+
+
+class _Local(threading.local):
+    """A thread's connection, and the CURRENT it was opened under."""
+
+    connection: sqlite3.Connection | None = None
+    stamp: tuple[int, int] | None = None
+
+
+class Readers:
+    """The connections of one store; `inline`: the file is small enough to be read without leaving the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self.inline = True
+        self._path = path
+        self._local = _Local()
+        self._stamp: tuple[int, int] | None = None
+        self._check_after = 0.0
+        self._open_connections: set[sqlite3.Connection] = set()
+        self._lock = threading.Lock()
+
+    def look_again(self) -> None:
+        """The next read looks at CURRENT, however recently that was done."""
+        self._check_after = 0.0
+
+    def close(self) -> None:
+        """Closes the connections of all threads."""
+        with self._lock:
+            connections, self._open_connections = self._open_connections, set()
+        for connection in connections:
+            connection.close()
+        self._local = _Local()
+
+    def connection(self) -> sqlite3.Connection:
+        """The calling thread's connection to the served generation."""
+        now = time.monotonic()
+        if now >= self._check_after:
+            self._stamp = current_stamp(self._path)
+            self._check_after = now + CHECK_S
+        local = self._local
+        if local.connection is not None and local.stamp == self._stamp:
+            return local.connection
+        return self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        local = self._local
+        if local.connection is not None:
+            with self._lock:
+                self._open_connections.discard(local.connection)
+            local.connection.close()
+            local.connection = None
+        for _ in range(OPEN_ATTEMPTS):
+            stamp = current_stamp(self._path)
+            generation = current_generation(self._path)
+            if generation is None:
+                raise StoreMismatch(f"{self._path} holds no store; create it with `permanode migrate`")
+            file = self._path / generation
+            try:
+                connection = sqlite3.connect(
+                    f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False,
+                    timeout=BUSY_S, cached_statements=512,
+                )  # fmt: skip
+                connection.execute("PRAGMA mmap_size = 2147418112")
+                connection.execute("PRAGMA cache_size = -16384")
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                self.inline = file.stat().st_size < half_of_memory()
+            except (sqlite3.OperationalError, FileNotFoundError) as error:
+                if file.exists() and current_generation(self._path) == generation:
+                    raise StoreUnavailable(f"{file}: {error}") from error
+                continue  # superseded between reading CURRENT and opening
+            with self._lock:
+                self._open_connections.add(connection)
+            local.connection, local.stamp, self._stamp = connection, stamp, stamp
+            return connection
+        raise StoreUnavailable(f"{self._path}: CURRENT names a generation that is not there")

@@ -1,0 +1,67 @@
+"""What a store holds, as an operator asks it: milestones, rejects, sizes, versions, who writes.
+
+Rules of this file: values for a command line, no text; it reads summaries, but for the sizes, which count rows.
+"""
+
+from dataclasses import dataclass
+
+from db import schema
+from db.intervals import Intervals, add, gaps
+from db.store import Lease, Row, TableSize, WritableStore
+from db.sync import complete, incomplete, list_ranges
+
+REJECTS_SHOWN = 100
+"""Rejects that a status lists at most."""
+
+UNKNOWN_MILESTONE = -1
+"""rejects.milestone_index of a line that does not tell its milestone."""
+
+VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
+"""What keyspace_info knows of how the store was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`missing`: milestones between the lowest and the highest that are neither complete nor incomplete."""
+
+    network: str
+    complete: Intervals
+    incomplete: Intervals
+    missing: Intervals
+    messages: int
+    rejects: list[Row]
+    tables: list[TableSize]
+    versions: dict[str, str]
+    migrations: list[str]
+    writer: Lease | None
+
+
+async def get_status(store: WritableStore, network: str) -> Status:
+    """Everything at once; the rejects cut at REJECTS_SHOWN."""
+    whole, partly = await complete(store, network), await incomplete(store, network)
+    known = add(whole, partly)
+    infos = await store.get_many(schema.keyspace_info, [(name,) for name in VERSIONS])
+    applied = await store.slice(schema.migrations, (network,), limit=1000)
+    return Status(
+        network=network,
+        complete=whole,
+        incomplete=partly,
+        missing=gaps(known, known[0][0], known[-1][1]) if known else [],
+        messages=sum([row["message_count"] or 0 async for row in list_ranges(store, network)]),
+        rejects=await list_rejects(store, partly),
+        tables=await store.describe(),
+        versions={str(row["name"]): str(row["value"]) for row in infos if row},
+        migrations=[str(row["name"]) for row in applied],
+        writer=store.holder(),
+    )
+
+
+async def list_rejects(store: WritableStore, milestones: Intervals) -> list[Row]:
+    """What was refused of those milestones and of lines without one, at most REJECTS_SHOWN rows."""
+    found: list[Row] = []
+    for first, last in [(UNKNOWN_MILESTONE, UNKNOWN_MILESTONE), *milestones]:
+        for index in range(first, last + 1):
+            found += await store.slice(schema.rejects, (index,), limit=REJECTS_SHOWN - len(found))
+            if len(found) >= REJECTS_SHOWN:
+                return found
+    return found

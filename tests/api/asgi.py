@@ -1,0 +1,28 @@
+"""One question asked of an ASGI application, without a client: for the tests that ask by the ten thousand."""
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+
+async def ask(app: Any, path: str, query: dict[str, Any] | None = None) -> tuple[int, Any]:
+    """Status and JSON body of GET path?query."""
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": urlencode(query or {}).encode(),
+        "headers": [],
+        "root_path": "",
+    }
+    messages: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    await app(scope, receive, send)
+    start, *bodies = messages
+    return start["status"], json.loads(b"".join(body["body"] for body in bodies))

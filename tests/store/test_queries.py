@@ -1,0 +1,103 @@
+"""Questions that are more than one read: pending messages, half-written outputs, how far the ledger is complete."""
+
+import pytest
+
+from db import schema, sync
+from db.queries import messages, milestones, outputs
+from db.store import NotFound
+
+A, B = b"\xaa" * 32, b"\xbb" * 32
+
+
+def put(store, table, columns, rows):
+    with store.batch() as batch:
+        batch.upsert(table, columns, rows)
+
+
+def sync_rows(indices, *, incomplete=(), layout=schema.LAYOUT, times=None):
+    return [
+        dict(zip(schema.sync.names, (0, index, (times or {}).get(index, 10 * index), None if index in incomplete else 0,
+                                     None, 3, "ids", layout), strict=True))
+        for index in indices
+    ]  # fmt: skip
+
+
+def put_range(store, range_id, rows):
+    row = sync.range_row("n", range_id, rows)
+    put(store, schema.ranges, schema.ranges.names, [tuple(row[name] for name in schema.ranges.names)])
+
+
+async def test_a_message_is_final_before_it_is_pending(store):
+    put(store, schema.pending_messages, ("message_id", "message"), [(A, b"p"), (B, b"p")])
+    put(store, schema.messages, ("message_id", "message", "milestone_index"), [(A, b"f", 0)])
+    assert (await messages.get_message(store, A.hex()))["milestone_index"] == 0
+    assert "milestone_index" not in await messages.get_message(store, B.hex())
+    assert await messages.find_message(store, "cc" * 32) is None
+    with pytest.raises(NotFound, match="message cccc"):
+        await messages.get_message(store, "cc" * 32)
+
+
+async def test_an_output_whose_creator_is_not_loaded_is_not_found(store):
+    output_id = A + b"\x00\x00"
+    put(store, schema.outputs, ("output_id", "spent_milestone_index"), [(output_id, 9)])
+    with pytest.raises(NotFound, match="output aa"):
+        await outputs.get_output(store, output_id.hex())
+    put(store, schema.outputs, ("output_id", "created_milestone_index"), [(output_id, 0)])
+    assert (await outputs.get_output(store, output_id.hex()))["spent_milestone_index"] == 9
+
+
+async def test_milestones_are_found_by_index_and_by_id(store):
+    put(store, schema.milestones, ("milestone_index", "milestone_id"), [(0, A)])
+    put(store, schema.milestone_ids, schema.milestone_ids.names, [(A, 0)])
+    assert (await milestones.get_milestone(store, 0))["milestone_id"] == A.hex()
+    assert (await milestones.find_milestone_by_id(store, A.hex()))["milestone_index"] == 0
+    assert await milestones.find_milestone_by_id(store, B.hex()) is None
+    with pytest.raises(NotFound, match="milestone 1"):
+        await milestones.get_milestone(store, 1)
+
+
+def test_a_range_row_sums_what_is_complete_and_lists_what_is_not():
+    rows = sync_rows([8, 7, 10, 11, 12], incomplete={11}, times={8: 500})
+    assert sync.range_row("n", 1, rows) == {
+        "network": "n",
+        "ms_range_id": 1,
+        "complete": "[[7, 8], [10, 10], [12, 12]]",
+        "incomplete": "[[11, 11]]",
+        "milestone_count": 4,
+        "message_count": 12,
+        "min_timestamp": 70,
+        "max_timestamp": 500,
+        "rising": False,
+        "layout": 1,
+    }
+
+
+def test_timestamps_that_stand_still_rise_and_an_empty_range_has_none():
+    assert sync.range_row("n", 0, sync_rows([1, 2, 3], times={1: 5, 2: 5, 3: 5}))["rising"] is True
+    empty = sync.range_row("n", 0, sync_rows([1], incomplete={1}))
+    assert (empty["milestone_count"], empty["min_timestamp"], empty["complete"]) == (0, None, "[]")
+
+
+def test_a_milestone_of_an_earlier_layout_is_not_complete():
+    row = sync.range_row("n", 0, sync_rows([1, 2], layout=schema.LAYOUT - 1))
+    assert (row["complete"], row["incomplete"]) == ("[]", "[[1, 2]]")
+
+
+async def test_the_ledger_index_is_the_end_of_the_first_complete_run_across_ranges(store):
+    assert await milestones.get_ledger_index(store, "n") == 0
+    assert await sync.find_newest_milestone(store, "n") is None
+    put_range(store, 0, sync_rows([2, 3, 4, 5, 6]))
+    put_range(store, 1, sync_rows([7, 8, 10], incomplete={11}))
+    put_range(store, 5, sync_rows([35, 36, 37], incomplete={36}))
+    assert await sync.complete(store, "n") == [(2, 8), (10, 10), (35, 35), (37, 37)]
+    assert await sync.incomplete(store, "n") == [(36, 36)]
+    assert await milestones.get_ledger_index(store, "n") == 8
+    assert await sync.find_newest_milestone(store, "n") == 37
+    assert await sync.complete(store, "another") == []
+
+
+async def test_ranges_are_read_a_hundred_at_a_time_to_the_end(store):
+    for range_id in range(205):
+        put_range(store, range_id, sync_rows([range_id * 7 + offset for offset in range(7)]))
+    assert await sync.complete(store, "n") == [(0, 205 * 7 - 1)]
+    assert await milestones.get_ledger_index(store, "n") == 205 * 7 - 1
