@@ -119,7 +119,7 @@ def migrate(context: typer.Context) -> None:
 @app.command()
 def load(
     context: typer.Context,
-    sources: Annotated[list[Path], typer.Argument(help="Archive files, node JSON lines, or folders.", exists=True)],
+    sources: Annotated[list[Path], typer.Argument(help="Archive files, node JSON lines, or folders.")],
     milestones: Range = None,
     force: Annotated[bool, typer.Option("--force", help="Load milestones again that are complete.")] = False,
 ) -> None:

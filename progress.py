@@ -43,7 +43,9 @@ def shown() -> Iterator[Notify]:
 
 def present(report: Report) -> str:
     """The final report, for stdout."""
-    return "\n".join(report_lines(report)) if sys.stdout.isatty() else json.dumps(report.as_json())
+    if sys.stdout.isatty():
+        return "\n".join(report_lines(report))
+    return json.dumps({"event": "report"} | report.as_json())
 
 
 def report_lines(report: Report) -> list[str]:
@@ -103,6 +105,6 @@ def _counts(counts: dict[str, int] | dict[str, float]) -> str:
 
 
 def _write_line(step: Progress) -> None:
-    event = {"stage": step.stage, "done": step.done, "total": step.total, "unit": step.unit}
+    event = {"event": "progress", "stage": step.stage, "done": step.done, "total": step.total, "unit": step.unit}
     sys.stderr.write(json.dumps(event) + "\n")
     sys.stderr.flush()

@@ -50,7 +50,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise SettingsError(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from error
+        reason = os.strerror(error.errno or 0)
+        raise SettingsError(f"cannot listen on {host} port {port}: {reason}; choose another --port") from error
 
 
 def make_app(settings: Settings) -> ASGIApp:

@@ -4,6 +4,7 @@ Rules of this file: what the lake has whole is not decoded again unless forced; 
 `milestones` is committed last.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, intersect, of_indices, size, subtract
-from etl.decode import KNOWN_TYPE, decode_milestones, decode_pending
-from etl.lake import Lake, either, intervals_of, milestone_rows, within
-from etl.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
+from etl.decode import KNOWN_TYPE, decode_milestones, decode_pending, start_workers
+from etl.lake import Lake, either, milestone_rows, within
+from etl.plan import UNKNOWN_MILESTONE, Plan, SourceFile, reject_table, scan
 
 TASK_BYTES = 64 << 20
 """Archive bytes of a decoding task at most: small enough to balance, large enough for the lake's files."""
@@ -23,17 +24,18 @@ TASK_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Ingested:
-    """What a run's files hold, and what it put into the lake."""
+    """What a run's files hold: `run` is what the store shall get, `decoded` what the lake got of it just now."""
 
-    files: list[Path]
+    files: list[SourceFile]
     run: Intervals
     skipped: int
     decoded: Intervals
+    rejects: bool
     pending: bool
 
 
 class _MilestoneSet(AccumulatorParam[set[int]]):
-    def zero(self, value: set[int]) -> set[int]:
+    def zero(self, value: set[int]) -> set[int]:  # noqa: ARG002 (Spark's signature)
         return set()
 
     def addInPlace(self, value1: set[int], value2: set[int]) -> set[int]:  # noqa: N802 (Spark's name)
@@ -49,16 +51,17 @@ class Ingest:
     lake: Lake
     network_id: int
 
-    def run(
+    def messages(
         self, files: list[Path], *, first: int | None, last: int | None, complete: Intervals, force: bool
     ) -> Ingested:
-        """Puts the files' milestones of [first, last) into the lake, except those in `complete` (the store's)."""
-        plan = scan(files, first=first, last=last)
-        held = plan.milestones()
-        run = held if force else subtract(held, complete)
-        in_lake = intervals_of(self.lake.milestones(run)) if run and self.lake.exists() else []
-        whole = [] if force or not in_lake else intervals_of(self.lake.milestones(run).where("verified IS NOT NULL"))
-        todo = subtract(run, whole)
+        """Puts the messages of [first, last) into the lake, except of milestones in `complete` (the store's)."""
+        with ThreadPoolExecutor(1, thread_name_prefix="workers") as pool:
+            pool.submit(start_workers, self.spark)
+            plan = scan(files, first=first, last=last)
+            held = plan.milestones()
+            run = held if force else subtract(held, complete)
+            in_lake, whole = self.lake.known(run)
+        todo = run if force else subtract(run, whole)
         rejected = self._rejected()
         if todo:
             rows = decode_milestones(self._planned(plan, todo, in_lake), self.network_id, rejected)
@@ -67,11 +70,16 @@ class Ingest:
             rows = decode_pending(self.spark.createDataFrame(plan.pending), self.network_id, rejected)
             self.lake.add_pending(_messages(rows))
         self._replace_rejects(plan, todo, in_lake, rejected.value)
-        if todo:
-            rejects = self.lake.read("rejects").where(either(todo)) if rejected.value else None
-            self.lake.replace("milestones", milestone_rows(self.lake.messages(todo), rejects), within(todo))
-        self.lake.add_sources(self.spark.createDataFrame([astuple(each) for each in plan.files], SOURCE_DDL))
-        return Ingested(files, run, size(held) - size(run), todo, plan.pending.num_rows > 0)
+        skipped = size(held) - size(run)
+        return Ingested(plan.files, run, skipped, todo, bool(rejected.value), plan.pending.num_rows > 0)
+
+    def commit(self, found: Ingested) -> None:
+        """Puts the milestones into the lake: from here on their messages count as being there."""
+        if found.decoded:
+            rejects = self.lake.read("rejects").where(either(found.decoded)) if found.rejects else None
+            rows = milestone_rows(self.lake.messages(found.decoded), rejects)
+            self.lake.replace("milestones", rows, within(found.decoded))
+        self.lake.add_sources(self.spark.createDataFrame([astuple(each) for each in found.files], SOURCE_DDL))
 
     def _rejected(self) -> Accumulator[set[int]]:
         """Milestones that had a reject, filled by tasks; repeating a task changes nothing."""
@@ -84,7 +92,7 @@ class Ingest:
         tasks = max(copies["task"].to_pylist(), default=0) + 1
         planned = self.spark.createDataFrame(copies)
         if again := intersect(todo, in_lake):
-            message = F.struct("message_id", "message", "inclusion_state", "conflict_reason")
+            message = F.struct("message_id", "message", "inclusion_state", "conflict_reason", "verified")
             known = self.lake.messages(again).groupBy("milestone_index").agg(F.collect_list(message).alias("known"))
             planned = planned.join(known, "milestone_index", "left")
         else:

@@ -9,6 +9,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -22,13 +23,16 @@ from db.store import LeaseHeld, WritableStore
 from etl.ingest import Ingest
 from etl.lake import Lake, intervals_of, lake_root
 from etl.publish import Publication
-from etl.report import PAYLOAD_KINDS, Notify, Progress, Report
+from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.writer import Staging
 from ledger.ids import network_id
 from ledger.networks import find_network
+
+KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload": "no payload"}
+"""The lake's counts by payload, as a report calls them."""
 
 LEASE_S = 60
 RENEW_S = 15
@@ -44,7 +48,7 @@ def load(
     first: int | None = None,
     last: int | None = None,
     force: bool = False,
-    notify: Notify = lambda progress: None,
+    notify: Notify = quiet,
 ) -> Report:
     """Loads the milestones of [first, last) that the files hold and the store does not.
 
@@ -56,11 +60,16 @@ def load(
         with report.timed("decode"):
             complete = publication.reads.complete()
             notify(Progress("decode", 0, None, f"{len(files)} files"))
-            found = Ingest(spark, lake, number).run(files, first=first, last=last, complete=complete, force=force)
-        with report.timed("tables"):
+            ingest = Ingest(spark, lake, number)
+            found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
+        with report.timed("commit"), ThreadPoolExecutor(1, thread_name_prefix="splits") as pool:
+            opening = pool.submit(publication.open_splits, found.run)
+            ingest.commit(found)
             _count(lake, found.run, report)
+            opened = opening.result()
+        with report.timed("tables"):
             bulk = _is_bulk(report.messages, publication.reads.message_count(), settings)
-            publication.publish(found.run, files, bulk=bulk)
+            publication.publish(found.run, files, opened, bulk=bulk)
             if found.pending:
                 publication.publish_pending()
         report.skipped = found.skipped
@@ -72,7 +81,7 @@ def rebuild(
     store_settings: StoreSettings,
     settings: EtlSettings,
     *,
-    notify: Notify = lambda progress: None,
+    notify: Notify = quiet,
 ) -> Report:
     """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced."""
     with _run(store_settings, settings, notify) as (_, lake, publication, report):
@@ -174,22 +183,13 @@ def _count(lake: Lake, run: Intervals, report: Report) -> None:
     counts = (
         lake.milestones(run)
         .agg(
-            F.count("*").alias("milestones"),
-            F.count("verified").alias("complete"),
-            F.coalesce(F.sum("message_count"), F.lit(0)).alias("messages"),
+            F.count("*"),
+            F.count("verified"),
+            *(F.coalesce(F.sum(name), F.lit(0)) for name in ("message_count", *KINDS)),
+            F.count("milestone_id"),
         )
         .first()
     )
-    kinds = (
-        lake.messages(run)
-        .agg(
-            *(
-                F.count_if(F.col("payload_kind").eqNullSafe(F.lit(kind).cast("tinyint"))).alias(name)
-                for kind, name in PAYLOAD_KINDS.items()
-            )
-        )
-        .first()
-    )
-    assert counts is not None and kinds is not None
-    report.milestones, report.complete, report.messages = counts
-    report.messages_by_kind = {name: count for name, count in kinds.asDict().items() if count}
+    assert counts is not None
+    report.milestones, report.complete, report.messages, *kinds, milestones = counts
+    report.messages_by_kind = dict(zip(KINDS.values(), kinds, strict=True)) | {"milestone": milestones}

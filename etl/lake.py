@@ -15,9 +15,20 @@ from etl.message_rows import LAKE_RANGE, MESSAGE_DDL
 MILESTONE_DDL = """
 milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
 milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY,
-message_count INT, included INT, conflicting INT, no_transaction INT
+message_count INT, included INT, conflicting INT, no_transaction INT,
+transactions INT, tagged_data INT, no_payload INT
 """
 """verified null: the cone is not whole or has rejects; the milestone is then not complete in any store."""
+
+COUNTS = (
+    "message_count",
+    "included",
+    "conflicting",
+    "no_transaction",
+    "transactions",
+    "tagged_data",
+    "no_payload",
+)
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
@@ -59,23 +70,37 @@ class Lake:
         return self._spark.read.format("delta").load(self.path(table))
 
     def messages(self, intervals: Intervals) -> DataFrame:
-        """Messages of those milestones, planned once: the files of today's snapshot that hold them.
+        """Messages of those milestones."""
+        return self._planned_once("messages", intervals)
+
+    def milestones(self, intervals: Intervals) -> DataFrame:
+        """Milestones of those intervals."""
+        return self._planned_once("milestones", intervals)
+
+    def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
+        """Which milestones of the run the lake has, and which of those it has whole."""
+        if not run or not self.exists():
+            return [], []
+        files = self.read("milestones").where(within(run)).inputFiles()
+        if not files:
+            return [], []
+        found = self._spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(run))
+        return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
+
+    def _planned_once(self, table: str, intervals: Intervals) -> DataFrame:
+        """Rows of the files of today's snapshot that hold those milestones.
 
         A run asks a dozen times for the same rows, and planning a Delta read costs more than reading a few of them.
         """
-        files = self.read("messages").where(within(intervals)).inputFiles()
-        schema = TABLES["messages"][0].replace("lake_range INT,", "")
+        schema = TABLES[table][0].replace("lake_range INT,", "")
+        files = self.read(table).where(within(intervals)).inputFiles() if intervals else []
         if not files:
             return self._spark.createDataFrame([], schema)
         return self._spark.read.schema(schema).parquet(*files).where(either(intervals))
 
-    def milestones(self, intervals: Intervals) -> DataFrame:
-        """Milestones of those intervals."""
-        return self.read("milestones").where(within(intervals))
-
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
-        schema, partitions = TABLES[table]
+        _, partitions = TABLES[table]
         writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", 200_000)
         if partitions:
             writer = writer.partitionBy(*partitions)
@@ -156,11 +181,14 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
             F.count_if(F.col("inclusion_state") == state).cast("int").alias(name)
             for state, name in enumerate(("no_transaction", "included", "conflicting"))
         ),
+        F.count("transaction").cast("int").alias("transactions"),
+        F.count("tagged_data").cast("int").alias("tagged_data"),
+        F.count_if(F.col("payload_kind").isNull()).cast("int").alias("no_payload"),
     )
     if rejects is not None:
         refused = rejects.groupBy("milestone_index").agg(F.count("*").cast("int").alias("rejects"))
         counted = counted.join(refused, "milestone_index", "full")
-        for name in ("message_count", "no_transaction", "included", "conflicting"):
+        for name in COUNTS:
             counted = counted.withColumn(name, F.coalesce(name, F.lit(0)))
     else:
         counted = counted.withColumn("rejects", F.lit(0))
@@ -174,9 +202,5 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
         "message_id",
         F.col("own.timestamp").alias("seconds"),
         F.col("own.payload").alias("payload"),
-        "message_count",
-        "included",
-        "conflicting",
-        "no_transaction",
+        *COUNTS,
     )
-

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from etl.verify import Checked, Reject
+from etl.verify import Checked
 from ledger.chrysalis import (
     Indexation,
     Message,
@@ -53,7 +53,6 @@ MAX_TIMESTAMP_S = 253_402_300_799
 """9999-12-31T23:59:59Z, the last second that Spark and SQL timestamps can tell."""
 
 _U64 = pa.decimal128(20, 0)
-
 
 
 class MessageRows:
@@ -281,6 +280,6 @@ class _Struct:
         return pa.StructArray.from_arrays(arrays, names=names, mask=pa.array(self._null, pa.bool_()))
 
 
-def _u64_array(pairs: array) -> pa.Array:
+def _u64_array(pairs: "array[int]") -> pa.Array:
     """u64 values as decimal(20, 0): each is its own low half beside a zero high half, little-endian."""
     return pa.Array.from_buffers(_U64, len(pairs) // 2, [None, pa.py_buffer(pairs.tobytes())])

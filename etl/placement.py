@@ -14,13 +14,17 @@ from db.model import Lookup, Table, Type
 from db.partitions import hot_threshold, limit, window_size
 from etl.lake import either
 
-SPLITS_DDL = "lookup STRING, ms_range_id INT, key STRING, first_milestones ARRAY<INT>, open_count BIGINT, counted_to INT"
+SPLITS_DDL = (
+    "lookup STRING, ms_range_id INT, key STRING, first_milestones ARRAY<INT>, open_count BIGINT, counted_to INT"
+)
 TAILS_DDL = "lookup STRING, ms_range_id INT, tail INT"
 
 
 def key_text(table: Table, key: tuple[str, ...]) -> Column:
     """A lookup key as `splits` keeps it: columns joined by ':', ids as lowercase hex."""
-    parts = [F.lower(F.hex(name)) if table.column(name).type is Type.HEX else F.col(name).cast("string") for name in key]
+    parts = [
+        F.lower(F.hex(name)) if table.column(name).type is Type.HEX else F.col(name).cast("string") for name in key
+    ]
     return F.concat_ws(":", *parts)
 
 

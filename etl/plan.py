@@ -35,11 +35,11 @@ PLACE = pa.struct([("file", pa.string()), ("line", pa.int32()), ("offset", pa.in
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file as it was read: uncompressed bytes, and their BLAKE2b-256."""
+    """One file as it was read: `size` uncompressed bytes, and their BLAKE2b-256."""
 
     file: str
     lines: int
-    bytes: int
+    size: int
     checksum: bytes
 
 

@@ -4,7 +4,7 @@ Rules of this file: a batch holds whole milestones with everything that belongs 
 its rows are durable; every value depends on the data only, so writing it twice changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,7 @@ from etl.placement import SPLITS_DDL, TAILS_DDL, Placement, grow_splits, row_cou
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
-from etl.tables import TableFrame
-from etl.writer import Staged, Staging, upsert_frames
-
-FrameMaker = Callable[[], TableFrame]
-
+from etl.writer import FrameMaker, Staged, Staging, upsert_frames
 
 FILLED_BY_LAKE = tuple(
     table
@@ -41,7 +37,7 @@ FILLED_BY_LAKE = tuple(
 class Opened:
     """What a run records before its rows, and where those then stand."""
 
-    staged: Staged
+    staged: Staged | None
     tails: list[tuple[str, int, int]]
     placement: Placement
 
@@ -60,10 +56,9 @@ class Publication:
     report: Report
     notify: Notify
 
-    def publish(self, run: Intervals, files: Sequence[Path], *, bulk: bool) -> None:
+    def publish(self, run: Intervals, files: Sequence[Path], opened: Opened, *, bulk: bool) -> None:
         """Writes the milestones of the run: as one new generation, or in transactions of whole milestones."""
         if run:
-            opened = self._open_splits(run, known=True)
             if bulk:
                 with self.store.batch(publish=True) as batch:
                     self._record(batch, opened)
@@ -80,13 +75,13 @@ class Publication:
 
     def republish(self, run: Intervals) -> None:
         """Writes all of the lake's milestones into one new generation that holds nothing else."""
-        opened = self._open_splits(run, known=False)
+        opened = self.open_splits(run, known=False)
         with self.store.batch(publish=True) as batch:
             for table in FILLED_BY_LAKE:
                 batch.clear(table)
             self._record(batch, opened)
             self._write(batch, run, opened.placement)
-            self._upsert(batch, [lambda: tables.rejects(self.lake.read("rejects"))])
+            self._upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects"))])
         self._write_ranges(run)
 
     def publish_pending(self) -> None:
@@ -95,16 +90,18 @@ class Publication:
         est = 1 if newest is None else newest + 1
         rows = self.lake.read("pending")
         makers: list[FrameMaker] = [
-            lambda: tables.pending_messages(rows),
-            lambda: tables.pending(rows, est),
-            lambda: tables.pending_hints(rows, est),
+            lambda _: tables.pending_messages(rows),
+            lambda _: tables.pending(rows, est),
+            lambda _: tables.pending_hints(rows, est),
         ]
         with self.store.batch() as batch:
             self._upsert(batch, makers)
 
-    def _open_splits(self, run: Intervals, *, known: bool) -> Opened:
+    def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
         """The splits that the run needs, beside those the store knows; staged, not yet recorded."""
         chunk_size, partition_size = self.store_settings.chunk_size, self.store_settings.partition_size
+        if not run:
+            return Opened(None, [], Placement(chunk_size, schema.LOOKUPS, None))
         ranges = sorted({each for first, last in run for each in _ranges(first, last, chunk_size)})
         existing = self.spark.createDataFrame(self.reads.splits(ranges) if known else [], SPLITS_DDL)
         tails = self.reads.tails(ranges) if known else []
@@ -128,8 +125,9 @@ class Publication:
         return Opened(staged, after, Placement(chunk_size, schema.LOOKUPS, kept.cache()))
 
     def _record(self, batch: Batch, opened: Opened) -> None:
-        staged = opened.staged
-        self._wrote(schema.splits.name, batch.upsert(staged.table, staged.columns, staged.rows()))
+        if opened.staged is not None:
+            rows = opened.staged.rows()
+            self._wrote(schema.splits.name, batch.upsert(schema.splits, opened.staged.columns, rows))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
     def _batches(self, run: Intervals) -> list[Intervals]:
@@ -148,21 +146,21 @@ class Publication:
         lake = self.lake.messages(intervals)
         milestones = self.lake.milestones(intervals)
         makers: list[FrameMaker] = [
-            lambda: tables.messages(lake),
-            lambda: tables.messages_by_milestone(lake),
-            lambda: tables.parents(lake),
-            lambda: tables.tags(lake, placement),
-            lambda: tables.transactions(lake),
-            lambda: tables.transactions_by_state(lake),
-            lambda: tables.created_outputs(lake),
-            lambda: tables.spent_outputs(lake),
-            lambda: tables.outputs_by_address(lake, placement),
-            lambda: tables.tag_hints(lake, placement),
-            lambda: tables.addresses_hints(lake, placement),
-            lambda: tables.milestones(milestones),
-            lambda: tables.milestone_ids(milestones),
-            lambda: tables.date_cache(self._days(intervals)),
-            lambda: tables.sync(milestones, self.store_settings.chunk_size),
+            lambda _: tables.messages(lake),
+            lambda _: tables.messages_by_milestone(lake),
+            lambda _: tables.parents(lake),
+            lambda _: tables.tags(lake, placement),
+            lambda _: tables.transactions(lake),
+            lambda _: tables.transactions_by_state(lake),
+            lambda _: tables.created_outputs(lake),
+            lambda _: tables.spent_outputs(lake),
+            lambda _: tables.outputs_by_address(lake, placement),
+            lambda earlier: tables.tag_hints(earlier.read(schema.tags)),
+            lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
+            lambda _: tables.milestones(milestones),
+            lambda _: tables.milestone_ids(milestones),
+            lambda _: tables.date_cache(self._days(intervals)),
+            lambda _: tables.sync(milestones, self.store_settings.chunk_size),
         ]
         self._upsert(batch, makers)
 
@@ -181,7 +179,9 @@ class Publication:
         network = self.store_settings.network
         rows = [range_row(network, each, self.reads.sync_rows(each)) for each in ranges]
         with self.store.batch() as batch:
-            batch.upsert(schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows])
+            batch.upsert(
+                schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows]
+            )
 
     def _write_rejects(self, run: Intervals, files: Sequence[Path]) -> None:
         """Clears the rejects of what was read again, and writes those that stand."""
@@ -197,7 +197,7 @@ class Publication:
                 batch.delete(schema.rejects, (milestone_index,))
             for name in names:
                 batch.delete(schema.rejects, (-1, name))
-            self._upsert(batch, [lambda: tables.rejects(rejects)])
+            self._upsert(batch, [lambda _: tables.rejects(rejects)])
 
     def _upsert(self, batch: Batch, makers: Sequence[FrameMaker]) -> None:
         upsert_frames(batch, self.staging, makers, self._wrote)
@@ -238,4 +238,3 @@ def _whole_windows(run: Intervals, chunk_size: int) -> Intervals:
 
 def _clipped(run: Intervals, first: int, last: int) -> Intervals:
     return [(max(a, first), min(b, last)) for a, b in run if a <= last and b >= first]
-

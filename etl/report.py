@@ -9,14 +9,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
-PAYLOAD_KINDS = {
-    None: "no payload",
-    0: "transaction",
-    1: "milestone",
-    2: "indexation",
-}
-"""Message payload types of Chrysalis by the name a report uses."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -29,6 +21,11 @@ class Progress:
 
 
 Notify: TypeAlias = Callable[[Progress], None]
+
+
+def quiet(_: Progress) -> None:
+    """Tells nobody."""
+
 
 GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 """Exit codes of a run."""

@@ -16,9 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyspark
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
+
+from etl.gateway import spark_context
 
 JARS = (
     ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
@@ -26,15 +30,33 @@ JARS = (
 )
 """Maven coordinates. Transitive dependencies are left out: pyspark ships what the lake needs of them."""
 
+JAVA_OPTIONS = (
+    "-Duser.timezone=UTC",
+    "-XX:+UseParallelGC",
+    "-XX:Tier0ProfilingStartPercentage=1000",
+    "-XX:Tier3DelayOn=1",
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+)
+"""Of the driver's JVM. A load of minutes runs each generated stage once or twice: with the defaults the optimizing
+compiler took as much processor time as the work itself (docs/performance.md)."""
+
 TRAVELLING = ("orjson", "zstandard")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
+
+TRAVELLED = "permanode_env"
+"""Where an executor finds them: below the folder that it and its Python workers run in."""
 
 
 @dataclass(frozen=True)
 class EtlSettings:
     """What a load needs to know beside its store."""
 
-    master: str = field(default="local[*]", metadata={"help": "Spark master: local[N], spark://host:port, yarn, k8s://…"})
+    master: str = field(
+        default="local[*]", metadata={"help": "Spark master: local[N], spark://host:port, yarn, k8s://…"}
+    )
     lake: str = field(default="", metadata={"help": "directory of the lake; empty: lake/ inside the SQLite store"})
     staging: str = field(
         default="",
@@ -42,6 +64,7 @@ class EtlSettings:
     )
     jars: str = field(default="", metadata={"help": "cache of resolved jars; empty: inside the Python environment"})
     driver_memory: str = field(default="2g", metadata={"help": "heap of the driver JVM"})
+    executor_memory: str = field(default="1g", metadata={"help": "heap of each executor of a cluster"})
     max_result_size: str = field(
         default="16m", metadata={"help": "spark.driver.maxResultSize: no rows cross to the driver, so it stays small"}
     )
@@ -59,48 +82,57 @@ class EtlSettings:
 
 @contextmanager
 def spark_session(settings: EtlSettings, *, app: str = "permanode") -> Iterator[SparkSession]:
-    """A session for one catch-up, stopped at the end; start-up dominates small runs, so callers share one."""
-    os.environ["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    """A session for one catch-up, stopped at the end. Inside another one that one serves, with its settings, and stays:
+    start-up dominates small runs.
+    """
+    if (running := SparkSession.getActiveSession()) is not None:
+        yield running
+        return
+    local = settings.master.startswith("local")
+    os.environ["PYSPARK_PYTHON"] = sys.executable if local else settings.executor_python
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "conf"))
-    local = settings.master.startswith("local")
-    builder = SparkSession.builder.master(settings.master).appName(app)
     options = {
+        "spark.master": settings.master,
+        "spark.app.name": app,
         "spark.jars": ",".join(str(jar) for jar in resolve_jars(settings)),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.maxResultSize": settings.max_result_size,
-        "spark.driver.bindAddress": "127.0.0.1" if local else "0.0.0.0",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:+UseParallelGC",
+        "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS),
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.executorEnv.TZ": "UTC",
         "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.sql.parquet.compression.codec": "lz4_raw",
+        "spark.sql.parquet.compression.codec": "snappy",
+        # Most bytes here are hashes: building dictionaries of them costs a quarter of the writing time.
+        "spark.hadoop.parquet.enable.dictionary": "false",
         "spark.python.worker.reuse": "true",
         "spark.scheduler.mode": "FAIR",
     }
     if local:
-        options["spark.driver.host"] = "127.0.0.1"
-    else:
-        options |= {
-            "spark.archives": f"{pack_environment(settings)}#permanode_env",
-            "spark.executorEnv.PYTHONPATH": "permanode_env",
-            "spark.pyspark.python": settings.executor_python,
-        }
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    partitions = settings.shuffle_partitions or 2 * session.sparkContext.defaultParallelism
-    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
-    try:
-        yield session
-    finally:
-        session.stop()
+        options |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    with TemporaryDirectory(prefix="permanode-") as scratch:
+        options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
+        if not local:
+            options |= {
+                "spark.archives": f"{pack_environment(Path(scratch))}#{TRAVELLED}",
+                "spark.executorEnv.PYTHONPATH": TRAVELLED,
+                "spark.executor.memory": settings.executor_memory,
+            }
+        conf = SparkConf().setAll(list(options.items()))
+        spark_context(conf)
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
+        partitions = settings.shuffle_partitions or 2 * session.sparkContext.defaultParallelism
+        session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        try:
+            yield session
+        finally:
+            session.stop()
 
 
 def resolve_jars(settings: EtlSettings) -> list[Path]:
@@ -134,10 +166,9 @@ def _retrieve(cache: Path) -> None:
     shutil.rmtree(cache / "ivy", ignore_errors=True)
 
 
-def pack_environment(settings: EtlSettings) -> Path:
+def pack_environment(folder: Path) -> Path:
     """A zip of our packages and of TRAVELLING, for executors whose machines have only pyspark and pyarrow."""
-    target = Path(sys.prefix) / "share" / "permanode" / f"environment-{os.getpid()}.zip"
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = folder / "environment.zip"
     root = Path(__file__).parent.parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("ledger", "db", "etl"):

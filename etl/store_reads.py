@@ -86,4 +86,3 @@ class StoreReads:
             if len(page) < PAGE:
                 return
             after = Bound(tuple(page[-1][name] for name in table.clustering), inclusive=False)
-

@@ -23,7 +23,6 @@ ADDRESS = "address"
 TREASURY_OUTPUT = 2
 
 
-
 def _ms_timestamp() -> Column:
     return F.unix_millis("timestamp")
 
@@ -83,10 +82,9 @@ def tagged(lake: DataFrame) -> DataFrame:
     return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
 
 
-def tag_hints(lake: DataFrame, placement: Placement) -> TableFrame:
+def tag_hints(tag_rows: DataFrame) -> TableFrame:
     """Where the rows of tags are."""
-    rows = placement.place(tagged(lake).select("tag", "milestone_index"), schema.tags)
-    hints = rows.withColumn("table_kind", F.lit(MESSAGE_KIND)).select(*schema.tag_hints.names).distinct()
+    hints = tag_rows.withColumn("table_kind", F.lit(MESSAGE_KIND)).select(*schema.tag_hints.names).distinct()
     return conform(hints, schema.tag_hints)
 
 
@@ -187,7 +185,7 @@ def addressed(lake: DataFrame) -> DataFrame:
             F.col("output.address").alias("address"),
             F.lit(LEGACY).alias("output_kind"),
             F.lit(ADDRESS).alias("variant"),
-            F.coalesce(F.col("inclusion_state") == INCLUDED, F.lit(False)).alias("included"),
+            F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED)).alias("included"),
             "milestone_index",
             F.col("output.output_id").alias("output_id"),
             "message_id",
@@ -198,11 +196,9 @@ def addressed(lake: DataFrame) -> DataFrame:
     )
 
 
-def addresses_hints(lake: DataFrame, placement: Placement) -> TableFrame:
+def addresses_hints(address_rows: DataFrame) -> TableFrame:
     """Where the rows of addresses are."""
-    keys = addressed(lake).select("address", "output_kind", "variant", "included", "milestone_index")
-    rows = placement.place(keys, schema.outputs_by_address)
-    return conform(rows.select(*schema.addresses_hints.names).distinct(), schema.addresses_hints)
+    return conform(address_rows.select(*schema.addresses_hints.names).distinct(), schema.addresses_hints)
 
 
 def milestones(lake_milestones: DataFrame) -> TableFrame:
@@ -255,9 +251,7 @@ def pending_messages(lake_pending: DataFrame) -> TableFrame:
 
 def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
     """Lookup rows of pending messages: children, tags, outputs by address."""
-    key = F.concat_ws(
-        ":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false")
-    )
+    key = F.concat_ws(":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false"))
     rows = (
         lake_pending.select("message_id", F.explode("parents").alias("parent"))
         .select(

@@ -48,11 +48,14 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One copy of a milestone: where it stands, and how to read it."""
+    """One copy of a milestone: where it stands, and how to read it. `partial`: what it has is right, but something of
+    the milestone was refused, so it never stands for the whole.
+    """
 
     file: str
     line: int
     read: Callable[[], Cone]
+    partial: bool = False
 
 
 def check_milestone(index: int, copies: Iterable[Copy], network_id: int) -> Checked:
@@ -83,7 +86,8 @@ def check_copy(index: int, copy: Copy, network_id: int) -> Checked:
             result.rejects.append(Reject(copy.file, copy.line, entry.message_id.hex(), reason))
         else:
             result.messages.append((entry, data))
-    _order(result, copy)
+    if not copy.partial:
+        _order(result, copy)
     return result
 
 
@@ -161,16 +165,18 @@ def _agreeing(whole: list[Checked]) -> Checked:
 
 
 def _united(index: int, checked: list[Checked]) -> Checked:
-    """What is right in any copy; a reject is healed by a copy that has the message."""
-    united = Checked(index, next((one.milestone for one in checked if one.milestone is not None), None))
-    by_id = {entry.message_id: (entry, data) for one in reversed(checked) for entry, data in one.messages}
-    united.messages = list(by_id.values())
-    known = {identity.hex() for identity in by_id}
-    rejects = [reject for one in checked for reject in one.rejects if reject.item not in known]
-    lines = [reject for reject in rejects if reject.item == ""]
-    united.rejects = [reject for reject in rejects if reject.item != ""]
-    if not united.rejects:
-        _order(united, Copy(lines[0].file if lines else "", lines[0].line if lines else 0, lambda: Cone(index)))
-    if united.rejects:
-        united.rejects += lines
-    return united
+    """What is right in any copy. A copy whose every reject another copy has right is mended: it may now be whole."""
+    right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
+    unmended: list[Reject] = []
+    for one in checked:
+        refused = {reject.item for reject in one.rejects}
+        if refused and refused <= right.keys():
+            own = refused.union(entry.message_id.hex() for entry, _ in one.messages)
+            mended = Checked(index, one.milestone, [right[item] for item in own])
+            _order(mended, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)))
+            if mended.verified:
+                return mended
+            unmended += mended.rejects
+    milestone = next((one.milestone for one in checked if one.milestone is not None), None)
+    rejects = [reject for one in checked for reject in one.rejects if reject.item not in right]
+    return Checked(index, milestone, list(right.values()), rejects or unmended)

@@ -4,22 +4,27 @@ Rules of this file: a frame is staged while the one before it is upserted, so bo
 only here, a Parquet batch at a time; ids stay bytes all the way.
 """
 
+import gc
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.model import Order, Table, Type
+from db.schema import LOOKUPS
 from db.store import Batch, Value
+from etl.decode import GC_THRESHOLD
 from etl.tables import TableFrame
 
 BATCH_ROWS = 20_000
-STAGED_AHEAD = 3
+STAGERS = 3
+STAGED_AHEAD = 4
 """Frames staged before the one that is upserted: bounds scratch space, and keeps the executors busy."""
 
 
@@ -33,10 +38,11 @@ class Staged:
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """All rows, in native values."""
+        # Rows are flat tuples: the cyclic collector would only walk them again and again.
+        gc.set_threshold(*GC_THRESHOLD)
         for part in sorted(self.directory.glob("part-*.parquet")):
             for batch in pq.ParquetFile(part).iter_batches(batch_size=BATCH_ROWS, use_threads=False):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
 
     def count(self) -> int:
         """How many rows there are, from the parts' footers."""
@@ -71,6 +77,20 @@ class Staging:
         shutil.rmtree(self._root, ignore_errors=True)
 
 
+HASH_OFFSETS = {
+    "message_id": 0,
+    "parent_id": 0,
+    "transaction_id": 0,
+    "output_id": 0,
+    "milestone_id": 0,
+    "address": 1,
+}
+"""Where the hash begins in a key that is one: it divides them evenly, so no sampling pass is needed to sort by them."""
+
+LAKE_ORDER = {"milestone_index", "ms_range_id"}
+"""Keys that rise with the lake's own order: its parts are sorted runs as they are."""
+
+
 def _sorted(frame: TableFrame) -> DataFrame:
     table, rows = frame.table, frame.frame
     for name in frame.columns:
@@ -78,32 +98,78 @@ def _sorted(frame: TableFrame) -> DataFrame:
             rows = rows.withColumn(name, F.col(name).cast("string"))
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
-    first = table.column(table.partition[0])
-    if first.type is Type.HEX and first.name in HASHED_IDS:
+    first = table.partition[0]
+    if first in LAKE_ORDER:
+        return rows.sortWithinPartitions(*key)
+    if first in HASH_OFFSETS:
         partitions = int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-        bucket = F.conv(F.hex(F.substring(first.name, 1, 2)), 16, 10).cast("int") * partitions / 65_536
-        return rows.repartitionById(partitions, F.floor(bucket).cast("int")).sortWithinPartitions(*key)
+        head = F.conv(F.hex(F.substring(first, HASH_OFFSETS[first] + 1, 2)), 16, 10).cast("int")
+        return rows.repartitionById(partitions, F.floor(head * partitions / 65_536).cast("int")).sortWithinPartitions(
+            *key
+        )
     return rows.orderBy(*key)
 
 
-HASHED_IDS = {"message_id", "parent_id", "transaction_id", "output_id", "milestone_id"}
-"""Ids are hashes, so their first bytes divide them evenly: no sampling pass is needed to sort by them."""
+FrameMaker: TypeAlias = Callable[["Earlier"], TableFrame]
+"""Makes a frame, perhaps from what was staged before it in the same batch."""
+
+
+class Earlier:
+    """The lookup tables of a batch, once staged: their hints come from them and are not computed again."""
+
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+        self._staged: dict[str, Future[tuple[Staged, DataFrame]]] = {table.name: Future() for table in KEPT}
+
+    def keep(self, staged: Staged, frame: DataFrame) -> None:
+        """Notes a table that later frames may read."""
+        self._staged[staged.table.name].set_result((staged, frame))
+
+    def read(self, table: Table) -> DataFrame:
+        """The rows of a table of this batch; waits until they are staged."""
+        return self._staging.read(*self._staged[table.name].result())
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the waiting of frames that will never get what they read."""
+        for future in self._staged.values():
+            if not future.done():
+                future.set_exception(error)
+
+    def drop(self) -> None:
+        """Frees the space of what was kept."""
+        for future in self._staged.values():
+            if future.done() and not future.exception():
+                self._staging.drop(future.result()[0])
+
+
+KEPT = tuple(lookup.table for lookup in LOOKUPS)
 
 
 def upsert_frames(
-    batch: Batch,
-    staging: Staging,
-    frames: Sequence[Callable[[], TableFrame]],
-    wrote: Callable[[str, int], None],
+    batch: Batch, staging: Staging, makers: Sequence[FrameMaker], wrote: Callable[[str, int], None]
 ) -> None:
     """Stages and upserts the frames in the order given; `wrote` is told table and rows after each."""
-    with ThreadPoolExecutor(max_workers=2, thread_name_prefix="stage") as pool:
+    earlier = Earlier(staging)
+
+    def stage(make: FrameMaker) -> Staged:
+        try:
+            frame = make(earlier)
+            staged = staging.stage(frame)
+        except BaseException as error:
+            earlier.fail(error)
+            raise
+        if frame.table in KEPT:
+            earlier.keep(staged, frame.frame)
+        return staged
+
+    with ThreadPoolExecutor(max_workers=STAGERS, thread_name_prefix="stage") as pool:
         waiting: list[Future[Staged]] = []
-        todo = list(frames)
+        todo = list(makers)
         while todo or waiting:
             while todo and len(waiting) < STAGED_AHEAD:
-                make = todo.pop(0)
-                waiting.append(pool.submit(lambda make=make: staging.stage(make())))
+                waiting.append(pool.submit(stage, todo.pop(0)))
             staged = waiting.pop(0).result()
             wrote(staged.table.name, batch.upsert(staged.table, staged.columns, staged.rows()))
-            staging.drop(staged)
+            if staged.table not in KEPT:
+                staging.drop(staged)
+    earlier.drop()

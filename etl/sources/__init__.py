@@ -7,6 +7,7 @@ import orjson
 
 from etl.sources.archive import MessageMap, RecordList
 from etl.sources.cone import Cone, Source
+from etl.sources.fields import read_milestone_index
 from etl.sources.node_json import MilestoneLines, PendingLines
 from ledger.reader import CodecError
 from ledger.rest_json import JsonError
@@ -15,7 +16,7 @@ SOURCES: tuple[Source, ...] = (MessageMap(), RecordList(), MilestoneLines(), Pen
 
 MILESTONE_IN_HEAD = re.compile(
     rb'\s*\{\s*(?:"message_id"\s*:\s*"[^"]*"\s*,\s*)?'
-    rb'(?:"milestone_index"\s*:\s*(\d+)|"milestone"\s*:\s*\{\s*"index"\s*:\s*(\d+))'
+    rb'(?:"milestone_index"\s*:\s*(\d+)|"milestone"\s*:\s*\{\s*"index"\s*:\s*(\d+))(?=\s*[,}])'
 )
 """Formats A, B, C and node JSON name their milestone at once; anything else is parsed whole to find it."""
 
@@ -50,5 +51,5 @@ def _parse(line: bytes) -> dict[str, Any]:
 def milestone_of(line: bytes) -> int | None:
     """The milestone a line is about, None for a line of pending messages; JsonError when the line does not tell."""
     if head := MILESTONE_IN_HEAD.match(line[:HEAD]):
-        return int(head[1] or head[2])
+        return read_milestone_index(int(head[1] or head[2]), "milestone_index")
     return read_cone(line).milestone_index

@@ -8,7 +8,14 @@ milestone_index, inclusion_state and conflict_reason; newer writers tag ids and 
 from collections.abc import Iterator
 from typing import Any
 
-from etl.sources.cone import INCLUSION_STATES, Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.fields import (
+    has_key,
+    read_conflict_reason,
+    read_inclusion_state,
+    read_message_id,
+    read_milestone_index,
+)
 from ledger.archive_json import message_from_archive, milestone_from_archive
 from ledger.reader import CodecError
 from ledger.rest_json import JsonError
@@ -39,9 +46,7 @@ class MessageMap:
 
     def read(self, document: dict[str, Any]) -> Cone:
         """Each map entry is [message, metadata]; metadata says what the node knew."""
-        index = document["milestone_index"]
-        if not isinstance(index, int):
-            raise JsonError("milestone_index", f"a milestone index, found {index!r}")
+        index = read_milestone_index(document["milestone_index"], "milestone_index")
         milestone = document.get("milestone")
         cone = Cone(index, milestone_from_archive(milestone) if milestone is not None else None)
         for text, value in document["messages"].items():
@@ -51,7 +56,7 @@ class MessageMap:
                     raise JsonError("metadata.messageId", f"{text}, found {metadata['messageId']}")
                 cone.entries.append(
                     Entry(
-                        _message_id(text, "messages"),
+                        read_message_id(text, "messages"),
                         message_from_archive(message),
                         _field(metadata, "referencedByMilestoneIndex"),
                         _inclusion_state(_field(metadata, "ledgerInclusionState")),
@@ -73,7 +78,7 @@ class RecordList:
         messages = document.get("messages")
         if not isinstance(messages, list) or "whiteFlagIndex" in document:
             return False
-        return "milestone_index" in document or "message" in (document.get("milestone") or {})
+        return "milestone_index" in document or has_key(document.get("milestone"), "message")
 
     def read(self, document: dict[str, Any]) -> Cone:
         """In D the milestone's own record stands beside the list; in C among it."""
@@ -81,15 +86,14 @@ class RecordList:
         index = document.get("milestone_index")
         if index is None and own is not None:
             index = own["message"].get("milestone_index")
-        if not isinstance(index, int):
-            raise JsonError("milestone_index", f"a milestone index, found {index!r}")
+        index = read_milestone_index(index, "milestone_index")
         payload = document.get("payload")
         cone = Cone(index, milestone_from_archive(payload.get("data", payload)) if payload else None)
         for text, record in _records(document):
             try:
                 cone.entries.append(
                     Entry(
-                        _message_id(text, "message_id"),
+                        read_message_id(text, "message_id"),
                         message_from_archive(_untagged(record.get("message"))),
                         _field(record, "milestone_index"),
                         _inclusion_state(_field(record, "inclusion_state")),
@@ -136,29 +140,11 @@ def _field(mapping: dict[str, Any], key: str) -> Any:
     return mapping[key]
 
 
-def _message_id(text: str, path: str) -> bytes:
-    try:
-        value = bytes.fromhex(text)
-    except ValueError:
-        value = b""
-    if len(value) != 32:
-        raise JsonError(path, f"64 hex digits, found {text!r}")
-    return value
-
-
 def _inclusion_state(value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, int):
-        value = BEE_INCLUSION_STATES.get(value)
-    if value not in INCLUSION_STATES:
-        raise JsonError("inclusion state", f"one of {', '.join(sorted(INCLUSION_STATES))}, found {value!r}")
-    return INCLUSION_STATES[value]
+    name = BEE_INCLUSION_STATES.get(value, value) if type(value) is int else value
+    return read_inclusion_state(name, "inclusion state")
 
 
 def _conflict_reason(value: Any) -> int | None:
-    if value is None or isinstance(value, int):
-        return value or None
-    if value not in BEE_CONFLICT_REASONS:
-        raise JsonError("conflict reason", f"a known conflict reason, found {value!r}")
-    return BEE_CONFLICT_REASONS[value] or None
+    code = BEE_CONFLICT_REASONS.get(value, value) if isinstance(value, str) else value
+    return read_conflict_reason(code, "conflict reason")

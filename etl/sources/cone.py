@@ -61,4 +61,5 @@ class Source(Protocol):
 
     def read(self, document: dict[str, Any]) -> Cone:
         """The cone; what is wrong with a single message is in `refused`, a line that is wrong as a whole raises
-        JsonError or CodecError."""
+        JsonError or CodecError.
+        """

@@ -4,11 +4,11 @@ Rules of this file: a line is named by (file, line from 1, offset, length) in th
 can read it again; compression is told by the first bytes, never by the name.
 """
 
-import gzip
 import io
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 import zstandard
 
@@ -18,10 +18,16 @@ COMPRESSIONS = (".gz", ".zst")
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
+PACKED_BYTES = 1 << 15
+"""Compressed bytes unpacked at once; what they grow to is in memory."""
+
+BUFFER_BYTES = 1 << 17
+
 
 def archive_files(paths: list[Path]) -> list[Path]:
     """The files below `paths`, sorted: a file named outright is taken as it is, a directory gives those with a known
-    suffix. FileNotFoundError names a path that is not there; ValueError says when nothing was found."""
+    suffix. FileNotFoundError names a path that is not there; ValueError says when nothing was found.
+    """
     found: set[Path] = set()
     for path in paths:
         if not path.exists():
@@ -43,15 +49,76 @@ def _is_archive(name: str) -> bool:
 
 
 def open_stream(path: str) -> BinaryIO:
-    """The uncompressed bytes of a file."""
+    """The uncompressed bytes of a file. Reading raises EOFError where a compressed one is cut off, OSError where it is
+    damaged.
+    """
     raw = open(path, "rb")
     magic = raw.read(4)
     raw.seek(0)
     if magic.startswith(GZIP_MAGIC):
-        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+        return cast(BinaryIO, io.BufferedReader(_Unpacked(raw, _gzip_member), BUFFER_BYTES))
     if magic == ZSTD_MAGIC:
-        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
+        return cast(BinaryIO, io.BufferedReader(_Unpacked(raw, _zstd_frame), BUFFER_BYTES))
     return raw
+
+
+class _Piece(Protocol):
+    """The decompressor of one gzip member or zstd frame."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _gzip_member() -> _Piece:
+    return cast(_Piece, zlib.decompressobj(wbits=31))
+
+
+def _zstd_frame() -> _Piece:
+    return cast(_Piece, zstandard.ZstdDecompressor().decompressobj())
+
+
+class _Unpacked(io.RawIOBase):
+    """Pieces one behind the other. Both libraries' own streams take a file that is cut off for its end, or leak it."""
+
+    def __init__(self, raw: BinaryIO, begin: Callable[[], _Piece]) -> None:
+        self._raw, self._begin = raw, begin
+        self._piece: _Piece | None = None
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            packed = self._packed or self._raw.read(PACKED_BYTES)
+            if not packed:
+                if self._piece is not None:
+                    raise EOFError("the compressed file is cut off")
+                return 0
+            self._unpack(packed)
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _unpack(self, packed: bytes) -> None:
+        piece = self._piece or self._begin()
+        try:
+            self._ready = memoryview(piece.decompress(packed))
+        except (zlib.error, zstandard.ZstdError) as error:
+            raise OSError(f"the compressed file is damaged: {error}") from error
+        self._packed = piece.unused_data if piece.eof else b""
+        self._piece = None if piece.eof else piece
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -76,9 +143,12 @@ class LineReader:
         if self._stream is None or path != self._path or offset < self._position:
             self.close()
             self._path, self._stream, self._position = path, open_stream(path), 0
-        if offset != self._position:
+        try:
             _skip(self._stream, offset - self._position)
-        data = self._stream.read(length)
+            data = self._stream.read(length)
+        except (OSError, EOFError):
+            self.close()
+            raise
         self._position = offset + len(data)
         if len(data) != length:
             raise EOFError(f"{path}: {length} bytes expected at {offset}, found {len(data)}")

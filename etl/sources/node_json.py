@@ -6,7 +6,14 @@ A milestone line: {milestone: {index, payload, …}, messages: [{id, message, me
 
 from typing import Any
 
-from etl.sources.cone import INCLUSION_STATES, Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.fields import (
+    has_key,
+    read_conflict_reason,
+    read_inclusion_state,
+    read_message_id,
+    read_milestone_index,
+)
 from ledger.chrysalis import encode_message
 from ledger.reader import CodecError
 from ledger.rest_json import JsonError, parse_message_json, parse_milestone_json
@@ -19,13 +26,14 @@ class MilestoneLines:
 
     def claims(self, document: dict[str, Any]) -> bool:
         """By milestone.index and a list of messages."""
-        return "index" in (document.get("milestone") or {}) and isinstance(document.get("messages"), list)
+        return has_key(document.get("milestone"), "index") and isinstance(document.get("messages"), list)
 
     def read(self, document: dict[str, Any]) -> Cone:
         """Each message with its metadata."""
         milestone = document["milestone"]
         payload = milestone.get("payload")
-        cone = Cone(int(milestone["index"]), parse_milestone_json(payload) if payload is not None else None)
+        index = read_milestone_index(milestone["index"], "milestone.index")
+        cone = Cone(index, parse_milestone_json(payload) if payload is not None else None)
         for position, record in enumerate(document["messages"]):
             _take(cone, record, f"messages[{position}]")
         return cone
@@ -58,26 +66,20 @@ def _take(cone: Cone, record: Any, path: str) -> None:
 def _entry(record: Any) -> Entry:
     if not isinstance(record, dict) or not {"id", "message"} <= record.keys():
         raise JsonError("message", "an object with id and message")
-    metadata = record.get("metadata") or {}
+    metadata = {} if record.get("metadata") is None else record["metadata"]
+    if not isinstance(metadata, dict):
+        raise JsonError("metadata", f"an object, found {type(metadata).__name__}")
     text = record["id"]
-    try:
-        message_id = bytes.fromhex(text)
-    except (ValueError, TypeError):
-        message_id = b""
-    if len(message_id) != 32:
-        raise JsonError("id", f"64 hex digits, found {text!r}")
+    message_id = read_message_id(text, "id")
     if metadata.get("messageId", text) != text:
         raise JsonError("metadata.messageId", f"{text}, found {metadata['messageId']}")
     message = parse_message_json(record["message"])
     if "bytes_hex" in record and record["bytes_hex"] != encode_message(message).hex():
         raise JsonError("bytes_hex", "the bytes of the message's JSON")
-    state = metadata.get("ledgerInclusionState")
-    if state is not None and state not in INCLUSION_STATES:
-        raise JsonError("metadata.ledgerInclusionState", f"noTransaction, included or conflicting, found {state!r}")
     return Entry(
         message_id,
         message,
         metadata.get("referencedByMilestoneIndex"),
-        None if state is None else INCLUSION_STATES[state],
-        metadata.get("conflictReason"),
+        read_inclusion_state(metadata.get("ledgerInclusionState"), "metadata.ledgerInclusionState"),
+        read_conflict_reason(metadata.get("conflictReason"), "metadata.conflictReason"),
     )

@@ -192,23 +192,20 @@ async def test_clear_empties_one_table_and_no_other(store, publish):
 
 @pytest.mark.parametrize("publish", [False, True])
 async def test_rows_expire_and_writing_them_again_revives_them(store, publish):
-    short = dataclasses.replace(schema.pending_messages, ttl_s=1)
+    short, short_hints = (dataclasses.replace(t, ttl_s=1) for t in (schema.pending_messages, schema.pending_hints))
+    long = schema.pending_messages
+    put(store, long, long.names, [(B, 1, b"b")], publish=publish)
+    put(store, schema.pending_hints, schema.pending_hints.names, [("tags", "", 7)], publish=publish)
     put(store, short, short.names, [(A, 1, b"a")], publish=publish)
-    put(store, schema.pending_messages, short.names, [(B, 1, b"b")], publish=publish)
-    put(store, dataclasses.replace(schema.pending_hints, ttl_s=1), schema.pending_hints.names, [("tags", "", 0)])
-    assert (await store.get(short, (A.hex(),)))["message"] == b"a"
-    assert len(await store.slice(schema.pending_hints, ("tags", ""), limit=9)) == 1
+    put(store, short_hints, short_hints.names, [("tags", "", 8)], publish=publish)
     time.sleep(2.05)
-    assert await store.get(short, (A.hex(),)) is None
-    assert await store.get_many(short, [(A.hex(),), (B.hex(),)]) == [
-        None,
-        {"message_id": B.hex(), "version": 1, "message": b"b"},
-    ]
-    assert await store.slice(schema.pending_hints, ("tags", ""), limit=9) == []
-    put(store, schema.pending_messages, ("message_id", "version"), [(A, 1)], publish=publish)
-    assert await store.get(short, (A.hex(),)) is not None
+    kept = {"message_id": B.hex(), "version": 1, "message": b"b"}
+    assert await store.get(long, (A.hex(),)) is None
+    assert await store.get_many(long, [(A.hex(),), (B.hex(),)]) == [None, kept]
+    assert [row["bucket"] for row in await store.slice(schema.pending_hints, ("tags", ""), limit=9)] == [7]
+    put(store, long, ("message_id", "version"), [(A, 1)], publish=publish)
     store.purge()
-    assert [row and row["message_id"] for row in await store.get_many(short, [(A.hex(),), (B.hex(),)])] == [
+    assert [row and row["message_id"] for row in await store.get_many(long, [(A.hex(),), (B.hex(),)])] == [
         A.hex(),
         B.hex(),
     ]

@@ -1,0 +1,108 @@
+"""The same load on a standalone cluster whose executors have pyspark and pyarrow, and none of our code."""
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from db.connect import StoreSettings
+from db.migrate import migrate
+from tests.conftest import ROOT, SAMPLE
+from tests.etl.commands import Process, permanode
+from tests.etl.conftest import Stores
+from tests.etl.store_rows import stored_rows
+
+LOOPBACK = "127.0.0.1"
+BARE = ("pyspark", "pyarrow")
+ABSENT = ("pandas", "numpy", "orjson", "zstandard", "ledger", "db", "etl")
+"""What an executor's own Python must not have, or the test would prove nothing."""
+
+
+@pytest.fixture(scope="module")
+def executors(pytestconfig: pytest.Config) -> Path:
+    """An environment with BARE alone; kept beside pytest's cache, made anew when the versions change."""
+    assert pytestconfig.cache is not None
+    home = pytestconfig.cache.mkdir("executors") / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    stamp = home / "installed"
+    wanted = (ROOT / "constraints.txt").read_text()
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        shutil.rmtree(home, ignore_errors=True)
+        venv.create(home, with_pip=True)
+        pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", *BARE], check=True, cwd=home)
+        stamp.write_text(wanted)
+    return home
+
+
+@pytest.fixture(scope="module")
+def master(executors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A master and one worker, out of the pip package; (its URL, the folder where executors work)."""
+    folder = tmp_path_factory.mktemp("cluster")
+    (home,) = executors.glob("lib/python*/site-packages/pyspark")
+    environment = {
+        "PATH": f"{executors / 'bin'}:{os.environ['PATH']}",
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": LOOPBACK,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
+    }
+    spark_class = [str(home / "bin" / "spark-class")]
+    listen = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
+    running: list[Process] = []
+    try:
+        running.append(
+            Process(
+                [*spark_class, "org.apache.spark.deploy.master.Master", *listen], cwd=folder, environment=environment
+            )
+        )
+        started = running[0].wait_for(lambda line: "Starting Spark master at spark://" in line)
+        assert started, running[0].said()
+        url = started.rpartition(" at ")[2].strip()
+        limits = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work")]
+        running.append(
+            Process(
+                [*spark_class, "org.apache.spark.deploy.worker.Worker", *listen, *limits, url],
+                cwd=folder,
+                environment=environment,
+            )
+        )
+        assert running[1].wait_for(lambda line: "Successfully registered with master" in line), running[1].said()
+        yield url, folder / "work"
+    finally:
+        for process in reversed(running):
+            process.kill()
+
+
+@pytest.mark.parametrize("package", ABSENT)
+def test_executors_have_none_of_our_code(executors: Path, package: str) -> None:
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is not None)"
+    assert subprocess.run([executors / "bin" / "python", "-I", "-c", code], check=False).returncode == 0
+
+
+def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stores: Stores, tmp_path: Path) -> None:
+    url, work = master
+    migrate(StoreSettings(f"sqlite:///{tmp_path / 'store'}", "permatest-1"))
+    load = permanode(
+        "--store", f"sqlite:///{tmp_path / 'store'}", "--network", "permatest-1", "--master", url, "load", SAMPLE,
+        cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
+    )  # fmt: skip
+    try:
+        assert load.finish() == 0, load.said() + said_below(work)
+    finally:
+        load.kill()
+    assert [line for line in load.err if not line.startswith("{")] == []
+    assert list(work.glob("app-*/*/permanode_env/etl/decode.py")), "an executor worked with what travelled"
+    assert not list(tmp_path.glob("permanode-*")), "what travelled is removed afterwards"
+    local = stores()
+    local.load(SAMPLE)
+    assert stored_rows(tmp_path / "store") == local.rows()
+
+
+def said_below(work: Path) -> str:
+    """What the executors said, for a failure's message."""
+    return "\n".join(path.read_text()[-5000:] for path in work.glob("app-*/*/stderr"))

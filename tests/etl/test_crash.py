@@ -1,0 +1,150 @@
+"""A load that is killed, again and again, and then run to its end: the rows of one clean load, in store and lake.
+
+Rules of this file: moments are drawn at random, the seed is printed; a reader watches the store all the time.
+"""
+
+import asyncio
+import json
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from db import schema, sync
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from db.store import Store
+from tests.conftest import SAMPLE
+from tests.etl.commands import Process, members_of, permanode
+from tests.etl.conftest import Stores
+from tests.etl.lake_files import lake_rows
+from tests.etl.store_rows import stored_rows
+
+NETWORK = "permatest-1"
+
+BULK = {"PERMANODE_ETL_BULK_SHARE": "0"}
+SMALL = {"PERMANODE_ETL_BULK_SHARE": "1000000", "PERMANODE_ETL_BATCH_MESSAGES": "400"}
+"""One new generation, or several transactions."""
+
+MOMENTS = (
+    ("spark", 3.0, BULK),
+    ("decode", 1.0, BULK),
+    ("decode", 4.0, SMALL),
+    ("decode", 8.0, BULK),
+    ("splits", 0.5, BULK),
+    ("parents", 0.5, BULK),
+    ("sync", 0.3, BULK),
+    ("outputs", 1.0, SMALL),
+    ("sync", 0.5, SMALL),
+    ("pending_messages", 0.3, SMALL),
+)
+"""After the line of that stage or table, up to so many seconds later. A stage is passed by every try before it is
+through, so the moments come in the order of a load."""
+
+
+def milestones() -> dict[int, set[str]]:
+    """Message ids by milestone, as the sample's files tell them."""
+    lines = [
+        json.loads(line)
+        for path in sorted(SAMPLE.iterdir())
+        if path.suffix != ".jsonl"
+        for line in path.read_text().splitlines()
+    ]
+    return {line["milestone_index"]: set(line["messages"]) for line in lines}
+
+
+@dataclass
+class Reader:
+    """Asks the store all the time what is complete, and for every message of it."""
+
+    settings: StoreSettings
+    expected: dict[int, set[str]]
+    wrong: list[str] = field(default_factory=list)
+    looks: int = 0
+    seen: int = 0
+    done: threading.Event = field(default_factory=threading.Event)
+
+    def watch(self) -> None:
+        store = open_store(self.settings)
+        with asyncio.Runner() as runner:
+            while not self.done.wait(0.2) and not self.wrong:
+                try:
+                    runner.run(self._look(store))
+                except Exception as error:  # noqa: BLE001 (a reader must never fail, whatever with)
+                    self.wrong.append(repr(error))
+        store.close()
+
+    async def _look(self, store: Store) -> None:
+        self.looks += 1
+        complete = [index for a, b in await sync.complete(store, NETWORK) for index in range(a, b + 1)]
+        self.seen = max(self.seen, len(complete))
+        for index in complete:
+            listed = await store.slice(schema.messages_by_milestone, (index,), limit=10_000)
+            ids = {row["message_id"] for row in listed}
+            rows = await store.get_many(schema.messages, [(each,) for each in sorted(ids)])
+            if ids != self.expected[index] or any(row is None for row in rows):
+                self.wrong.append(f"milestone {index} is complete with {len(ids)} messages")
+
+
+def load(settings: StoreSettings, cwd: Path, **environment: str) -> Process:
+    flags = ("--store", settings.url, "--network", settings.network)
+    return permanode(*flags, "load", SAMPLE, cwd=cwd, **environment)
+
+
+def reached(line: str, mark: str) -> bool:
+    """Whether a progress line is of that stage, or tells that this table was written."""
+    if not line.startswith("{"):
+        return False
+    event = json.loads(line)
+    return event["stage"] == mark or event["unit"] == f"rows, {mark}"
+
+
+def test_killed_at_ten_moments_and_run_again(stores: Stores, tmp_path: Path) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
+    chance = random.Random(seed)
+    settings = StoreSettings(f"sqlite:///{tmp_path / 'store'}", NETWORK)
+    migrate(settings)
+    reader = Reader(settings, milestones())
+    watching = threading.Thread(target=reader.watch)
+    watching.start()
+    killed = []
+    started = []
+    try:
+        for number, (mark, within, mode) in enumerate(MOMENTS):
+            process = load(settings, tmp_path, **mode)
+            started.append(process)
+            assert process.wait_for(lambda line, mark=mark: reached(line, mark)), f"no {mark}:\n{process.said()}"
+            if not process.end_within(chance.uniform(0, within)):
+                killed.append(mark)
+            # Every third time the driver alone dies, and leaves a JVM behind that notices when its input ends.
+            process.kill(alone=number % 3 == 2)
+        last = load(settings, tmp_path)
+        started.append(last)
+        assert last.finish() == 0, last.said()
+    finally:
+        reader.done.set()
+        watching.join()
+        for process in started:
+            process.kill()
+    assert reader.wrong == []
+    assert reader.looks > len(MOMENTS)
+    assert len(killed) >= len(MOMENTS) - 2, f"too many loads ended before they were killed: {killed}"
+    clean = stores()
+    clean.load(SAMPLE)
+    assert stored_rows(tmp_path / "store") == clean.rows()
+    in_lake = [
+        (index, message_id.hex())  # type: ignore[attr-defined]
+        for index, message_id in lake_rows(tmp_path / "store" / "lake" / "messages", ["milestone_index", "message_id"])
+    ]
+    assert in_lake == sorted((index, each) for index, ids in reader.expected.items() for each in ids)
+    counts = lake_rows(tmp_path / "store" / "lake" / "milestones", ["milestone_index", "message_count"])
+    assert counts == sorted(Counter(index for index, _ in in_lake).items())
+    assert not (tmp_path / "store" / "staging").exists()
+    assert len(list((tmp_path / "store").glob("gen-*.sqlite"))) == 1
+    end = time.monotonic() + 20
+    while any(members_of(process.pid) for process in started):
+        assert time.monotonic() < end, "a killed load left processes behind"
+        time.sleep(0.2)

@@ -1,0 +1,165 @@
+"""The oracle ledger through the load, whole rows, table by table, against a plain reading of its node JSON."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etl.lake import Lake
+from tests.conftest import SAMPLE
+from tests.etl.archives import ARCHIVE, ARCHIVE_FORMS, COMPRESSIONS, Json, dump, oracle, pending, sample, write
+from tests.etl.conftest import Loading, Stores
+from tests.etl.listings import check_listings
+from tests.etl.store_rows import COMPARED, by_key
+from tests.reference import reference_rows
+
+GEOMETRIES = [(100_000, 100_000), (7, 3)]
+PENDING_TABLES = {"pending_messages", "pending", "pending_hints"}
+CUT_TABLES = {"splits", "tails", "tag_hints", "addresses_hints"}
+
+
+def reference(geometry: tuple[int, int], numbers: range = range(1, 51), *, node: bool = True) -> dict[str, list[Json]]:
+    """What a store must hold; without `node` what archives lack is taken out."""
+    rows = reference_rows(oracle()[numbers.start - 1 : numbers.stop - 1], pending(), *geometry, "permatest-1")
+    if not node:
+        rows = {name: each for name, each in rows.items() if name not in PENDING_TABLES}
+        rows["messages"] = [row | {"conflict_reason": None} for row in rows["messages"]]
+    return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
+
+
+def uncut(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
+    """Rows without what load order may cut elsewhere."""
+    return {
+        name: sorted(({**row, "partition_id": 0} if "partition_id" in row else row for row in each), key=repr)
+        for name, each in rows.items()
+        if name not in CUT_TABLES
+    }
+
+
+def check(found: dict[str, list[Json]], expected: dict[str, list[Json]]) -> None:
+    assert found.keys() == expected.keys()
+    for name, rows in expected.items():
+        assert found[name] == rows, name
+
+
+@pytest.fixture(scope="module")
+def archive_a(stores: Stores) -> dict[tuple[int, int], Loading]:
+    """Archive A loaded at once, by geometry."""
+    loaded = {}
+    for geometry in GEOMETRIES:
+        loaded[geometry] = stores(geometry)
+        report = loaded[geometry].load(*(SAMPLE / name for name in ARCHIVE))
+        assert (report.exit_code, report.milestones, report.complete, report.rejects) == (0, 50, 50, 0)
+    return loaded
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_archive_a_gives_the_reference_s_rows(
+    archive_a: dict[tuple[int, int], Loading], geometry: tuple[int, int]
+) -> None:
+    check(archive_a[geometry].rows(), reference(geometry, node=False))
+
+
+def test_white_flag_index_is_the_oracle_s(archive_a: dict[tuple[int, int], Loading]) -> None:
+    expected = {
+        each["id"]: each["whiteFlagIndex"]
+        for line in oracle()
+        for each in line["messages"]
+        if each["whiteFlagIndex"] is not None
+    }
+    rows = archive_a[GEOMETRIES[0]].rows()["messages"]
+    own = {line["milestone"]["messageId"]: line["milestone"]["index"] for line in oracle()}
+    found = {row["message_id"]: row["white_flag_index"] for row in rows}
+    assert {key: each for key, each in found.items() if key not in own} == expected
+    cones = {line["milestone"]["index"]: len(line["messages"]) - 1 for line in oracle()}
+    assert {key: each for key, each in found.items() if key in own} == {key: cones[own[key]] for key in own}
+
+
+async def test_ascending_the_bound_holds(archive_a: dict[tuple[int, int], Loading]) -> None:
+    rows = archive_a[7, 3].rows()
+    for table, key in (("tags", ("tag",)), ("outputs_by_address", ("address", "included"))):
+        sizes: dict[Any, int] = {}
+        largest: dict[Any, int] = {}
+        for row in rows[table]:
+            at = tuple(row[name] for name in key)
+            partition = (at, row["ms_range_id"], row["partition_id"])
+            milestone = (at, row["milestone_index"])
+            sizes[partition] = sizes.get(partition, 0) + 1
+            largest[milestone] = largest.get(milestone, 0) + 1
+        for (at, _, _), size in sizes.items():
+            assert size <= 3 + max(rows for (each, _), rows in largest.items() if each == at)
+        assert len(sizes) > len({at for at, _, _ in sizes}) + 10
+
+
+async def test_every_listing_at_every_page_size(archive_a: dict[tuple[int, int], Loading]) -> None:
+    for loading in archive_a.values():
+        await check_listings(loading.store)
+
+
+@pytest.fixture(scope="module")
+def node_json(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+    folder = tmp_path_factory.mktemp("node")
+    write(folder / "milestones.jsonl", oracle())
+    write(folder / "pending.jsonl", pending())
+    loading = stores((7, 3))
+    report = loading.load(folder)
+    assert (report.exit_code, report.complete, report.pending) == (0, 50, len(pending()))
+    return loading
+
+
+async def test_node_json_gives_the_reference_s_rows_pending_ones_too(node_json: Loading) -> None:
+    check(node_json.rows(), reference((7, 3)))
+    await check_listings(node_json.store, with_pending=True)
+
+
+async def test_split_by_milestone_shuffled_and_twice(stores: Stores, tmp_path: Path) -> None:
+    """Several loads, each of some milestones in some form and packing, all of them twice."""
+    rng = random.Random(3)
+    loading = stores((7, 3), bulk_share=0.5)
+    forms, packings = sorted(ARCHIVE_FORMS), sorted(COMPRESSIONS)
+    numbers = rng.sample(range(1, 51), 50) * 2
+    rng.shuffle(numbers)
+    files = []
+    for position, number in enumerate(numbers):
+        data = dump(ARCHIVE_FORMS[rng.choice(forms)](sample()[number - 1]))
+        files.append(write(tmp_path / f"{position}.log", [COMPRESSIONS[rng.choice(packings)](data)]))
+    loaded: set[int] = set()
+    for start, end in ((0, 30), (30, 34), (34, 80), (80, 100)):
+        report = loading.load(*files[start:end])
+        mine = set(numbers[start:end])
+        assert (report.exit_code, report.skipped, report.complete) == (0, len(mine & loaded), len(mine - loaded))
+        loaded |= mine
+    check(uncut(loading.rows()), uncut(reference((7, 3), node=False)))
+    await check_listings(loading.store)
+
+
+def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores: Stores) -> None:
+    loading = stores()
+    report = loading.load(SAMPLE / ARCHIVE[0], first=3, last=6)
+    assert (report.exit_code, report.complete, report.skipped) == (0, 3, 0)
+    check(loading.rows(), reference((100_000, 100_000), range(3, 6), node=False))
+    before = loading.rows()
+    again = loading.load(SAMPLE / ARCHIVE[0], first=3, last=6)
+    assert (again.exit_code, again.milestones, again.messages, again.skipped) == (0, 0, 0, 3)
+    check(loading.rows(), before)
+    forced = loading.load(SAMPLE / ARCHIVE[0], first=4, last=7, force=True)
+    assert (forced.complete, forced.skipped) == (3, 0)
+    check(uncut(loading.rows()), uncut(reference((100_000, 100_000), range(3, 7), node=False)))
+
+
+def test_a_rebuild_is_the_load(archive_a: dict[tuple[int, int], Loading], stores: Stores) -> None:
+    loading = archive_a[7, 3]
+    before = loading.rows()
+    report = loading.rebuild()
+    assert (report.exit_code, report.complete) == (0, 50)
+    check(loading.rows(), before)
+    other = stores((9, 2), lake=str(loading.folder / "lake"))
+    assert other.rebuild().complete == 50
+    check(other.rows(), reference((9, 2), node=False))
+
+
+def test_the_lake_is_beside_the_store(archive_a: dict[tuple[int, int], Loading], spark: Any) -> None:
+    lake = Lake(spark, str(archive_a[7, 3].folder / "lake"))
+    assert lake.read("messages").count() == sum(len(line["messages"]) for line in oracle())
+    assert not (archive_a[7, 3].folder / "staging").exists()

@@ -1,0 +1,150 @@
+"""Spark's columns and db.partitions say the same: hundreds of small histories in one job."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from db import schema
+from db.intervals import of_indices
+from db.partitions import Splits, grow, place, window
+from etl.placement import SPLITS_DDL, TAILS_DDL, Placement, grow_splits, key_text, ms_range_id
+
+TAGS = schema.tags.name
+GEOMETRIES = [(7, 3), (10, 1), (250, 60), (100, 8)]
+KEYS = 60
+
+
+@dataclass
+class Case:
+    """One range: what was loaded before, the run, and each key's rows of both with its splits before the run."""
+
+    earlier: set[int]
+    run: set[int]
+    rows: dict[str, dict[int, int]]
+    before: dict[str, Splits]
+
+    @property
+    def tail(self) -> int:
+        return max(self.earlier, default=-1)
+
+    def at_hand(self, key: str, chunk_size: int) -> list[tuple[int, int]]:
+        """The key's rows in the windows that the run touches."""
+        windows = {window(index, chunk_size) for index in self.run}
+        return [item for item in sorted(self.rows[key].items()) if window(item[0], chunk_size) in windows]
+
+
+def drawn_counts(rng: random.Random, indices: set[int]) -> dict[int, int]:
+    """Few rows, many rows, or none, more or less everywhere."""
+    share, most = rng.choice([0.1, 0.5, 1.0]), rng.choice([1, 2, 9])
+    return {index: 1 + rng.randrange(most) for index in sorted(indices) if rng.random() < share}
+
+
+def cases(rng: random.Random, chunk_size: int, partition_size: int) -> list[Case]:
+    """A first load, one that goes on, one that fills gaps, one that loads again: in the ranges 0, 1, 2, 3."""
+    found = []
+    for range_id in range(4):
+        whole = range(range_id * chunk_size, (range_id + 1) * chunk_size)
+        half = set(rng.sample(whole, chunk_size // 2))
+        cut = chunk_size // 2
+        earlier, run = (
+            (set(), set(whole)),
+            (set(whole[:cut]), set(whole[cut:])),
+            (half, set(whole) - half),
+            (set(whole), half),
+        )[range_id]
+        rows = {f"{number:04x}": drawn_counts(rng, earlier | run) for number in range(KEYS)}
+        before = {}
+        for key, each in rows.items():
+            loaded = [(index, each[index]) for index in sorted(earlier & each.keys())]
+            splits = grow(None, loaded, earlier, -1, chunk_size=chunk_size, partition_size=partition_size)
+            if splits is not None:
+                before[key] = splits
+        found.append(Case(earlier, run, rows, before))
+    return found
+
+
+@pytest.mark.parametrize(("chunk_size", "partition_size"), GEOMETRIES)
+def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition_size: int) -> None:
+    drawn = cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size)
+    counts = [
+        (TAGS, range_id, key, index, rows)
+        for range_id, case in enumerate(drawn)
+        for key in case.rows
+        for index, rows in case.at_hand(key, chunk_size)
+    ]
+    existing = [
+        (TAGS, range_id, key, list(splits.first_milestones), splits.open_count, splits.counted_to)
+        for range_id, case in enumerate(drawn)
+        for key, splits in case.before.items()
+    ]
+    tails = [(TAGS, range_id, case.tail) for range_id, case in enumerate(drawn) if case.earlier]
+    grown = grow_splits(
+        spark.createDataFrame(counts, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT, rows BIGINT"),
+        spark.createDataFrame(existing, SPLITS_DDL),
+        spark.createDataFrame(tails, TAILS_DDL),
+        of_indices(index for case in drawn for index in case.run),
+        chunk_size,
+        partition_size,
+    )
+    found = {
+        (row["ms_range_id"], row["key"]): Splits(tuple(row["first_milestones"]), row["open_count"], row["counted_to"])
+        for row in grown.collect()
+    }
+    expected = {}
+    for range_id, case in enumerate(drawn):
+        for key in case.rows:
+            at_hand = case.at_hand(key, chunk_size)
+            before = case.before.get(key)
+            splits = grow(before, at_hand, case.run, case.tail, chunk_size=chunk_size, partition_size=partition_size)
+            if splits is not None and at_hand:
+                expected[range_id, key] = splits
+    assert {range_id for range_id, _ in expected} == {0, 1, 2, 3}
+    # A key without a row in the run's windows is not of the run.
+    assert found == expected
+
+
+def test_rows_stand_where_place_puts_them(spark: SparkSession) -> None:
+    rng = random.Random(5)
+    chunk_size = 20
+    firsts = {
+        (name, range_id): sorted(
+            rng.sample(range(range_id * chunk_size + 1, (range_id + 1) * chunk_size), rng.randrange(1, 6))
+        )
+        for name in range(40)
+        for range_id in range(3)
+        if rng.random() < 0.6
+    }
+    splits = [(TAGS, range_id, f"{name:08x}", each, 1, 0) for (name, range_id), each in firsts.items()]
+    splits += [("outputs_by_address", range_id, key, [range_id * chunk_size + 1], 1, 0) for _, range_id, key, *_ in splits]
+    placement = Placement(chunk_size, schema.LOOKUPS, spark.createDataFrame(splits, SPLITS_DDL))
+    rows = spark.range(40).crossJoin(spark.range(60).withColumnRenamed("id", "m")).select(
+        F.unhex(F.lpad(F.hex("id"), 8, "0")).alias("tag"), F.col("m").cast("int").alias("milestone_index")
+    )
+    assert rows.where(F.octet_length("tag") != 4).isEmpty()
+    placed = placement.place(rows, schema.tags).collect()
+    assert len(placed) == 40 * 60
+    for row in placed:
+        range_id = row["milestone_index"] // chunk_size
+        name = int.from_bytes(row["tag"], "big")
+        expected = place(firsts.get((name, range_id), []), row["milestone_index"])
+        assert (row["ms_range_id"], row["partition_id"]) == (range_id, expected)
+    cold = Placement(chunk_size, schema.LOOKUPS, None).place(rows.limit(5), schema.tags)
+    assert {row["partition_id"] for row in cold.collect()} == {0}
+
+
+def test_ranges_and_key_texts(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(99, True), (100, False)], "milestone_index INT, included BOOLEAN").select(
+        "*",
+        F.lit(bytes.fromhex("00ABFF")).alias("address"),
+        F.lit("legacy").alias("output_kind"),
+        F.lit("address").alias("variant"),
+    )
+    lookup = schema.LOOKUPS[1]
+    rows = frame.select(ms_range_id(100).alias("r"), key_text(lookup.table, lookup.key).alias("k")).collect()
+    assert [(row["r"], row["k"]) for row in rows] == [
+        (0, "00abff:legacy:address:true"),
+        (1, "00abff:legacy:address:false"),
+    ]

@@ -1,0 +1,151 @@
+"""A load that dies between two writes, on a store where each write is durable by itself, and is run again.
+
+Rules of this file: the store is SQLite behind a port without transactions, as a cluster's is: nothing is rolled back.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db import schema
+from db.connect import StoreSettings, open_store
+from db.model import Table
+from db.store import LeaseHeld, Value, WritableStore
+from etl import jobs
+from tests.conftest import SAMPLE
+from tests.etl.conftest import Loading, Stores
+
+SOURCE = SAMPLE / "1to21.log"
+TINY = (7, 3)
+"""chunk_size, partition_size: three ranges, and most keys hot."""
+
+
+class Death(Exception):
+    """The end of a process, as far as a store can tell."""
+
+
+class WriteByWrite:
+    """A store whose batches promise order only; it dies when `writes` of them are done."""
+
+    def __init__(self, store: WritableStore, writes: float = float("inf")) -> None:
+        self._store = store
+        self._left = writes
+        self.log: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @contextmanager
+    def batch(self, *, publish: bool = False) -> Iterator["WriteByWrite"]:
+        yield self
+
+    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+        """Half of the rows, then the other half: a death between them leaves a table half written."""
+        whole = list(rows)
+        middle = len(whole) // 2
+        for part in (whole[:middle], whole[middle:]):
+            self._count(table)
+            with self._store.batch() as batch:
+                batch.upsert(table, columns, part)
+        return len(whole)
+
+    def delete(self, table: Table, key: Sequence[Value]) -> None:
+        self._count(table)
+        with self._store.batch() as batch:
+            batch.delete(table, key)
+
+    def clear(self, table: Table) -> None:
+        self._count(table)
+        with self._store.batch() as batch:
+            batch.clear(table)
+
+    def _count(self, table: Table) -> None:
+        if self._left < 1:
+            raise Death
+        self._left -= 1
+        self.log.append(table.name)
+
+
+@dataclass(frozen=True)
+class Clean:
+    """One load that nothing disturbed: its rows, and its writes by table, in order."""
+
+    rows: dict[str, list[dict[str, Any]]]
+    log: list[str]
+
+
+def load_dying(loading: Loading, monkeypatch: pytest.MonkeyPatch, writes: float = float("inf")) -> WriteByWrite:
+    """A load into that store, seen write by write."""
+    made: list[WriteByWrite] = []
+
+    def opened(settings: StoreSettings, *, writable: bool) -> WriteByWrite:
+        made.append(WriteByWrite(open_store(settings, writable=writable), writes))
+        return made[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "open_store", opened)
+        if writes < float("inf"):
+            with pytest.raises(Death):
+                loading.load(SOURCE)
+        else:
+            loading.load(SOURCE)
+    return made[-1]
+
+
+@pytest.fixture(scope="module")
+def clean(stores: Stores) -> Clean:
+    whole = stores(TINY)
+    whole.load(SOURCE)
+    seen = stores(TINY)
+    with pytest.MonkeyPatch.context() as patch:
+        log = load_dying(seen, patch).log
+    assert seen.rows() == whole.rows(), "a port without transactions gives the same rows"
+    return Clean(whole.rows(), log)
+
+
+def test_nothing_is_complete_before_its_rows_are_written(clean: Clean) -> None:
+    steps = [name for name, _ in itertools.groupby(clean.log)]
+    assert steps[:2] == [schema.splits.name, schema.tails.name]
+    assert steps[-2:] == [schema.sync.name, schema.ranges.name]
+    assert len(steps) > 15
+    assert {schema.splits.name, schema.tails.name, schema.sync.name, schema.ranges.name}.isdisjoint(steps[2:-2])
+    for lookup in schema.LOOKUPS:
+        assert steps.index(lookup.table.name) < steps.index(lookup.hints.name), "a hint is never ahead of its rows"
+
+
+@pytest.mark.parametrize(
+    ("table", "into"),
+    [("splits", 1), ("tails", 1), ("tags", 1), ("addresses_hints", 1), ("sync", 1), ("ranges", 0), ("ranges", 1)],
+)
+def test_a_load_goes_on_after_any_write(
+    clean: Clean, stores: Stores, monkeypatch: pytest.MonkeyPatch, table: str, into: int
+) -> None:
+    loading = stores(TINY)
+    done = load_dying(loading, monkeypatch, clean.log.index(table) + into)
+    assert done.log == clean.log[: clean.log.index(table) + into]
+    assert complete_messages(loading) <= {row["message_id"] for row in loading.rows()["messages"]}
+    loading.load(SOURCE)
+    assert loading.rows() == clean.rows
+
+
+def complete_messages(loading: Loading) -> set[str]:
+    """Ids of all messages of complete milestones, as the table by milestone lists them."""
+    rows = loading.rows()
+    complete = {row["milestone_index"] for row in rows["sync"] if row["synced_by"] is not None}
+    return {row["message_id"] for row in rows["messages_by_milestone"] if row["milestone_index"] in complete}
+
+
+def test_a_store_that_was_left_behind_is_written_by_nobody(clean: Clean, stores: Stores) -> None:
+    loading = stores(TINY)
+    with closing(open_store(loading.store, writable=True)) as other:
+        lease = other.acquire("elsewhere:1", "another", 60)
+        with pytest.raises(LeaseHeld, match="elsewhere:1, run another"):
+            loading.load(SOURCE)
+        other.release(lease)
+    assert not any(loading.rows().values())
+    assert not Path(loading.folder, "lake").exists()
