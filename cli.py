@@ -250,7 +250,8 @@ def run_demo(
 @app.command("test")
 def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to pytest, after --.")] = None,
-    slow: Annotated[bool, typer.Option("--slow", help="Also the tests that take minutes.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Only the tests that start no Spark.")] = False,
+    slow: Annotated[bool, typer.Option("--slow", help="Also soaks and other tests of many minutes.")] = False,
 ) -> None:
     """Runs the linters, then the test suite; fails when any of them fails.
 
@@ -258,7 +259,8 @@ def run_tests(
     """
     tools = Path(sys.executable).parent
     checks = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports", "--no-logo"]]
-    suite = ["pytest", *(["-m", ""] if slow else []), *(arguments or [])]
+    chosen = ["-m", ""] if slow else ["-m", "not slow and not spark"] if fast else []
+    suite = ["pytest", *chosen, *(arguments or [])]
     failed = [
         command[0]
         for command in [*checks, suite]

@@ -5,7 +5,7 @@ white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so 
 """
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -53,7 +53,7 @@ def start_workers(spark: SparkSession) -> None:
     spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
 
 
-def _pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 

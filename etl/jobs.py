@@ -27,6 +27,7 @@ from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
+from etl.watch import watched
 from etl.writer import Staging
 from ledger.ids import network_id
 from ledger.networks import find_network
@@ -57,9 +58,8 @@ def load(
     files = archive_files(sources)
     with _run(store_settings, settings, notify) as (spark, lake, publication, report):
         number = network_id(find_network(store_settings.network).id_name)
-        with report.timed("decode"):
+        with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
             complete = publication.reads.complete()
-            notify(Progress("decode", 0, None, f"{len(files)} files"))
             ingest = Ingest(spark, lake, number)
             found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
         with report.timed("commit"), ThreadPoolExecutor(1, thread_name_prefix="splits") as pool:

@@ -6,6 +6,7 @@ its rows are durable; every value depends on the data only, so writing it twice 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -127,7 +128,7 @@ class Publication:
     def _record(self, batch: Batch, opened: Opened) -> None:
         if opened.staged is not None:
             rows = opened.staged.rows()
-            self._wrote(schema.splits.name, batch.upsert(schema.splits, opened.staged.columns, rows))
+            self.report.wrote(schema.splits.name, batch.upsert(schema.splits, opened.staged.columns, rows))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
     def _batches(self, run: Intervals) -> list[Intervals]:
@@ -200,11 +201,13 @@ class Publication:
             self._upsert(batch, [lambda _: tables.rejects(rejects)])
 
     def _upsert(self, batch: Batch, makers: Sequence[FrameMaker]) -> None:
-        upsert_frames(batch, self.staging, makers, self._wrote)
+        position = count(1)
 
-    def _wrote(self, table: str, rows: int) -> None:
-        self.report.wrote(table, rows)
-        self.notify(Progress("tables", sum(self.report.rows_by_table.values()), None, f"rows, {table}"))
+        def wrote(table: str, rows: int) -> None:
+            self.report.wrote(table, rows)
+            self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
+
+        upsert_frames(batch, self.staging, makers, wrote)
 
 
 def _ranges(first: int, last: int, chunk_size: int) -> range:

@@ -51,9 +51,7 @@ class MessageMap:
         cone = Cone(index, milestone_from_archive(milestone) if milestone is not None else None)
         for text, value in document["messages"].items():
             try:
-                message, metadata = _pair(value)
-                if metadata.get("messageId", text) != text:
-                    raise JsonError("metadata.messageId", f"{text}, found {metadata['messageId']}")
+                message, metadata = _pair(text, value)
                 cone.entries.append(
                     Entry(
                         read_message_id(text, "messages"),
@@ -120,10 +118,13 @@ def _records(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield text, record
 
 
-def _pair(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _pair(text: str, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(value, list) or len(value) != 2 or not all(isinstance(part, dict) for part in value):
         raise JsonError("messages", "a pair [message, metadata]")
-    return value[0], value[1]
+    message, metadata = value
+    if metadata.get("messageId", text) != text:
+        raise JsonError("metadata.messageId", f"{text}, found {metadata['messageId']}")
+    return message, metadata
 
 
 def _untagged(value: Any) -> Any:

@@ -52,7 +52,7 @@ def open_stream(path: str) -> BinaryIO:
     """The uncompressed bytes of a file. Reading raises EOFError where a compressed one is cut off, OSError where it is
     damaged.
     """
-    raw = open(path, "rb")
+    raw = Path(path).open("rb")  # noqa: SIM115 (the caller closes it)
     magic = raw.read(4)
     raw.seek(0)
     if magic.startswith(GZIP_MAGIC):

@@ -33,7 +33,7 @@ MOMENTS = (
     ("decode", 1.0, BULK),
     ("decode", 4.0, SMALL),
     ("decode", 8.0, BULK),
-    ("splits", 0.5, BULK),
+    ("messages", 0.5, BULK),
     ("parents", 0.5, BULK),
     ("sync", 0.3, BULK),
     ("outputs", 1.0, SMALL),
@@ -98,7 +98,7 @@ def reached(line: str, mark: str) -> bool:
     if not line.startswith("{"):
         return False
     event = json.loads(line)
-    return event["stage"] == mark or event["unit"] == f"rows, {mark}"
+    return event["stage"] == mark or event["unit"].endswith(f" of {mark}")
 
 
 def test_killed_at_ten_moments_and_run_again(stores: Stores, tmp_path: Path) -> None:

@@ -118,10 +118,14 @@ def test_rows_stand_where_place_puts_them(spark: SparkSession) -> None:
         if rng.random() < 0.6
     }
     splits = [(TAGS, range_id, f"{name:08x}", each, 1, 0) for (name, range_id), each in firsts.items()]
-    splits += [("outputs_by_address", range_id, key, [range_id * chunk_size + 1], 1, 0) for _, range_id, key, *_ in splits]
+    splits += [
+        ("outputs_by_address", range_id, key, [range_id * chunk_size + 1], 1, 0) for _, range_id, key, *_ in splits
+    ]
     placement = Placement(chunk_size, schema.LOOKUPS, spark.createDataFrame(splits, SPLITS_DDL))
-    rows = spark.range(40).crossJoin(spark.range(60).withColumnRenamed("id", "m")).select(
-        F.unhex(F.lpad(F.hex("id"), 8, "0")).alias("tag"), F.col("m").cast("int").alias("milestone_index")
+    rows = (
+        spark.range(40)
+        .crossJoin(spark.range(60).withColumnRenamed("id", "m"))
+        .select(F.unhex(F.lpad(F.hex("id"), 8, "0")).alias("tag"), F.col("m").cast("int").alias("milestone_index"))
     )
     assert rows.where(F.octet_length("tag") != 4).isEmpty()
     placed = placement.place(rows, schema.tags).collect()

@@ -45,7 +45,8 @@ def test_overlapping_files_in_any_form_give_copies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "expected"), [(None, None, [(1, 5)]), (2, 4, [(2, 3)]), (4, None, [(4, 5)]), (6, 9, []), (3, 3, [])]
+    ("first", "last", "expected"),
+    [(None, None, [(1, 5)]), (2, 4, [(2, 3)]), (4, None, [(4, 5)]), (6, 9, []), (3, 3, [])],
 )
 def test_a_range_leaves_the_others_out(
     tmp_path: Path, first: int | None, last: int | None, expected: list[tuple[int, int]]
@@ -78,7 +79,7 @@ def test_tasks_are_runs_of_about_equal_bytes(tmp_path: Path) -> None:
         assert tasks == sorted(tasks)
         count = max(least, -(-total // task_bytes))
         assert set(tasks) <= set(range(count))
-        sizes = {task: 0 for task in tasks}
+        sizes = dict.fromkeys(tasks, 0)
         for row, task in zip(rows, tasks, strict=True):
             sizes[task] += sum(each["length"] for each in row["copies"])
         largest_line = max(len(line) for line in lines_of(*order))

@@ -289,7 +289,9 @@ def test_unproved_copies_that_disagree_are_refused() -> None:
     checked = check(one, two)
     assert checked.verified is None
     assert {reject.item for reject in checked.rejects} == {first, second}
-    assert {reject.reason for reject in checked.rejects} == {"inclusion state: copies differ and no Merkle root decides"}
+    assert {reject.reason for reject in checked.rejects} == {
+        "inclusion state: copies differ and no Merkle root decides"
+    }
     again = check(one, copy.deepcopy(one))
     assert (again.verified, again.rejects) == (IDS, [])
 

@@ -51,7 +51,7 @@ def ask(url: str) -> dict[str, object]:
         return found
 
 
-@pytest.mark.slow
+@pytest.mark.spark
 def test_the_demo_loads_serves_and_loads_nothing_again(tmp_path: Path) -> None:
     port = free_port()
     with running(tmp_path / "demo", port) as printed:
