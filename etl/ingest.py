@@ -31,7 +31,7 @@ class Ingested:
     skipped: int
     decoded: Intervals
     rejects: bool
-    pending: bool
+    pending: int
 
 
 class _MilestoneSet(AccumulatorParam[set[int]]):
@@ -71,7 +71,7 @@ class Ingest:
             self.lake.add_pending(_messages(rows))
         self._replace_rejects(plan, todo, in_lake, rejected.value)
         skipped = size(held) - size(run)
-        return Ingested(plan.files, run, skipped, todo, bool(rejected.value), plan.pending.num_rows > 0)
+        return Ingested(plan.files, run, skipped, todo, bool(rejected.value), plan.pending.num_rows)
 
     def commit(self, found: Ingested) -> None:
         """Puts the milestones into the lake: from here on their messages count as being there."""

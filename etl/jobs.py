@@ -73,6 +73,7 @@ def load(
             if found.pending:
                 publication.publish_pending()
         report.skipped = found.skipped
+        report.pending = found.pending
         report.rejects = report.rows_by_table.get("rejects", 0)
     return report
 

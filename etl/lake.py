@@ -59,9 +59,10 @@ class Lake:
         return self.has("milestones")
 
     def has(self, table: str) -> bool:
-        """Whether the table was ever written."""
-        path = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.path(table)}/_delta_log")  # type: ignore[union-attr]
-        return bool(path.getFileSystem(self._spark._jsc.hadoopConfiguration()).exists(path))
+        """Whether the table was ever committed; a run that died before its first commit leaves an empty log."""
+        log = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.path(table)}/_delta_log")  # type: ignore[union-attr]
+        files = log.getFileSystem(self._spark._jsc.hadoopConfiguration())
+        return files.exists(log) and any(each.getPath().getName()[0].isdecimal() for each in files.listStatus(log))
 
     def read(self, table: str) -> DataFrame:
         """A table's rows; none when it was never written."""

@@ -72,7 +72,7 @@ class Publication:
                     with self.store.batch() as batch:
                         self._write(batch, intervals, opened.placement)
                     self._write_ranges(intervals)
-        self._write_rejects(run, files)
+        self._write_file_rejects(files)
 
     def republish(self, run: Intervals) -> None:
         """Writes all of the lake's milestones into one new generation that holds nothing else."""
@@ -82,11 +82,14 @@ class Publication:
                 batch.clear(table)
             self._record(batch, opened)
             self._write(batch, run, opened.placement)
-            self._upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects"))])
+            self._upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
         self._write_ranges(run)
 
     def publish_pending(self) -> None:
-        """Writes the lake's pending messages, as seen just before the milestone after the newest one."""
+        """Writes the lake's pending messages, as seen just before the milestone after the newest one.
+
+        They take the place of those written before, as the same message seen earlier stands under another milestone.
+        """
         newest = self.reads.newest_milestone()
         est = 1 if newest is None else newest + 1
         rows = self.lake.read("pending")
@@ -96,6 +99,8 @@ class Publication:
             lambda _: tables.pending_hints(rows, est),
         ]
         with self.store.batch() as batch:
+            for table in (schema.pending_messages, schema.pending, schema.pending_hints):
+                batch.clear(table)
             self._upsert(batch, makers)
 
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
@@ -163,6 +168,13 @@ class Publication:
             lambda _: tables.date_cache(self._days(intervals)),
             lambda _: tables.sync(milestones, self.store_settings.chunk_size),
         ]
+        if self.lake.has("rejects"):
+            # All that the milestones had, so that a run which ended before `ranges` leaves none behind.
+            for first, last in intervals:
+                for milestone_index in range(first, last + 1):
+                    batch.delete(schema.rejects, (milestone_index,))
+            rejects = self.lake.read("rejects").where(either(intervals))
+            makers.insert(-1, lambda _: tables.rejects(rejects))
         self._upsert(batch, makers)
 
     def _days(self, intervals: Intervals) -> DataFrame:
@@ -184,18 +196,13 @@ class Publication:
                 schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows]
             )
 
-    def _write_rejects(self, run: Intervals, files: Sequence[Path]) -> None:
-        """Clears the rejects of what was read again, and writes those that stand."""
-        stale = self.reads.rejected_milestones(run)
-        if not self.lake.has("rejects") and not stale:
+    def _write_file_rejects(self, files: Sequence[Path]) -> None:
+        """Puts the rejects of these files that no milestone has in the place of earlier ones."""
+        if not self.lake.has("rejects"):
             return
         names = [str(path) for path in files]
-        rejects = self.lake.read("rejects").where(
-            F.expr(either(run)) | ((F.col("milestone_index") < 0) & F.col("file").isin(names))
-        )
+        rejects = self.lake.read("rejects").where((F.col("milestone_index") < 0) & F.col("file").isin(names))
         with self.store.batch() as batch:
-            for milestone_index in stale:
-                batch.delete(schema.rejects, (milestone_index,))
             for name in names:
                 batch.delete(schema.rejects, (-1, name))
             self._upsert(batch, [lambda _: tables.rejects(rejects)])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from db import schema, sync
-from db.intervals import Intervals, intersect
+from db.intervals import Intervals
 from db.model import Order, Table
 from db.store import Bound, Key, Row, Store
 
@@ -31,11 +31,6 @@ class StoreReads:
     def complete(self) -> Intervals:
         """Complete milestones, ascending."""
         return self._runner.run(sync.complete(self._store, self._network))
-
-    def rejected_milestones(self, run: Intervals) -> list[int]:
-        """Milestones of the run that stand with rejects."""
-        found = intersect(self._runner.run(sync.incomplete(self._store, self._network)), run)
-        return [index for first, last in found for index in range(first, last + 1)]
 
     def message_count(self) -> int:
         """Messages of complete milestones."""

@@ -206,15 +206,8 @@ def pending_rows(rows: Rows, entries: Sequence[dict[str, Any]], newest: int) -> 
         keys += [("tags", tag) for tag in tags_of(entry["message"])]
         for lookup, key in keys:
             at = {"lookup": lookup, "key": key, "bucket": estimate // 10}
-            rows["pending"].append(
-                at
-                | {
-                    "ms_range_id": PENDING_RANGE,
-                    "est_milestone_index": estimate,
-                    "row_id": message_id,
-                    "message_id": message_id,
-                }
-            )
+            seen = {"ms_range_id": PENDING_RANGE, "est_milestone_index": estimate}
+            rows["pending"].append(at | seen | {"row_id": message_id, "message_id": message_id})
             if at not in rows["pending_hints"]:
                 rows["pending_hints"].append(at)
 

@@ -12,6 +12,8 @@ from db.intervals import of_indices
 from db.partitions import Splits, grow, place, window
 from etl.placement import SPLITS_DDL, TAILS_DDL, Placement, grow_splits, key_text, ms_range_id
 
+pytestmark = pytest.mark.spark
+
 TAGS = schema.tags.name
 GEOMETRIES = [(7, 3), (10, 1), (250, 60), (100, 8)]
 KEYS = 60

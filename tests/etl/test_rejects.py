@@ -22,6 +22,8 @@ from tests.etl.archives import (
 )
 from tests.etl.conftest import Loading, Stores
 
+pytestmark = pytest.mark.spark
+
 LAST = 12
 """Milestones 1 to 12 are loaded here; the lines below are bad, by milestone."""
 
