@@ -38,6 +38,9 @@ KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload
 LEASE_S = 60
 RENEW_S = 15
 
+BRIEF_BYTES = 64 << 20
+"""Files below this size in all make a run of seconds."""
+
 Sources: TypeAlias = list[Path]
 
 
@@ -56,7 +59,8 @@ def load(
     Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
     """
     files = archive_files(sources)
-    with _run(store_settings, settings, notify) as (spark, lake, publication, report):
+    brief = sum(path.stat().st_size for path in files) < BRIEF_BYTES
+    with _run(store_settings, settings, notify, brief=brief) as (spark, lake, publication, report):
         number = network_id(find_network(store_settings.network).id_name)
         with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
             complete = publication.reads.complete()
@@ -112,7 +116,7 @@ def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
 
 @contextmanager
 def _run(
-    store_settings: StoreSettings, settings: EtlSettings, notify: Notify
+    store_settings: StoreSettings, settings: EtlSettings, notify: Notify, *, brief: bool = False
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
     report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
@@ -121,7 +125,7 @@ def _run(
         with _lease(store, report.run) as check:
             notify(Progress("spark", 0, None, "starting"))
             with report.timed("spark_start"):
-                session = spark_session(settings)
+                session = spark_session(settings, brief=brief)
                 spark = session.__enter__()
             reads = StoreReads(store, store_settings.network)
             staging = Staging(Path(settings.staging) if settings.staging else Path(root).parent / "staging")

@@ -43,6 +43,9 @@ JAVA_OPTIONS = (
 """Of the driver's JVM. A load of minutes runs each generated stage once or twice: with the defaults the optimizing
 compiler took as much processor time as the work itself (docs/performance.md)."""
 
+BRIEF_JAVA_OPTIONS = ("-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""The same for a run of seconds, which ends before optimizing anything could pay."""
+
 TRAVELLING = ("orjson", "zstandard")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
 
@@ -81,9 +84,9 @@ class EtlSettings:
 
 
 @contextmanager
-def spark_session(settings: EtlSettings, *, app: str = "permanode") -> Iterator[SparkSession]:
+def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[SparkSession]:
     """A session for one catch-up, stopped at the end. Inside another one that one serves, with its settings, and stays:
-    start-up dominates small runs.
+    start-up dominates small runs. `brief`: the JVM shall start and end quickly rather than run long.
     """
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
@@ -95,7 +98,7 @@ def spark_session(settings: EtlSettings, *, app: str = "permanode") -> Iterator[
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "conf"))
     options = {
         "spark.master": settings.master,
-        "spark.app.name": app,
+        "spark.app.name": "permanode",
         "spark.jars": ",".join(str(jar) for jar in resolve_jars(settings)),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.maxResultSize": settings.max_result_size,
@@ -104,7 +107,7 @@ def spark_session(settings: EtlSettings, *, app: str = "permanode") -> Iterator[
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
-        "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS),
+        "spark.driver.extraJavaOptions": " ".join(BRIEF_JAVA_OPTIONS if brief else JAVA_OPTIONS),
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.executorEnv.TZ": "UTC",
         "spark.databricks.delta.snapshotPartitions": "2",

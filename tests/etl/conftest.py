@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(SETTINGS) as session:
+    with spark_session(SETTINGS, brief=True) as session:
         yield session
     gc.collect()
 

@@ -8,9 +8,7 @@ from db import schema
 from db.model import Table, Type
 
 COMPARED: tuple[Table, ...] = tuple(
-    table
-    for table in schema.TABLES
-    if table not in (schema.lease, schema.keyspace_info, schema.migrations)
+    table for table in schema.TABLES if table not in (schema.lease, schema.keyspace_info, schema.migrations)
 )
 
 

@@ -17,6 +17,8 @@ from tests.etl.commands import Process, permanode
 from tests.etl.conftest import Stores
 from tests.etl.store_rows import stored_rows
 
+pytestmark = pytest.mark.spark
+
 LOOPBACK = "127.0.0.1"
 BARE = ("pyspark", "pyarrow")
 ABSENT = ("pandas", "numpy", "orjson", "zstandard", "ledger", "db", "etl")

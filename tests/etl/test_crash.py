@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from db import schema, sync
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
@@ -21,6 +23,8 @@ from tests.etl.commands import Process, members_of, permanode
 from tests.etl.conftest import Stores
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import stored_rows
+
+pytestmark = pytest.mark.spark
 
 NETWORK = "permatest-1"
 

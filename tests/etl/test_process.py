@@ -23,6 +23,8 @@ from tests.etl.conftest import Stores
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import stored_rows
 
+pytestmark = pytest.mark.spark
+
 ELSEWHERE = {"TZ": "Asia/Tokyo", "LC_ALL": "POSIX", "JAVA_TOOL_OPTIONS": "-Duser.language=tr -Duser.country=TR"}
 """A zone nine hours off, and the language whose small i has no capital I."""
 

@@ -20,6 +20,8 @@ from etl import jobs
 from tests.conftest import SAMPLE
 from tests.etl.conftest import Loading, Stores
 
+pytestmark = pytest.mark.spark
+
 SOURCE = SAMPLE / "1to21.log"
 TINY = (7, 3)
 """chunk_size, partition_size: three ranges, and most keys hot."""
