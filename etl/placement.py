@@ -91,7 +91,8 @@ def grow_splits(
         .join(F.broadcast(stored), ["lookup", "ms_range_id", "key"], "left")
         .withColumn("tail", F.coalesce("tail", F.lit(-1)))
         .withColumn("window", F.expr(f"milestone_index - (milestone_index % {chunk_size}) % {size}"))
-        .withColumn("begun", F.expr(_begun(run, size)))
+        .withColumn("window_last", F.expr(_window_last(size, chunk_size)))
+        .withColumn("begun", F.expr(_begun(run)))
         .withColumn("enough", F.sum("rows").over(in_window) >= hot_threshold(partition_size, chunk_size))
         .withColumn("hot", F.col("begun") & F.col("enough"))
         .withColumn("ever_hot", F.max("hot").over(of_key) | F.col("stored").isNotNull())
@@ -132,11 +133,15 @@ def grow_splits(
     return grown.select("lookup", "ms_range_id", "key", "state.*")
 
 
-def _begun(run: Intervals, size: int) -> str:
+def _window_last(size: int, chunk_size: int) -> str:
+    """SQL: the last milestone of the row's window; a range's last window may be cut short."""
+    return f"least(window + {size - 1}, (ms_range_id + 1) * {chunk_size} - 1)"
+
+
+def _begun(run: Intervals) -> str:
     """SQL: the row's window has a milestone of the run above the tail."""
     meets = [
-        f"(window <= {last} AND window + {size} > {first} AND least({last}, window + {size - 1}) > tail)"
-        for first, last in run
+        f"(window <= {last} AND window_last >= {first} AND least({last}, window_last) > tail)" for first, last in run
     ]
     return " OR ".join(meets) or "false"
 

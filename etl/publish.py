@@ -238,7 +238,8 @@ def _whole_windows(run: Intervals, chunk_size: int) -> Intervals:
     wide: Intervals = []
     for first, last in run:
         low = first - (first % chunk_size) % size
-        high = last - (last % chunk_size) % size + size - 1
+        start = last - (last % chunk_size) % size
+        high = min(start + size, (last // chunk_size + 1) * chunk_size) - 1
         if wide and low <= wide[-1][1] + 1:
             wide[-1] = (wide[-1][0], max(wide[-1][1], high))
         else:

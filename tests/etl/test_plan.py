@@ -129,5 +129,5 @@ def test_files_are_noted_with_their_checksum(tmp_path: Path) -> None:
     content = b"".join(lines_of(1, 2))
     plain, packed = write(tmp_path / "a.log", [content]), write(tmp_path / "b.log", [zstd(content)])
     for source in scan([plain, packed], first=2, last=3).files:
-        assert (source.lines, source.bytes) == (2, len(content))
+        assert (source.lines, source.size) == (2, len(content))
         assert source.checksum == blake2b(content, digest_size=32).digest()
