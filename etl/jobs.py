@@ -21,7 +21,7 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, WritableStore
 from etl.ingest import Ingest
-from etl.lake import Lake, intervals_of, lake_root
+from etl.lake import Lake, either, intervals_of, lake_root
 from etl.publish import Publication
 from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, spark_session
@@ -37,6 +37,9 @@ KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload
 
 LEASE_S = 60
 RENEW_S = 15
+
+REJECTS_SHOWN = 20
+"""Rejects that a report spells out; the table has all of them."""
 
 BRIEF_BYTES = 64 << 20
 """Files below this size in all make a run of seconds."""
@@ -79,6 +82,8 @@ def load(
         report.skipped = found.skipped
         report.pending = found.pending
         report.rejects = report.rows_by_table.get("rejects", 0)
+        if report.rejects:
+            report.rejected = _reject_lines(lake, found.run)
     return report
 
 
@@ -128,7 +133,9 @@ def _run(
                 session = spark_session(settings, brief=brief)
                 spark = session.__enter__()
             reads = StoreReads(store, store_settings.network)
-            staging = Staging(Path(settings.staging) if settings.staging else Path(root).parent / "staging")
+            # A folder of our own, as it is removed whole: never the one that the setting names.
+            below = Path(settings.staging) / "permanode" if settings.staging else Path(root).parent
+            staging = Staging(below / "staging")
             try:
                 yield (
                     spark,
@@ -175,6 +182,14 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
         done.set()
         thread.join()
         store.release(lease)
+
+
+def _reject_lines(lake: Lake, run: Intervals) -> list[str]:
+    """The first REJECTS_SHOWN rejects of a run in words."""
+    shown = lake.read("rejects").where(f"{either(run)} OR milestone_index < 0").orderBy("file", "line", "item")
+    text = F.concat_ws(": ", F.concat_ws(":", "file", "line"), F.when(F.col("item") != "", F.col("item")), "reason")
+    row = shown.limit(REJECTS_SHOWN).agg(F.collect_list(text)).first()
+    return list(row[0]) if row else []
 
 
 def _is_bulk(messages: int, kept: int, settings: EtlSettings) -> bool:

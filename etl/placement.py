@@ -6,7 +6,7 @@ are few (hot keys only), so they are broadcast; nothing here reads or writes.
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals
@@ -144,8 +144,3 @@ def _begun(run: Intervals) -> str:
         f"(window <= {last} AND window_last >= {first} AND least({last}, window_last) > tail)" for first, last in run
     ]
     return " OR ".join(meets) or "false"
-
-
-def splits_frame(spark: SparkSession, rows: list[tuple[str, int, str, list[int], int, int]]) -> DataFrame:
-    """Splits read from a store, as SPLITS_DDL."""
-    return spark.createDataFrame(rows, SPLITS_DDL)

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -54,13 +55,12 @@ class Staging:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._count = 0
+        self._numbers = count(1)
         shutil.rmtree(root, ignore_errors=True)
 
     def stage(self, frame: TableFrame) -> Staged:
         """Writes the frame sorted by the table's key."""
-        self._count += 1
-        directory = self._root / f"{self._count:04d}-{frame.table.name}"
+        directory = self._root / f"{next(self._numbers):04d}-{frame.table.name}"
         _sorted(frame).write.option("compression", "none").parquet(str(directory))
         return Staged(frame.table, frame.columns, directory)
 
