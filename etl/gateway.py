@@ -1,4 +1,4 @@
-"""The driver's JVM: started once a process, what it says forwarded to our stderr.
+"""The driver's JVM: started and ended with a session, what it says forwarded to our stderr.
 
 Rules of this file: a line of noise is named here with the reason why no setting can hush it; everything else passes,
 through sys.stderr, so that progress bars on a terminal stay whole.
@@ -7,6 +7,8 @@ through sys.stderr, so that progress bars on a terminal stay whole.
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 from py4j.java_gateway import JavaGateway
@@ -17,9 +19,23 @@ NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector",)
 """The JDK prints it for a module that Spark's launcher always adds, before any logging is configured."""
 
 
-def spark_context(conf: SparkConf) -> SparkContext:
-    """A context in this process's JVM, whose memory and Java options are those of its first context."""
-    return SparkContext(conf=conf, gateway=SparkContext._gateway or _launch(conf))
+@contextmanager
+def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
+    """A context in a JVM of its own, which has ended when the block has."""
+    gateway = _launch(conf)
+    try:
+        context = SparkContext(conf=conf, gateway=gateway)
+        try:
+            yield context
+        finally:
+            context.stop()
+    finally:
+        gateway.shutdown()
+        SparkContext._gateway = SparkContext._jvm = None
+        # None under spark-submit, whose JVM is not ours to end.
+        if gateway.proc is not None:
+            gateway.proc.stdin.close()
+            gateway.proc.wait()
 
 
 def _launch(conf: SparkConf) -> JavaGateway:

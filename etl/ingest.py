@@ -79,7 +79,10 @@ class Ingest:
             rejects = self.lake.read("rejects").where(either(found.decoded)) if found.rejects else None
             rows = milestone_rows(self.lake.messages(found.decoded), rejects)
             self.lake.replace("milestones", rows, within(found.decoded))
-        self.lake.add_sources(self.spark.createDataFrame([astuple(each) for each in found.files], SOURCE_DDL))
+
+    def note_sources(self, found: Ingested) -> None:
+        """Puts the run's files and their checksums into the lake."""
+        self.lake.add_sources(astuple(each) for each in found.files)
 
     def _rejected(self) -> Accumulator[set[int]]:
         """Milestones that had a reject, filled by tasks; repeating a task changes nothing."""
@@ -117,9 +120,6 @@ class Ingest:
         files = ", ".join(f"'{_quoted(each.file)}'" for each in plan.files)
         unknown = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({files})"
         self.lake.replace("rejects", rows, f"({either(todo)}) OR ({unknown})")
-
-
-SOURCE_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY"
 
 
 def _messages(decoded: DataFrame) -> DataFrame:

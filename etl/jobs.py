@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -69,10 +69,12 @@ def load(
             complete = publication.reads.complete()
             ingest = Ingest(spark, lake, number)
             found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
-        with report.timed("commit"), ThreadPoolExecutor(1, thread_name_prefix="splits") as pool:
+        with report.timed("commit"), ThreadPoolExecutor(2, thread_name_prefix="commit") as pool:
             opening = pool.submit(publication.open_splits, found.run)
+            noting = pool.submit(ingest.note_sources, found)
             ingest.commit(found)
             _count(lake, found.run, report)
+            noting.result()
             opened = opening.result()
         with report.timed("tables"):
             bulk = _is_bulk(report.messages, publication.reads.message_count(), settings)
@@ -125,33 +127,20 @@ def _run(
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
     report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
-    store = open_store(store_settings, writable=True)
-    try:
-        with _lease(store, report.run) as check:
-            notify(Progress("spark", 0, None, "starting"))
-            with report.timed("spark_start"):
-                session = spark_session(settings, brief=brief)
-                spark = session.__enter__()
-            reads = StoreReads(store, store_settings.network)
-            # A folder of our own, as it is removed whole: never the one that the setting names.
-            below = Path(settings.staging) / "permanode" if settings.staging else Path(root).parent
-            staging = Staging(below / "staging")
-            try:
-                yield (
-                    spark,
-                    Lake(spark, root),
-                    Publication(
-                        spark, Lake(spark, root), store, reads, staging, store_settings, settings, report, notify
-                    ),
-                    report,
-                )
-                check()
-            finally:
-                staging.close()
-                reads.close()
-                session.__exit__(None, None, None)
-    finally:
-        store.close()
+    # A folder of our own, as it is removed whole: never the one that the setting names.
+    below = Path(settings.staging) / "permanode" if settings.staging else Path(root).parent
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(open_store(store_settings, writable=True)))
+        check = stack.enter_context(_lease(store, report.run))
+        notify(Progress("spark", 0, None, "starting"))
+        with report.timed("spark_start"):
+            spark = stack.enter_context(spark_session(settings, brief=brief))
+        reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
+        staging = stack.enter_context(closing(Staging(below / "staging")))
+        lake = Lake(spark, root)
+        publication = Publication(spark, lake, store, reads, staging, store_settings, settings, report, notify)
+        yield spark, lake, publication, report
+        check()
 
 
 @contextmanager

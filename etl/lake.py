@@ -4,8 +4,12 @@ Rules of this file: a run replaces its exact milestone intervals, never appends;
 milestone is in the lake exactly when it is there; nothing here knows a store.
 """
 
+import threading
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -31,6 +35,7 @@ COUNTS = (
 )
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
+SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -49,6 +54,8 @@ class Lake:
     def __init__(self, spark: SparkSession, root: str) -> None:
         self._spark = spark
         self._root = root
+        self._planning = threading.Lock()
+        self._files: dict[tuple[str, str], list[str]] = {}
 
     def path(self, table: str) -> str:
         """Where a table stands."""
@@ -94,7 +101,11 @@ class Lake:
         A run asks a dozen times for the same rows, and planning a Delta read costs more than reading a few of them.
         """
         schema = TABLES[table][0].replace("lake_range INT,", "")
-        files = self.read(table).where(within(intervals)).inputFiles() if intervals else []
+        place = table, within(intervals)
+        with self._planning:
+            if place not in self._files:
+                self._files[place] = self.read(table).where(place[1]).inputFiles() if intervals else []
+            files = self._files[place]
         if not files:
             return self._spark.createDataFrame([], schema)
         return self._spark.read.schema(schema).parquet(*files).where(either(intervals))
@@ -113,15 +124,17 @@ class Lake:
             if partitions:
                 writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
         writer.save(self.path(table))
+        with self._planning:
+            self._files = {place: files for place, files in self._files.items() if place[0] != table}
 
     def add_pending(self, rows: DataFrame) -> None:
         """Adds pending messages; those it has stay as they are."""
         known = self.read("pending")
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
 
-    def add_sources(self, files: DataFrame) -> None:
-        """Notes files with their checksums; each run has its own notes."""
-        rows = files.withColumn("loaded_at", F.current_timestamp())
+    def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
+        """Notes files as SOURCES; each run has its own notes."""
+        rows = few_rows(self._spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
         rows.write.format("delta").mode("append").save(self.path("sources"))
 
     def compact(self, retain_hours: int) -> dict[str, int]:
@@ -134,6 +147,14 @@ class Lake:
                 self._spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
                 files[table] = len(self.read(table).inputFiles())
         return files
+
+
+def few_rows(spark: SparkSession, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+    """Rows that the driver knows, as part of the plan: broadcasting them needs no job."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return spark.createDataFrame(
+        pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+    )
 
 
 def either(intervals: Intervals, column: str = "milestone_index") -> str:

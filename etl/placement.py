@@ -5,19 +5,28 @@ are few (hot keys only), so they are broadcast; nothing here reads or writes.
 """
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from pyspark.sql import Column, DataFrame, Window
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals
 from db.model import Lookup, Table, Type
 from db.partitions import hot_threshold, limit, window_size
-from etl.lake import either
 
-SPLITS_DDL = (
-    "lookup STRING, ms_range_id INT, key STRING, first_milestones ARRAY<INT>, open_count BIGINT, counted_to INT"
+SPLITS = pa.schema(
+    {
+        "lookup": pa.string(),
+        "ms_range_id": pa.int32(),
+        "key": pa.string(),
+        "first_milestones": pa.list_(pa.int32()),
+        "open_count": pa.int64(),
+        "counted_to": pa.int32(),
+    }
 )
-TAILS_DDL = "lookup STRING, ms_range_id INT, tail INT"
+TAILS = pa.schema({"lookup": pa.string(), "ms_range_id": pa.int32(), "tail": pa.int32()})
 
 
 def key_text(table: Table, key: tuple[str, ...]) -> Column:
@@ -30,7 +39,7 @@ def key_text(table: Table, key: tuple[str, ...]) -> Column:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where rows stand: `splits` is SPLITS_DDL for the ranges of the run, or None when no key is hot."""
+    """Where rows stand: `splits` is SPLITS for the ranges of the run, or None when no key is hot."""
 
     chunk_size: int
     lookups: tuple[Lookup, ...]
@@ -57,90 +66,97 @@ def ms_range_id(chunk_size: int) -> Column:
     return F.expr(f"CAST(milestone_index DIV {chunk_size} AS INT)")
 
 
-def row_counts(rows: DataFrame, lookup: Lookup, chunk_size: int) -> DataFrame:
-    """(lookup, ms_range_id, key, milestone_index, rows) of a lookup's rows."""
-    counted = rows.groupBy(*lookup.key, "milestone_index").agg(F.count("*").alias("rows"))
-    return counted.select(
+def rows_of_keys(rows: DataFrame, lookup: Lookup, chunk_size: int) -> DataFrame:
+    """(lookup, ms_range_id, key, milestone_index) of a lookup's rows."""
+    return rows.select(
         F.lit(lookup.table.name).alias("lookup"),
         ms_range_id(chunk_size).alias("ms_range_id"),
         key_text(lookup.table, lookup.key).alias("key"),
         "milestone_index",
-        "rows",
     )
 
 
 def grow_splits(
-    counts: DataFrame, existing: DataFrame, tails: DataFrame, run: Intervals, chunk_size: int, partition_size: int
+    rows: DataFrame, existing: DataFrame, tails: DataFrame, run: Intervals, chunk_size: int, partition_size: int
 ) -> DataFrame:
-    """SPLITS_DDL of every key with rows in the run's windows that is hot after it: db.partitions.grow, key by key.
+    """SPLITS of every key with rows in the run's windows that is hot after it: db.partitions.grow, key by key.
 
-    `counts` hold whole windows (row_counts over every milestone of each window that the run touches), `existing` the
-    splits of those ranges, `tails` their tails before the run.
+    `rows` are rows_of_keys over every milestone of each window that the run touches, `existing` the splits of those
+    ranges, `tails` their tails before the run.
     """
-    in_window = Window.partitionBy("lookup", "ms_range_id", "key", "window")
-    of_key = Window.partitionBy("lookup", "ms_range_id", "key")
-    stored = existing.select(
-        "lookup",
-        "ms_range_id",
-        "key",
-        F.struct("first_milestones", "open_count", "counted_to").alias("stored"),
+    range_key = ["lookup", "ms_range_id", "key"]
+    stored = existing.select(*range_key, F.struct("first_milestones", "open_count", "counted_to").alias("stored"))
+    counted = (
+        rows.groupBy(*range_key, "milestone_index")
+        .agg(F.count("*").alias("rows"))
+        .groupBy(*range_key)
+        .agg(F.sort_array(F.collect_list(F.struct("milestone_index", "rows"))).alias("counts"), F.sum("rows"))
     )
-    size = window_size(chunk_size)
-    steps = (
-        counts.join(F.broadcast(tails), ["lookup", "ms_range_id"], "left")
-        .join(F.broadcast(stored), ["lookup", "ms_range_id", "key"], "left")
+    known, hot = F.col("stored").isNotNull(), F.col("first_hot").isNotNull()
+    keyed = (
+        counted.join(F.broadcast(stored), range_key, "left")
+        .where(known | (F.col("sum(rows)") >= hot_threshold(partition_size, chunk_size)))
+        .join(F.broadcast(tails), ["lookup", "ms_range_id"], "left")
         .withColumn("tail", F.coalesce("tail", F.lit(-1)))
-        .withColumn("window", F.expr(f"milestone_index - (milestone_index % {chunk_size}) % {size}"))
-        .withColumn("window_last", F.expr(_window_last(size, chunk_size)))
-        .withColumn("begun", F.expr(_begun(run)))
-        .withColumn("enough", F.sum("rows").over(in_window) >= hot_threshold(partition_size, chunk_size))
-        .withColumn("hot", F.col("begun") & F.col("enough"))
-        .withColumn("ever_hot", F.max("hot").over(of_key) | F.col("stored").isNotNull())
-        .where("ever_hot")
-        .withColumn("counted_from", F.greatest("tail", "stored.counted_to"))
-        .withColumn("new", F.expr(f"milestone_index > counted_from AND ({either(run)})"))
-        .withColumn("earlier", F.expr("stored IS NULL AND milestone_index <= tail"))
+        .withColumn("first_hot", _first_hot_window(run, chunk_size, partition_size))
+        .where(known | hot)
     )
-    keyed = steps.groupBy("lookup", "ms_range_id", "key").agg(
-        F.sort_array(F.collect_list(F.struct("milestone_index", "rows", "new", "earlier", "hot"))).alias("steps"),
-        F.first("stored").alias("stored"),
-        F.first("tail").alias("tail"),
-        F.min(F.when(F.col("hot"), F.col("window"))).alias("first_hot"),
-    )
-    start = F.struct(
-        F.coalesce("stored.first_milestones", F.expr("CAST(array() AS ARRAY<INT>)")).alias("first_milestones"),
-        F.coalesce("stored.open_count", F.lit(0).cast("bigint")).alias("open_count"),
-        F.coalesce("stored.counted_to", F.greatest("tail", F.col("first_hot") - 1)).alias("counted_to"),
-    )
-    window_end = F.col("first_hot") + size
+    grown = keyed.withColumn("state", _counted_on(run, chunk_size, partition_size))
+    return grown.select(*range_key, "state.*")
+
+
+def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int) -> Column:
+    """The first window of `counts` that holds enough rows and has a milestone of the run above the tail, or null."""
+    size = window_size(chunk_size)
+    range_last = (F.col("ms_range_id") + 1) * chunk_size - 1
+
+    def begun(window: Column) -> Column:
+        # A range's last window may be cut short.
+        window_last = F.least(window + (size - 1), range_last)
+        meets = (
+            (window <= last) & (window_last >= first) & (F.least(F.lit(last), window_last) > F.col("tail"))
+            for first, last in run
+        )
+        return reduce(or_, meets)
 
     def step(state: Column, each: Column) -> Column:
-        milestone_index = each["milestone_index"]
-        reached = F.col("stored").isNotNull() | (milestone_index >= F.col("first_hot"))
-        counted = each["new"] & reached
+        window = each["milestone_index"] - F.pmod(each["milestone_index"], F.lit(chunk_size)) % size
+        rows = F.when(window == state["window"], state["rows"]).otherwise(0) + each["rows"]
+        hot = (rows >= hot_threshold(partition_size, chunk_size)) & begun(window)
+        return F.struct(
+            window.alias("window"), rows.alias("rows"), F.coalesce(state["first"], F.when(hot, window)).alias("first")
+        )
+
+    none = F.lit(None).cast("int")
+    start = F.struct(none.alias("window"), F.lit(0).cast("bigint").alias("rows"), none.alias("first"))
+    return F.aggregate("counts", start, step, lambda state: state["first"])
+
+
+def _counted_on(run: Intervals, chunk_size: int, partition_size: int) -> Column:
+    """first_milestones, open_count and counted_to after `counts`; `stored` is null for a key that was not yet hot."""
+    first_hot, tail, stored = F.col("first_hot"), F.col("tail"), F.col("stored")
+    window_end = first_hot + window_size(chunk_size)
+    counted_from = F.greatest(tail, stored["counted_to"])
+
+    def step(state: Column, each: Column) -> Column:
+        milestone_index, rows = each["milestone_index"], each["rows"]
+        reached = stored.isNotNull() | (milestone_index >= first_hot)
+        of_run = reduce(or_, ((milestone_index >= first) & (milestone_index <= last) for first, last in run))
+        counted = reached & (milestone_index > counted_from) & of_run
+        earlier = reached & stored.isNull() & (milestone_index <= tail) & (milestone_index < window_end)
         splits = counted & (state["open_count"] >= limit(partition_size))
-        adds = counted | (each["earlier"] & reached & (milestone_index < window_end))
-        kept = F.when(splits, F.lit(0).cast("bigint")).otherwise(state["open_count"])
+        kept = F.when(splits, 0).otherwise(state["open_count"])
         return F.struct(
             F.when(splits, F.array_append(state["first_milestones"], milestone_index))
             .otherwise(state["first_milestones"])
             .alias("first_milestones"),
-            (kept + F.when(adds, each["rows"]).otherwise(F.lit(0).cast("bigint"))).alias("open_count"),
+            (kept + F.when(counted | earlier, rows).otherwise(0)).alias("open_count"),
             F.when(counted, milestone_index).otherwise(state["counted_to"]).alias("counted_to"),
         )
 
-    grown = keyed.withColumn("state", F.aggregate("steps", start, step))
-    return grown.select("lookup", "ms_range_id", "key", "state.*")
-
-
-def _window_last(size: int, chunk_size: int) -> str:
-    """SQL: the last milestone of the row's window; a range's last window may be cut short."""
-    return f"least(window + {size - 1}, (ms_range_id + 1) * {chunk_size} - 1)"
-
-
-def _begun(run: Intervals) -> str:
-    """SQL: the row's window has a milestone of the run above the tail."""
-    meets = [
-        f"(window <= {last} AND window_last >= {first} AND least({last}, window_last) > tail)" for first, last in run
-    ]
-    return " OR ".join(meets) or "false"
+    start = F.struct(
+        F.coalesce(stored["first_milestones"], F.expr("CAST(array() AS ARRAY<INT>)")).alias("first_milestones"),
+        F.coalesce(stored["open_count"], F.lit(0).cast("bigint")).alias("open_count"),
+        F.coalesce(stored["counted_to"], F.greatest(tail, first_hot - 1)).alias("counted_to"),
+    )
+    return F.aggregate("counts", start, step)

@@ -4,10 +4,12 @@ Rules of this file: a batch holds whole milestones with everything that belongs 
 its rows are durable; every value depends on the data only, so writing it twice changes nothing.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,15 +18,15 @@ from db import schema
 from db.connect import StoreSettings
 from db.intervals import Intervals
 from db.partitions import ms_range_id, window_size
-from db.store import Batch, WritableStore
+from db.store import Batch, Value, WritableStore
 from db.sync import range_row
 from etl import tables
-from etl.lake import Lake, either
-from etl.placement import SPLITS_DDL, TAILS_DDL, Placement, grow_splits, row_counts
+from etl.lake import Lake, either, few_rows
+from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
-from etl.writer import FrameMaker, Staged, Staging, upsert_frames
+from etl.writer import FrameMaker, Staging, upsert_frames
 
 FILLED_BY_LAKE = tuple(
     table
@@ -38,7 +40,7 @@ FILLED_BY_LAKE = tuple(
 class Opened:
     """What a run records before its rows, and where those then stand."""
 
-    staged: Staged | None
+    splits: list[tuple[Value, ...]]
     tails: list[tuple[str, int, int]]
     placement: Placement
 
@@ -104,36 +106,39 @@ class Publication:
             self._upsert(batch, makers)
 
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
-        """The splits that the run needs, beside those the store knows; staged, not yet recorded."""
+        """The splits that the run needs, beside those the store knows; not yet recorded.
+
+        Keys are split where they are hot, so they are few enough to be told one by one.
+        """
         chunk_size, partition_size = self.store_settings.chunk_size, self.store_settings.partition_size
         if not run:
-            return Opened(None, [], Placement(chunk_size, schema.LOOKUPS, None))
+            return Opened([], [], Placement(chunk_size, schema.LOOKUPS, None))
         ranges = sorted({each for first, last in run for each in _ranges(first, last, chunk_size)})
-        existing = self.spark.createDataFrame(self.reads.splits(ranges) if known else [], SPLITS_DDL)
+        existing = self.reads.splits(ranges) if known else []
         tails = self.reads.tails(ranges) if known else []
         lake = self.lake.messages(_whole_windows(run, chunk_size))
         tag_lookup, address_lookup = schema.LOOKUPS
-        counts = row_counts(tables.tagged(lake), tag_lookup, chunk_size).unionByName(
-            row_counts(tables.addressed(lake), address_lookup, chunk_size)
+        rows = rows_of_keys(tables.tagged(lake), tag_lookup, chunk_size).unionByName(
+            rows_of_keys(tables.addressed(lake), address_lookup, chunk_size)
         )
         grown = grow_splits(
-            counts, existing, self.spark.createDataFrame(tails, TAILS_DDL), run, chunk_size, partition_size
+            rows,
+            few_rows(self.spark, SPLITS, existing),
+            few_rows(self.spark, TAILS, tails),
+            run,
+            chunk_size,
+            partition_size,
         )
-        frame = tables.splits(grown)
-        staged = self.staging.stage(frame)
-        after = _tails(run, tails, chunk_size)
-        if staged.count() == 0 and existing.isEmpty():
-            return Opened(staged, after, Placement(chunk_size, schema.LOOKUPS, None))
-        now = self.staging.read(staged, frame.frame).withColumn(
-            "first_milestones", F.from_json("first_milestones", "ARRAY<INT>")
-        )
-        kept = existing.join(now, ["lookup", "ms_range_id", "key"], "left_anti").unionByName(now)
-        return Opened(staged, after, Placement(chunk_size, schema.LOOKUPS, kept.cache()))
+        staged = self.staging.stage(tables.splits(grown.coalesce(1)))
+        opened = list(staged.rows())
+        self.staging.drop(staged)
+        standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
+        standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
+        hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
+        return Opened(opened, _tails(run, tails, chunk_size), Placement(chunk_size, schema.LOOKUPS, hot))
 
     def _record(self, batch: Batch, opened: Opened) -> None:
-        if opened.staged is not None:
-            rows = opened.staged.rows()
-            self.report.wrote(schema.splits.name, batch.upsert(schema.splits, opened.staged.columns, rows))
+        self.report.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, opened.splits))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
     def _batches(self, run: Intervals) -> list[Intervals]:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +22,7 @@ import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from etl.class_archive import class_archive, java
 from etl.gateway import spark_context
 
 JARS = (
@@ -45,6 +46,13 @@ compiler took as much processor time as the work itself (docs/performance.md).""
 
 BRIEF_JAVA_OPTIONS = ("-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """The same for a run of seconds, which ends before optimizing anything could pay."""
+
+BRIEF_OPTIONS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Nor could compiling code for each query, or planning it once more when its first stages have run."""
 
 TRAVELLING = ("orjson", "zstandard")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
@@ -95,11 +103,12 @@ def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[Spa
     os.environ["PYSPARK_PYTHON"] = sys.executable if local else settings.executor_python
     os.environ["TZ"] = "UTC"
     time.tzset()
-    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "conf"))
+    jars = resolve_jars(settings)
     options = {
         "spark.master": settings.master,
         "spark.app.name": "permanode",
-        "spark.jars": ",".join(str(jar) for jar in resolve_jars(settings)),
+        # Beside Spark's own, where the class archive reaches them; `spark.jars` is for executors.
+        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.maxResultSize": settings.max_result_size,
         "spark.ui.enabled": "false",
@@ -107,7 +116,6 @@ def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[Spa
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
-        "spark.driver.extraJavaOptions": " ".join(BRIEF_JAVA_OPTIONS if brief else JAVA_OPTIONS),
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.executorEnv.TZ": "UTC",
         "spark.databricks.delta.snapshotPartitions": "2",
@@ -115,27 +123,52 @@ def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[Spa
         # Most bytes here are hashes: building dictionaries of them costs a quarter of the writing time.
         "spark.hadoop.parquet.enable.dictionary": "false",
         "spark.python.worker.reuse": "true",
+        # Set in some of a session's queries and not in others, it gives each kind Python workers of its own.
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         "spark.scheduler.mode": "FAIR",
     }
+    if brief:
+        options |= BRIEF_OPTIONS
     if local:
         options |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    with TemporaryDirectory(prefix="permanode-") as scratch:
+    with ExitStack() as stack:
+        scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
+        java_options = [*(BRIEF_JAVA_OPTIONS if brief else JAVA_OPTIONS), *stack.enter_context(_prepared_jvm(jars))]
+        options["spark.driver.extraJavaOptions"] = " ".join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
         if not local:
             options |= {
+                "spark.jars": ",".join(str(jar) for jar in jars),
                 "spark.archives": f"{pack_environment(Path(scratch))}#{TRAVELLED}",
                 "spark.executorEnv.PYTHONPATH": TRAVELLED,
                 "spark.executor.memory": settings.executor_memory,
             }
         conf = SparkConf().setAll(list(options.items()))
-        spark_context(conf)
+        stack.enter_context(spark_context(conf))
         session = SparkSession.builder.config(conf=conf).getOrCreate()
+        stack.callback(session.stop)
         partitions = settings.shuffle_partitions or 2 * session.sparkContext.defaultParallelism
         session.conf.set("spark.sql.shuffle.partitions", str(partitions))
-        try:
-            yield session
-        finally:
-            session.stop()
+        yield session
+
+
+@contextmanager
+def _prepared_jvm(jars: Sequence[Path]) -> Iterator[list[str]]:
+    """Java options that hush Spark's logging and bring the class archive; an operator's SPARK_CONF_DIR forgoes both."""
+    if "SPARK_CONF_DIR" in os.environ:
+        yield []
+        return
+    cache = jars[0].parent
+    # On the class path; the JVM archives no classes beside a folder that holds something.
+    empty = cache / "conf"
+    empty.mkdir(exist_ok=True)
+    os.environ["SPARK_CONF_DIR"] = str(empty)
+    classpath = (*jars, *sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")))
+    try:
+        with class_archive(cache, classpath) as options:
+            yield [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}", *options]
+    finally:
+        del os.environ["SPARK_CONF_DIR"]
 
 
 def resolve_jars(settings: EtlSettings) -> list[Path]:
@@ -160,9 +193,8 @@ def _retrieve(cache: Path) -> None:
         '<ivy-module version="2.0"><info organisation="permanode" module="jars"/>'
         f"<dependencies>{dependencies}</dependencies></ivy-module>"
     )
-    java = str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
     pattern = str(cache / "[artifact]-[revision].[ext]")
-    command = [java, "-jar", str(ivy), "-cache", str(cache / "ivy"), "-ivy", str(module), "-retrieve", pattern]
+    command = [java(), "-jar", str(ivy), "-cache", str(cache / "ivy"), "-ivy", str(module), "-retrieve", pattern]
     done = subprocess.run([*command, "-types", "jar"], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"cannot fetch {', '.join(name for _, name, _ in JARS)} from Maven: {done.stdout[-2000:]}")

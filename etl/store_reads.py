@@ -41,7 +41,7 @@ class StoreReads:
         return self._runner.run(sync.find_newest_milestone(self._store, self._network))
 
     def splits(self, ranges: Sequence[int]) -> list[tuple[str, int, str, list[int], int, int]]:
-        """Splits of every lookup in those ranges, as etl.placement.SPLITS_DDL."""
+        """Splits of every lookup in those ranges, as etl.placement.SPLITS."""
         rows = (
             row
             for lookup in schema.LOOKUPS
