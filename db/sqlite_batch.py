@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import itemgetter
 
-from db.model import Table
+from db import schema
+from db.model import Lookup, Table
 from db.sqlite_plans import delete_sql, upsert_sql
 from db.store import StoreError, Value
 
@@ -42,7 +43,39 @@ class SqliteBatch:
 
 
 def check_built(connection: sqlite3.Connection) -> None:
-    """StoreError unless every page of a finished generation is sound."""
+    """StoreError unless every page of a finished generation is sound and its tables agree about what they hold."""
     problems = [text for (text,) in connection.execute("PRAGMA quick_check").fetchall() if text != "ok"]
     if problems:
         raise StoreError(f"the generation just built is damaged: {problems[0]}")
+    for meaning, query in DISAGREEMENTS:
+        (found,) = connection.execute(query).fetchone()
+        if found:
+            raise StoreError(f"the generation just built is not whole: {found} {meaning}")
+
+
+def _without_hint(lookup: Lookup) -> str:
+    same = " AND ".join(
+        [f"hint.{name} = part.{name}" for name in lookup.table.partition]
+        + [f"hint.{name} = '{value}'" for name, value in lookup.hint_constants]
+    )
+    return (
+        f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(lookup.table.partition)} FROM {lookup.table.name}) AS part "
+        f"WHERE NOT EXISTS (SELECT 1 FROM {lookup.hints.name} AS hint WHERE {same})"
+    )
+
+
+DISAGREEMENTS = (
+    (
+        "complete milestones do not list the messages that were counted",
+        f"SELECT count(*) FROM {schema.sync.name} AS complete WHERE synced_by IS NOT NULL AND message_count <> "
+        f"(SELECT count(*) FROM {schema.messages_by_milestone.name} AS listed "
+        "WHERE listed.milestone_index = complete.milestone_index)",
+    ),
+    (
+        "messages are listed by milestone and missing by id",
+        f"SELECT max(0, (SELECT count(*) FROM {schema.messages_by_milestone.name}) "
+        f"- (SELECT count(*) FROM {schema.messages.name}))",
+    ),
+    *((f"partitions of {lookup.table.name} have no hint", _without_hint(lookup)) for lookup in schema.LOOKUPS),
+)
+"""What a generation must not have, and the query that counts it; each reads a table once, in order."""

@@ -321,9 +321,13 @@ def _inputs(lake: DataFrame) -> DataFrame:
 
 def _u16(two_bytes: Column) -> Column:
     """A little-endian u16 as a number."""
-    low = F.conv(F.hex(F.substring(two_bytes, 1, 1)), 16, 10).cast("int")
-    high = F.conv(F.hex(F.substring(two_bytes, 2, 1)), 16, 10).cast("int")
-    return low + high * 256
+    return byte_at(two_bytes, 0) + byte_at(two_bytes, 1) * 256
+
+
+def byte_at(data: Column, position: int) -> Column:
+    """A byte of a binary value as a number."""
+    # A character of Latin-1 is its byte.
+    return F.ascii(F.decode(F.substring(data, position + 1, 1), "ISO-8859-1"))
 
 
 def _u16_bytes(number: Column) -> Column:

@@ -21,7 +21,7 @@ from db.model import Order, Table, Type
 from db.schema import LOOKUPS
 from db.store import Batch, Value
 from etl.decode import GC_THRESHOLD
-from etl.tables import TableFrame
+from etl.tables import TableFrame, byte_at
 
 BATCH_ROWS = 20_000
 STAGERS = 3
@@ -103,10 +103,10 @@ def _sorted(frame: TableFrame) -> DataFrame:
         return rows.sortWithinPartitions(*key)
     if first in HASH_OFFSETS:
         partitions = int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-        head = F.conv(F.hex(F.substring(first, HASH_OFFSETS[first] + 1, 2)), 16, 10).cast("int")
-        return rows.repartitionById(partitions, F.floor(head * partitions / 65_536).cast("int")).sortWithinPartitions(
-            *key
-        )
+        offset = HASH_OFFSETS[first]
+        head = byte_at(F.col(first), offset) * 256 + byte_at(F.col(first), offset + 1)
+        share = (head * partitions / 65_536).cast("int")
+        return rows.repartitionById(partitions, share).sortWithinPartitions(*key)
     return rows.orderBy(*key)
 
 

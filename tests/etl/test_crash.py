@@ -105,7 +105,8 @@ def reached(line: str, mark: str) -> bool:
     return event["stage"] == mark or event["unit"].endswith(f" of {mark}")
 
 
-def test_killed_at_ten_moments_and_run_again(stores: Stores, tmp_path: Path) -> None:
+@pytest.mark.parametrize("moments", [3, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
+def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, moments: int) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
     chance = random.Random(seed)
@@ -117,7 +118,8 @@ def test_killed_at_ten_moments_and_run_again(stores: Stores, tmp_path: Path) -> 
     killed = []
     started = []
     try:
-        for number, (mark, within, mode) in enumerate(MOMENTS):
+        drawn = sorted(chance.sample(range(len(MOMENTS)), moments))
+        for number, (mark, within, mode) in enumerate(MOMENTS[each] for each in drawn):
             process = load(settings, tmp_path, **mode)
             started.append(process)
             if not process.wait_for(lambda line, mark=mark: reached(line, mark)):
@@ -135,8 +137,8 @@ def test_killed_at_ten_moments_and_run_again(stores: Stores, tmp_path: Path) -> 
         for process in started:
             process.kill()
     assert reader.wrong == []
-    assert reader.looks > len(MOMENTS)
-    assert len(killed) >= len(MOMENTS) // 2, f"too many loads ended before they were killed: {killed}"
+    assert reader.looks > moments
+    assert len(killed) >= moments // 2, f"too many loads ended before they were killed: {killed}"
     clean = stores()
     clean.load(SAMPLE)
     assert stored_rows(tmp_path / "store") == clean.rows()

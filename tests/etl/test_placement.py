@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 from db import schema
 from db.intervals import of_indices
 from db.partitions import Splits, grow, place, window
-from etl.placement import SPLITS_DDL, TAILS_DDL, Placement, grow_splits, key_text, ms_range_id
+from etl.lake import few_rows
+from etl.placement import SPLITS, TAILS, Placement, grow_splits, key_text, ms_range_id
 
 pytestmark = pytest.mark.spark
 
@@ -71,11 +72,12 @@ def cases(rng: random.Random, chunk_size: int, partition_size: int) -> list[Case
 @pytest.mark.parametrize(("chunk_size", "partition_size"), GEOMETRIES)
 def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition_size: int) -> None:
     drawn = cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size)
-    counts = [
-        (TAGS, range_id, key, index, rows)
+    rows = [
+        (TAGS, range_id, key, index)
         for range_id, case in enumerate(drawn)
         for key in case.rows
-        for index, rows in case.at_hand(key, chunk_size)
+        for index, count in case.at_hand(key, chunk_size)
+        for _ in range(count)
     ]
     existing = [
         (TAGS, range_id, key, list(splits.first_milestones), splits.open_count, splits.counted_to)
@@ -84,9 +86,9 @@ def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition
     ]
     tails = [(TAGS, range_id, case.tail) for range_id, case in enumerate(drawn) if case.earlier]
     grown = grow_splits(
-        spark.createDataFrame(counts, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT, rows BIGINT"),
-        spark.createDataFrame(existing, SPLITS_DDL),
-        spark.createDataFrame(tails, TAILS_DDL),
+        spark.createDataFrame(rows, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT"),
+        few_rows(spark, SPLITS, existing),
+        few_rows(spark, TAILS, tails),
         of_indices(index for case in drawn for index in case.run),
         chunk_size,
         partition_size,
@@ -123,7 +125,7 @@ def test_rows_stand_where_place_puts_them(spark: SparkSession) -> None:
     splits += [
         ("outputs_by_address", range_id, key, [range_id * chunk_size + 1], 1, 0) for _, range_id, key, *_ in splits
     ]
-    placement = Placement(chunk_size, schema.LOOKUPS, spark.createDataFrame(splits, SPLITS_DDL))
+    placement = Placement(chunk_size, schema.LOOKUPS, few_rows(spark, SPLITS, splits))
     rows = (
         spark.range(40)
         .crossJoin(spark.range(60).withColumnRenamed("id", "m"))

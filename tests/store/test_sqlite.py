@@ -106,6 +106,45 @@ def test_what_a_crash_left_in_the_next_generation_is_not_built_upon(settings, fo
     store.close()
 
 
+UNHINTED = "aa" * 32, 0, 0, 5, "bb" * 32
+
+NOT_WHOLE = {
+    "do not list the messages": [
+        (schema.sync, ("ms_range_id", "milestone_index", "synced_by", "message_count"), (0, 5, 0, 1))
+    ],
+    "missing by id": [
+        (schema.messages_by_milestone, ("milestone_index", "white_flag_index", "message_id"), (5, 0, "bb" * 32))
+    ],
+    "of tags have no hint": [
+        (schema.tags, schema.tags.key, UNHINTED),
+        (schema.tag_hints, schema.tag_hints.key, ("aa" * 32, "basic", 0, 0)),
+    ],
+    "of outputs_by_address have no hint": [
+        (
+            schema.outputs_by_address,
+            schema.outputs_by_address.key,
+            ("cc" * 33, "legacy", "address", True, 0, 0, 5, "dd" * 34, "bb" * 32),
+        ),
+        (schema.addresses_hints, schema.addresses_hints.key, ("cc" * 33, "legacy", "address", True, 0, 5)),
+    ],
+}
+"""What a generation lacks, and rows that lack it."""
+
+
+@pytest.mark.parametrize("lacking", NOT_WHOLE)
+def test_a_generation_that_is_not_whole_is_not_published(settings, folder, lacking):
+    store = reopened(settings)
+    put(store, 1, publish=True)
+    with pytest.raises(StoreError, match=f"not whole: 1 .*{lacking}"), store.batch(publish=True) as batch:
+        for table, columns, row in NOT_WHOLE[lacking]:
+            batch.upsert(table, columns, [row])
+    assert milestones(store) == [1]
+    put(store, 2, publish=True)
+    assert milestones(store) == [2, 1]
+    assert len(list(folder.glob("gen-*.sqlite"))) == 1
+    store.close()
+
+
 KILLED = """
     import os, signal, sys
     from db import schema
