@@ -69,16 +69,15 @@ def load(
             complete = publication.reads.complete()
             ingest = Ingest(spark, lake, number)
             found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
-        with report.timed("commit"), ThreadPoolExecutor(2, thread_name_prefix="commit") as pool:
-            opening = pool.submit(publication.open_splits, found.run)
-            noting = pool.submit(ingest.note_sources, found)
+        with report.timed("commit"):
             ingest.commit(found)
             _count(lake, found.run, report)
-            noting.result()
-            opened = opening.result()
-        with report.timed("tables"):
+        with report.timed("tables"), ThreadPoolExecutor(2, thread_name_prefix="beside") as pool:
             bulk = _is_bulk(report.messages, publication.reads.message_count(), settings)
-            publication.publish(found.run, files, opened, bulk=bulk)
+            noting = pool.submit(ingest.note_sources, found)
+            opening = pool.submit(publication.open_splits, found.run)
+            publication.publish(found.run, files, opening, bulk=bulk)
+            noting.result()
             if found.pending:
                 publication.publish_pending()
         report.skipped = found.skipped

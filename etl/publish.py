@@ -5,7 +5,8 @@ its rows are durable; every value depends on the data only, so writing it twice 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -59,31 +60,20 @@ class Publication:
     report: Report
     notify: Notify
 
-    def publish(self, run: Intervals, files: Sequence[Path], opened: Opened, *, bulk: bool) -> None:
+    def publish(self, run: Intervals, files: Sequence[Path], opening: Future[Opened], *, bulk: bool) -> None:
         """Writes the milestones of the run: as one new generation, or in transactions of whole milestones."""
-        if run:
-            if bulk:
-                with self.store.batch(publish=True) as batch:
-                    self._record(batch, opened)
-                    self._write(batch, run, opened.placement)
-                self._write_ranges(run)
-            else:
-                with self.store.batch() as batch:
-                    self._record(batch, opened)
-                for intervals in self._batches(run):
-                    with self.store.batch() as batch:
-                        self._write(batch, intervals, opened.placement)
-                    self._write_ranges(intervals)
+        for number, intervals in enumerate([run] if bulk else self._batches(run)):
+            with self.store.batch(publish=bulk) as batch:
+                self._write(batch, intervals, opening, record=number == 0)
+            self._write_ranges(intervals)
         self._write_file_rejects(files)
 
     def republish(self, run: Intervals) -> None:
         """Writes all of the lake's milestones into one new generation that holds nothing else."""
-        opened = self.open_splits(run, known=False)
-        with self.store.batch(publish=True) as batch:
+        with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
             for table in FILLED_BY_LAKE:
                 batch.clear(table)
-            self._record(batch, opened)
-            self._write(batch, run, opened.placement)
+            self._write(batch, run, pool.submit(self.open_splits, run, known=False), record=True)
             self._upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
         self._write_ranges(run)
 
@@ -153,19 +143,20 @@ class Publication:
         row = spans.agg(F.sort_array(F.collect_list(F.struct("a", "b"))).alias("all")).first()
         return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
 
-    def _write(self, batch: Batch, intervals: Intervals, placement: Placement) -> None:
+    def _write(self, batch: Batch, intervals: Intervals, opening: Future[Opened], *, record: bool) -> None:
+        """All rows of those milestones; what needs no placement is staged while splits are still being opened."""
         lake = self.lake.messages(intervals)
         milestones = self.lake.milestones(intervals)
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
             lambda _: tables.messages_by_milestone(lake),
             lambda _: tables.parents(lake),
-            lambda _: tables.tags(lake, placement),
             lambda _: tables.transactions(lake),
             lambda _: tables.transactions_by_state(lake),
             lambda _: tables.created_outputs(lake),
             lambda _: tables.spent_outputs(lake),
-            lambda _: tables.outputs_by_address(lake, placement),
+            lambda _: tables.tags(lake, opening.result().placement),
+            lambda _: tables.outputs_by_address(lake, opening.result().placement),
             lambda earlier: tables.tag_hints(earlier.read(schema.tags)),
             lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
             lambda _: tables.milestones(milestones),
@@ -180,7 +171,7 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self._upsert(batch, makers)
+        self._upsert(batch, makers, first=lambda: self._record(batch, opening.result()) if record else None)
 
     def _days(self, intervals: Intervals) -> DataFrame:
         """All milestones of the lake on the UTC days that the intervals touch."""
@@ -212,14 +203,14 @@ class Publication:
                 batch.delete(schema.rejects, (-1, name))
             self._upsert(batch, [lambda _: tables.rejects(rejects)])
 
-    def _upsert(self, batch: Batch, makers: Sequence[FrameMaker]) -> None:
+    def _upsert(self, batch: Batch, makers: Sequence[FrameMaker], first: Callable[[], None] = lambda: None) -> None:
         position = count(1)
 
         def wrote(table: str, rows: int) -> None:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.staging, makers, wrote)
+        upsert_frames(batch, self.staging, makers, wrote, first=first)
 
 
 def _ranges(first: int, last: int, chunk_size: int) -> range:

@@ -146,9 +146,17 @@ KEPT = tuple(lookup.table for lookup in LOOKUPS)
 
 
 def upsert_frames(
-    batch: Batch, staging: Staging, makers: Sequence[FrameMaker], wrote: Callable[[str, int], None]
+    batch: Batch,
+    staging: Staging,
+    makers: Sequence[FrameMaker],
+    wrote: Callable[[str, int], None],
+    *,
+    first: Callable[[], None] = lambda: None,
 ) -> None:
-    """Stages and upserts the frames in the order given; `wrote` is told table and rows after each."""
+    """Stages and upserts the frames in the order given; `wrote` is told table and rows after each.
+
+    `first` is called when staging has begun and nothing is written yet.
+    """
     earlier = Earlier(staging)
 
     def stage(make: FrameMaker) -> Staged:
@@ -165,10 +173,16 @@ def upsert_frames(
     with ThreadPoolExecutor(max_workers=STAGERS, thread_name_prefix="stage") as pool:
         waiting: list[Future[Staged]] = []
         todo = list(makers)
-        while todo or waiting:
+
+        def fill() -> None:
             while todo and len(waiting) < STAGED_AHEAD:
                 waiting.append(pool.submit(stage, todo.pop(0)))
+
+        fill()
+        first()
+        while waiting:
             staged = waiting.pop(0).result()
+            fill()
             wrote(staged.table.name, batch.upsert(staged.table, staged.columns, staged.rows()))
             if staged.table not in KEPT:
                 staging.drop(staged)
