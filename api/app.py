@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import ASGIApp
 
+from api.docs_page import docs_routes
 from api.door import Door
 from api.errors import NoSuchNetwork
 from api.health import HEALTH
@@ -54,10 +55,12 @@ class Permanode(FastAPI):
             version=CONTRACT_VERSION,
             description="The whole history of a ledger whose nodes prune it.",
             license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            docs_url=None,
             redoc_url=None,
             telemetry=NO_TELEMETRY,
         )
         self.access_log = access_log
+        self.router.routes.extend(docs_routes(self.title, str(self.openapi_url)))
 
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""

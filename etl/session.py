@@ -7,6 +7,7 @@ session runs in UTC, and so do its Python workers; jars are resolved once, into 
 import fcntl
 import importlib.metadata
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,8 @@ JAVA_OPTIONS = (
     "-XX:Tier4MinInvocationThreshold=6000",
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
+    "-XX:+UnlockDiagnosticVMOptions",
+    f"-XX:CompilerDirectivesFile={Path(__file__).with_name('jit.json')}",
 )
 """Of the driver's JVM. A load of minutes runs each generated stage once or twice: with the defaults the optimizing
 compiler took as much processor time as the work itself (docs/performance.md)."""
@@ -134,7 +137,7 @@ def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[Spa
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
         java_options = [*(BRIEF_JAVA_OPTIONS if brief else JAVA_OPTIONS), *stack.enter_context(_prepared_jvm(jars))]
-        options["spark.driver.extraJavaOptions"] = " ".join(java_options)
+        options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
         if not local:
             options |= {

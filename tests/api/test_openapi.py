@@ -1,6 +1,7 @@
 """The committed contract is the application's, and it is complete."""
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,16 @@ async def test_the_served_contract_is_the_committed_one(client: httpx.AsyncClien
     served = (await client.get("/openapi.json")).json()
     assert served == openapi.document()
     assert create_app({"a": mount, "b": mount}, "b", ApiSettings()).openapi() == served
-    assert "/openapi.json" in (await client.get("/docs")).text
+
+
+async def test_the_docs_page_and_all_it_loads_come_from_here(client: httpx.AsyncClient) -> None:
+    page = (await client.get("/docs")).text
+    assert "url: '/openapi.json'" in page
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert sorted(loaded) == ["/docs/favicon.png", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"]
+    kinds = [(await client.get(path)).headers["content-type"].partition(";")[0] for path in sorted(loaded)]
+    assert kinds == ["image/png", "text/javascript", "text/css"]
+    assert "https://" not in page
 
 
 def test_every_operation_is_named_by_its_function() -> None:
