@@ -109,7 +109,7 @@ async def messages_by_index(
 
 
 async def output(network: NetworkMount, output_id: OutputId) -> Json:
-    """An output that an included transaction created, and whether it is spent at `ledgerIndex`."""
+    """An output that an included transaction created, and whether it is spent at ledgerIndex."""
     found = await outputs.get_output(network.store, output_id)
     value: Json = {
         "messageId": found["created_message_id"],
@@ -134,7 +134,7 @@ async def address_outputs(
     state: State,
     newest: NewestFirst,
 ) -> Json:
-    """The outputs of an address; without `include-spent` those that are unspent at `ledgerIndex`."""
+    """The outputs of an address; without include-spent those that are unspent at ledgerIndex."""
     hrp, serialized = address
     if hrp != network.bech32_hrp:
         raise BadParameter(ADDRESS.name, f"an address of this network, {network.bech32_hrp}1…", f"{hrp}1…")
