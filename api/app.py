@@ -1,7 +1,7 @@
 """Wiring: networks and families become one application.
 
-Rules of this file: nothing is decided here but what stands where. `/api/v1` is the default network's, `/api/{network}`
-any network's, both the same operations; so no network may be named like a mount.
+Rules of this file: nothing is decided here but what stands where. `/api/v1` and `/api/core/v1` are the default
+network's, `/api/{network}` any network's, all the same operations; so no network may be named like a mount.
 """
 
 import re
@@ -79,6 +79,8 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
     mounts = (
         (HEALTH, Mount("", lambda _: networks)),
         (NODE_V1, Mount("/api/v1", lambda _: networks[default])),
+        # Where inx-api-core-v1 mounts it.
+        (NODE_V1, Mount("/api/core/v1", lambda _: networks[default], "_of_core")),
         (NODE_V1, Mount("/api/{network}", named, "_of_network", (NETWORK,))),
     )
     for family, mount in mounts:

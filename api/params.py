@@ -23,6 +23,9 @@ TAG_MAX_BYTES = 64
 INDEX_MAX = 2**32 - 1
 """Milestone indices are u32."""
 
+OUTPUT_INDEX_MAX = 126
+"""A transaction has at most 127 outputs (TIP-7)."""
+
 Schema: TypeAlias = Mapping[str, object]
 
 
@@ -107,6 +110,28 @@ MESSAGE_ID = hex_param(
     "Id of a message",
     32,
     "4bb9ae828f9a7f750a33d23a217563caf2b4b9e921eb8f87b2064ef7a1290dea",
+)
+TRANSACTION_ID = hex_param(
+    "transactionId",
+    "Id of a transaction",
+    32,
+    "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f",
+)
+OUTPUT_INDEX = Param(
+    "outputIndex",
+    "path",
+    "Index of an output in its transaction",
+    f"an integer from 0 to {OUTPUT_INDEX_MAX}",
+    {"type": "integer", "minimum": 0, "maximum": OUTPUT_INDEX_MAX},
+    lambda text: parse_int(text, 0, OUTPUT_INDEX_MAX),
+    0,
+    required=True,
+)
+ED25519_ADDRESS = hex_param(
+    "address",
+    "An Ed25519 address: BLAKE2b-256 of its public key",
+    32,
+    "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455",
 )
 OUTPUT_ID = hex_param(
     "outputId",
@@ -205,6 +230,9 @@ NETWORK = Param(
 
 MessageId: TypeAlias = Annotated[str, MESSAGE_ID]
 OutputId: TypeAlias = Annotated[str, OUTPUT_ID]
+OutputIndex: TypeAlias = Annotated[int, OUTPUT_INDEX]
+TransactionId: TypeAlias = Annotated[str, TRANSACTION_ID]
+Ed25519Address: TypeAlias = Annotated[str, ED25519_ADDRESS]
 MilestoneIndex: TypeAlias = Annotated[int, MILESTONE_INDEX]
 Tag: TypeAlias = Annotated[str, TAG]
 Address: TypeAlias = Annotated[tuple[str, bytes], ADDRESS]

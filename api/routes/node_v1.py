@@ -15,16 +15,19 @@ from api.operations import Family, Operation
 from api.params import (
     ADDRESS,
     Address,
+    Ed25519Address,
     IncludeSpent,
     MessageId,
     MilestoneIndex,
     NewestFirst,
     OldestFirst,
     OutputId,
+    OutputIndex,
     OutputType,
     PageSize,
     State,
     Tag,
+    TransactionId,
 )
 from api.responses_v1 import (
     AddressOutputsResponse,
@@ -39,7 +42,7 @@ from api.responses_v1 import (
 )
 from api.version import program_version
 from db.paging import Page
-from db.queries import messages, milestones, outputs
+from db.queries import messages, milestones, outputs, transactions
 from db.sync import complete
 from ledger.chrysalis import decode_message, decode_output
 from ledger.rest_json import message_json, output_json
@@ -51,6 +54,9 @@ INCLUSION = ("noTransaction", "included", "conflicting")
 
 CONFLICTING = 2
 MILESTONE_PAYLOAD = 1
+
+ED25519 = 0
+"""The only address type of Chrysalis."""
 
 
 async def message(network: NetworkMount, message_id: MessageId) -> Json:
@@ -108,6 +114,36 @@ async def messages_by_index(
     return listing({"index": index}, "messageIds", "message_id", page, page_size)
 
 
+async def included_message(network: NetworkMount, transaction_id: TransactionId) -> Json:
+    """The message that got a transaction included; other attachments of it took no effect."""
+    return await message(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_message_metadata(network: NetworkMount, transaction_id: TransactionId) -> Json:
+    """What the ledger made of the message that got a transaction included."""
+    return await message_metadata(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_message_raw(network: NetworkMount, transaction_id: TransactionId) -> bytes:
+    """The canonical bytes of the message that got a transaction included."""
+    return await message_raw(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_message_children(
+    network: NetworkMount, transaction_id: TransactionId, page_size: PageSize, state: State, newest: NewestFirst
+) -> Json:
+    """The messages that approve the one that got a transaction included."""
+    message_id = await transactions.get_included_message_id(network.store, transaction_id)
+    return await message_children(network, message_id, page_size, state, newest)
+
+
+async def output_of_transaction(
+    network: NetworkMount, transaction_id: TransactionId, output_index: OutputIndex
+) -> Json:
+    """An output by its transaction and index."""
+    return await output(network, transaction_id + output_index.to_bytes(2, "little").hex())
+
+
 async def output(network: NetworkMount, output_id: OutputId) -> Json:
     """An output that an included transaction created, and whether it is spent at ledgerIndex."""
     found = await outputs.get_output(network.store, output_id)
@@ -138,17 +174,30 @@ async def address_outputs(
     hrp, serialized = address
     if hrp != network.bech32_hrp:
         raise BadParameter(ADDRESS.name, f"an address of this network, {network.bech32_hrp}1…", f"{hrp}1…")
+    public_key_hash = serialized[1:].hex()
+    return await ed25519_outputs(network, public_key_hash, output_type, include_spent, page_size, state, newest)
+
+
+async def ed25519_outputs(
+    network: NetworkMount,
+    address: Ed25519Address,
+    output_type: OutputType,
+    include_spent: IncludeSpent,
+    page_size: PageSize,
+    state: State,
+    newest: NewestFirst,
+) -> Json:
+    """The outputs of an Ed25519 address, given in hex."""
     page = await outputs.list_outputs_by_address(
         network.store,
-        serialized.hex(),
+        f"{ED25519:02x}{address}",
         output_type=output_type,
         include_spent=include_spent,
         newest=newest,
         page_size=page_size,
         cursor=state,
     )
-    head = {"addressType": serialized[0], "address": serialized[1:].hex()}
-    answer = listing(head, "outputIds", "output_id", page, page_size)
+    answer = listing({"addressType": ED25519, "address": address}, "outputIds", "output_id", page, page_size)
     answer["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
     return answer
 
@@ -215,8 +264,19 @@ NODE_V1 = Family(
         Operation("/messages/{messageId}/metadata", message_metadata, MessageMetadataResponse, (404,)),
         Operation("/messages/{messageId}/raw", message_raw, None, (404,)),
         Operation("/messages/{messageId}/children", message_children, MessageChildrenResponse),
+        *(
+            Operation(f"/transactions/{{transactionId}}/included-message{part}", handler, answer, (404,))
+            for part, handler, answer in (
+                ("", included_message, MessageResponse),
+                ("/metadata", included_message_metadata, MessageMetadataResponse),
+                ("/raw", included_message_raw, None),
+                ("/children", included_message_children, MessageChildrenResponse),
+            )
+        ),
         Operation("/outputs/{outputId}", output, OutputResponse, (404,)),
+        Operation("/outputs/{transactionId}/{outputIndex}", output_of_transaction, OutputResponse, (404,)),
         Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse),
+        Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
         Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,)),
     ),

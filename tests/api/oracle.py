@@ -66,6 +66,15 @@ class Oracle:
         return {tag: self.newest_first(ids) for tag, ids in found.items()}
 
     @cached_property
+    def included(self) -> dict[str, Json]:
+        """Transaction id → the entry whose attachment of it is included."""
+        return {
+            entry["transactionId"]: entry
+            for entry in self.entries
+            if "transactionId" in entry and entry["metadata"].get("ledgerInclusionState") == "included"
+        }
+
+    @cached_property
     def outputs(self) -> dict[str, Json]:
         """Output id → whole answer, for outputs that a transaction created (not genesis, not migrated)."""
         transactions = self.expected["transactions"]

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from api import responses, responses_v1
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from ledger.bech32 import format_address
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 
@@ -107,6 +108,53 @@ async def test_outputs_of_conflicting_transactions_do_not_exist(client: httpx.As
         assert answer.status_code == 404
 
 
+async def test_every_output_is_there_by_transaction_and_index_too(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for output_id, expected in oracle.outputs.items():
+        path = f"/api/v1/outputs/{output_id[:64]}/{int.from_bytes(bytes.fromhex(output_id[64:]), 'little')}"
+        assert await data(client, path, responses_v1.OutputResponse) == expected
+
+
+async def test_every_included_transaction_leads_to_its_message(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    included = oracle.included
+    assert len(included) > 300
+    for transaction_id, entry in included.items():
+        path = f"/api/v1/transactions/{transaction_id}/included-message"
+        assert await data(client, path, responses_v1.MessageResponse) == entry["message"]
+        found = await data(client, f"{path}/metadata", responses_v1.MessageMetadataResponse)
+        assert json.dumps(found) == json.dumps(entry["metadata"])
+        assert (await client.get(f"{path}/raw")).content.hex() == entry["bytes_hex"]
+        children = oracle.children.get(entry["id"], [])
+        assert await data(client, f"{path}/children", responses_v1.MessageChildrenResponse) == {
+            "messageId": entry["id"],
+            "maxResults": 1000,
+            "count": len(children),
+            "childrenMessageIds": children,
+            "state": None,
+        }
+
+
+async def test_a_transaction_that_took_no_effect_has_no_included_message(
+    client: httpx.AsyncClient, oracle: Oracle
+) -> None:
+    without = {entry["transactionId"] for entry in oracle.entries if "transactionId" in entry} - set(oracle.included)
+    assert without
+    for transaction_id in without:
+        for part in ("", "/metadata", "/raw", "/children"):
+            answer = await client.get(f"/api/v1/transactions/{transaction_id}/included-message{part}")
+            assert answer.status_code == 404
+            assert transaction_id in answer.json()["error"]["message"]
+
+
+async def test_an_ed25519_address_in_hex_has_the_same_outputs(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for address in oracle.addresses:
+        for question in ("", "?include-spent=true", "?type=1", "?include-spent=true&page_size=2"):
+            bech32 = format_address(oracle.expected["bech32Hrp"], bytes.fromhex(f"00{address}"))
+            by_bech32 = await client.get(f"/api/v1/addresses/{bech32}/outputs{question}")
+            by_hex = await client.get(f"/api/v1/addresses/ed25519/{address}/outputs{question}")
+            assert by_hex.status_code == 200
+            assert by_hex.content == by_bech32.content
+
+
 async def test_every_milestone_is_the_node_s_object(client: httpx.AsyncClient, oracle: Oracle) -> None:
     for line in oracle.milestones:
         milestone = line["milestone"]
@@ -125,13 +173,13 @@ async def test_info_has_all_fourteen_fields_and_tells_the_truth(client: httpx.As
     assert found["name"] == "Permanode"
 
 
-async def test_both_mounts_answer_alike(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_all_mounts_answer_alike(client: httpx.AsyncClient, oracle: Oracle) -> None:
     entry = oracle.entries[0]
     below = ["info", "milestones/1", "milestones/1/messages", f"messages/{entry['id']}", f"messages/{UNKNOWN}"]
     below += [f"messages/{entry['id']}/{what}" for what in ("metadata", "raw", "children")]
     for path in below:
-        default, named = await client.get(f"/api/v1/{path}"), await client.get(f"/api/testing/{path}")
-        assert (default.status_code, default.content) == (named.status_code, named.content)
+        answers = [await client.get(f"/api/{mount}/{path}") for mount in ("v1", "testing", "core/v1")]
+        assert len({(answer.status_code, answer.content) for answer in answers}) == 1
 
 
 @pytest.mark.parametrize(

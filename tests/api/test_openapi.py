@@ -58,7 +58,7 @@ def test_every_operation_is_named_by_its_function() -> None:
     assert len(set(IDS)) == len(IDS)
     assert set(IDS) == {route.operation_id for route in routes({}, "")}
     for route in routes({}, ""):
-        suffix = "_of_network" if "{network}" in route.path else ""
+        suffix = "_of_network" if "{network}" in route.path else "_of_core" if "/core/" in route.path else ""
         assert route.operation_id == route.name + suffix
 
 
