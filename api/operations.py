@@ -32,12 +32,16 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share."""
+    """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
+
+    `immutable`: the answer of that id never changes; the id is its ETag.
+    """
 
     path: str
     handler: Handler
     answer: type[BaseModel] | None
     errors: tuple[int, ...] = ()
+    immutable: Param | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,14 @@ def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
     return values
 
 
+def is_known(scope: Scope, etag: bytes) -> bool:
+    """Whether the client has the answer of that ETag already (If-None-Match, RFC 9110 13.1.2)."""
+    return any(
+        name == b"if-none-match" and any(each.strip().removeprefix(b"W/") in (etag, b"*") for each in value.split(b","))
+        for name, value in scope["headers"]
+    )
+
+
 def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     """The operation as an ASGI application that reads `path_params` from its scope."""
     handler, wrap, context = operation.handler, family.wrap, mount.context
@@ -93,6 +105,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = [(name, param) for name, param in params.items() if param.where == "query"]
     known = frozenset(param.name for _, param in from_query)
+    identity = next((name for name, param in params.items() if param is operation.immutable), None)
     media_type = b"application/octet-stream" if operation.answer is None else b"application/json"
 
     async def serve(scope: Scope, _: Receive, send: Send) -> None:
@@ -103,17 +116,26 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
             values |= {name: param.read(given.get(param.name)) for name, param in from_query}
         value = await handler(context(path), **values)
         body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
+        status = 200
         headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        if identity is not None:
+            etag = b'"%s"' % str(values[identity]).encode()
+            caching = [(b"etag", etag), (b"cache-control", b"public, max-age=31536000, immutable")]
+            if is_known(scope, etag):
+                status, body, headers = 304, b"", caching
+            else:
+                headers += caching
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
     return serve
 
 
 def responses(operation: Operation, shared: Sequence[int]) -> dict[int | str, dict[str, Any]]:
-    """What an operation may answer beside its model: bytes, and errors in the order of their statuses."""
+    """What an operation may answer beside its model: bytes, nothing new, errors in the order of their statuses."""
     return {
         **({200: BYTES} if operation.answer is None else {}),
+        **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),
         **{status: ERRORS[status] for status in sorted({*operation.errors, *shared})},
     }
 

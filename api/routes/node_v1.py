@@ -14,6 +14,8 @@ from api.network import NetworkMount
 from api.operations import Family, Operation
 from api.params import (
     ADDRESS,
+    MESSAGE_ID,
+    TRANSACTION_ID,
     Address,
     Ed25519Address,
     IncludeSpent,
@@ -260,17 +262,19 @@ NODE_V1 = Family(
     (
         Operation("/info", info, InfoResponse),
         Operation("/messages", messages_by_index, MessagesByIndexResponse),
-        Operation("/messages/{messageId}", message, MessageResponse, (404,)),
+        Operation("/messages/{messageId}", message, MessageResponse, (404,), immutable=MESSAGE_ID),
         Operation("/messages/{messageId}/metadata", message_metadata, MessageMetadataResponse, (404,)),
-        Operation("/messages/{messageId}/raw", message_raw, None, (404,)),
+        Operation("/messages/{messageId}/raw", message_raw, None, (404,), immutable=MESSAGE_ID),
         Operation("/messages/{messageId}/children", message_children, MessageChildrenResponse),
         *(
-            Operation(f"/transactions/{{transactionId}}/included-message{part}", handler, answer, (404,))
-            for part, handler, answer in (
-                ("", included_message, MessageResponse),
-                ("/metadata", included_message_metadata, MessageMetadataResponse),
-                ("/raw", included_message_raw, None),
-                ("/children", included_message_children, MessageChildrenResponse),
+            Operation(
+                f"/transactions/{{transactionId}}/included-message{part}", handler, answer, (404,), immutable=immutable
+            )
+            for part, handler, answer, immutable in (
+                ("", included_message, MessageResponse, TRANSACTION_ID),
+                ("/metadata", included_message_metadata, MessageMetadataResponse, None),
+                ("/raw", included_message_raw, None, TRANSACTION_ID),
+                ("/children", included_message_children, MessageChildrenResponse, None),
             )
         ),
         Operation("/outputs/{outputId}", output, OutputResponse, (404,)),
