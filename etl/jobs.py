@@ -69,17 +69,18 @@ def load(
             complete = publication.reads.complete()
             ingest = Ingest(spark, lake, number)
             found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
-        with report.timed("commit"):
-            ingest.commit(found)
-            _count(lake, found.run, report)
-        with report.timed("tables"), ThreadPoolExecutor(2, thread_name_prefix="beside") as pool:
-            bulk = _is_bulk(report.messages, publication.reads.message_count(), settings)
-            noting = pool.submit(ingest.note_sources, found)
+        kept = publication.reads.message_count()
+        with ThreadPoolExecutor(2, thread_name_prefix="beside") as pool:
             opening = pool.submit(publication.open_splits, found.run)
-            publication.publish(found.run, files, opening, bulk=bulk)
-            noting.result()
-            if found.pending:
-                publication.publish_pending()
+            noting = pool.submit(ingest.note_sources, found)
+            with report.timed("commit"):
+                ingest.commit(found)
+                _count(lake, found.run, report)
+            with report.timed("tables"):
+                publication.publish(found.run, files, opening, bulk=_is_bulk(report.messages, kept, settings))
+                noting.result()
+                if found.pending:
+                    publication.publish_pending()
         report.skipped = found.skipped
         report.pending = found.pending
         report.rejects = report.rows_by_table.get("rejects", 0)

@@ -144,7 +144,7 @@ class Publication:
         return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
 
     def _write(self, batch: Batch, intervals: Intervals, opening: Future[Opened], *, record: bool) -> None:
-        """All rows of those milestones; what needs no placement is staged while splits are still being opened."""
+        """All rows of those milestones; what needs no placement is written while splits are still being opened."""
         lake = self.lake.messages(intervals)
         milestones = self.lake.milestones(intervals)
         makers: list[FrameMaker] = [
@@ -171,7 +171,7 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self._upsert(batch, makers, first=lambda: self._record(batch, opening.result()) if record else None)
+        self._upsert(batch, makers, lambda: self._record(batch, opening.result()) if record else None)
 
     def _days(self, intervals: Intervals) -> DataFrame:
         """All milestones of the lake on the UTC days that the intervals touch."""
@@ -203,14 +203,16 @@ class Publication:
                 batch.delete(schema.rejects, (-1, name))
             self._upsert(batch, [lambda _: tables.rejects(rejects)])
 
-    def _upsert(self, batch: Batch, makers: Sequence[FrameMaker], first: Callable[[], None] = lambda: None) -> None:
+    def _upsert(
+        self, batch: Batch, makers: Sequence[FrameMaker], before_lookups: Callable[[], None] = lambda: None
+    ) -> None:
         position = count(1)
 
         def wrote(table: str, rows: int) -> None:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.staging, makers, wrote, first=first)
+        upsert_frames(batch, self.staging, makers, wrote, before_lookups=before_lookups)
 
 
 def _ranges(first: int, last: int, chunk_size: int) -> range:

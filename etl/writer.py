@@ -151,11 +151,11 @@ def upsert_frames(
     makers: Sequence[FrameMaker],
     wrote: Callable[[str, int], None],
     *,
-    first: Callable[[], None] = lambda: None,
+    before_lookups: Callable[[], None] = lambda: None,
 ) -> None:
     """Stages and upserts the frames in the order given; `wrote` is told table and rows after each.
 
-    `first` is called when staging has begun and nothing is written yet.
+    `before_lookups` is called once, before the first row of a lookup table is written.
     """
     earlier = Earlier(staging)
 
@@ -173,16 +173,19 @@ def upsert_frames(
     with ThreadPoolExecutor(max_workers=STAGERS, thread_name_prefix="stage") as pool:
         waiting: list[Future[Staged]] = []
         todo = list(makers)
+        lookups = False
 
         def fill() -> None:
             while todo and len(waiting) < STAGED_AHEAD:
                 waiting.append(pool.submit(stage, todo.pop(0)))
 
         fill()
-        first()
         while waiting:
             staged = waiting.pop(0).result()
             fill()
+            if staged.table in KEPT and not lookups:
+                before_lookups()
+            lookups |= staged.table in KEPT
             wrote(staged.table.name, batch.upsert(staged.table, staged.columns, staged.rows()))
             if staged.table not in KEPT:
                 staging.drop(staged)
