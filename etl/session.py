@@ -50,6 +50,14 @@ compiler took as much processor time as the work itself (docs/performance.md).""
 BRIEF_JAVA_OPTIONS = ("-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """The same for a run of seconds, which ends before optimizing anything could pay."""
 
+LOCAL_OPTIONS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # What is shuffled is hashes and what is around them, and it stays on this machine.
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
+}
+
 BRIEF_OPTIONS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -133,7 +141,7 @@ def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[Spa
     if brief:
         options |= BRIEF_OPTIONS
     if local:
-        options |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        options |= LOCAL_OPTIONS
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
         java_options = [*(BRIEF_JAVA_OPTIONS if brief else JAVA_OPTIONS), *stack.enter_context(_prepared_jvm(jars))]
