@@ -133,6 +133,26 @@ async def test_every_included_transaction_leads_to_its_message(client: httpx.Asy
         }
 
 
+async def test_chronicle_rs_132_a_reattached_transaction_is_told_by_its_included_attachment(
+    client: httpx.AsyncClient, oracle: Oracle
+) -> None:
+    """Chronicle.rs told one attachment's message with another one's state."""
+    attachments: dict[str, list[Any]] = {}
+    for entry in oracle.entries:
+        if "transactionId" in entry and "ledgerInclusionState" in entry["metadata"]:
+            attachments.setdefault(entry["transactionId"], []).append(entry)
+    reattached = {key: each for key, each in attachments.items() if len(each) > 1 and key in oracle.included}
+    assert len(reattached) == 8
+    for transaction_id, each in reattached.items():
+        path = f"/api/v1/transactions/{transaction_id}/included-message/metadata"
+        found = await data(client, path, responses_v1.MessageMetadataResponse)
+        (included,) = (entry for entry in each if entry["metadata"]["ledgerInclusionState"] == "included")
+        assert found == included["metadata"]
+        others = [entry["id"] for entry in each if entry is not included]
+        states = [(await client.get(f"/api/v1/messages/{other}/metadata")).json()["data"] for other in others]
+        assert {state["ledgerInclusionState"] for state in states} == {"conflicting"}
+
+
 async def test_a_transaction_that_took_no_effect_has_no_included_message(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
