@@ -227,12 +227,12 @@ class SqliteStore:
             connection.execute("BEGIN")
             yield batch
             connection.execute("COMMIT")
-            check_built(connection)
             # The header says WAL from here on; leaving exclusive mode first lets the side files go at close.
             connection.execute("PRAGMA locking_mode = NORMAL")
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
             connection.close()
+        check_built(self.path / generation)
         fsync_generation(self.path, generation)
         with self._fence():
             publish(self.path, generation)

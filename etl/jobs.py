@@ -70,17 +70,25 @@ def load(
             ingest = Ingest(spark, lake, number)
             found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
         kept = publication.reads.message_count()
-        with ThreadPoolExecutor(2, thread_name_prefix="beside") as pool:
-            opening = pool.submit(publication.open_splits, found.run)
-            noting = pool.submit(ingest.note_sources, found)
-            with report.timed("commit"):
+        with report.timed("tables"), ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
+
+            def commit() -> None:
                 ingest.commit(found)
                 _count(lake, found.run, report)
-            with report.timed("tables"):
-                publication.publish(found.run, files, opening, bulk=_is_bulk(report.messages, kept, settings))
-                noting.result()
-                if found.pending:
-                    publication.publish_pending()
+
+            committing = pool.submit(commit)
+            opening = pool.submit(publication.open_splits, found.run)
+            noting = pool.submit(ingest.note_sources, found)
+
+            def is_bulk() -> bool:
+                if kept:
+                    committing.result()
+                return report.messages >= settings.bulk_share * kept
+
+            publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and is_bulk())
+            noting.result()
+            if found.pending:
+                publication.publish_pending()
         report.skipped = found.skipped
         report.pending = found.pending
         report.rejects = report.rows_by_table.get("rejects", 0)
@@ -179,10 +187,6 @@ def _reject_lines(lake: Lake, run: Intervals) -> list[str]:
     text = F.concat_ws(": ", F.concat_ws(":", "file", "line"), F.when(F.col("item") != "", F.col("item")), "reason")
     row = shown.limit(REJECTS_SHOWN).agg(F.collect_list(text)).first()
     return list(row[0]) if row else []
-
-
-def _is_bulk(messages: int, kept: int, settings: EtlSettings) -> bool:
-    return messages > 0 and messages >= settings.bulk_share * kept
 
 
 def _count(lake: Lake, run: Intervals, report: Report) -> None:

@@ -60,11 +60,24 @@ class Publication:
     report: Report
     notify: Notify
 
-    def publish(self, run: Intervals, files: Sequence[Path], opening: Future[Opened], *, bulk: bool) -> None:
-        """Writes the milestones of the run: as one new generation, or in transactions of whole milestones."""
+    def publish(
+        self,
+        run: Intervals,
+        files: Sequence[Path],
+        opening: Future[Opened],
+        committing: Future[None],
+        *,
+        bulk: bool,
+    ) -> None:
+        """Writes the milestones of the run: as one new generation, or in transactions of whole milestones.
+
+        `opening` gives the run's splits, `committing` ends when the lake has its milestones: no row is written before.
+        """
+        if not bulk:
+            committing.result()
         for number, intervals in enumerate([run] if bulk else self._batches(run)):
             with self.store.batch(publish=bulk) as batch:
-                self._write(batch, intervals, opening, record=number == 0)
+                self._write(batch, intervals, opening, committing, record=number == 0)
             self._write_ranges(intervals)
         self._write_file_rejects(files)
 
@@ -73,7 +86,8 @@ class Publication:
         with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
             for table in FILLED_BY_LAKE:
                 batch.clear(table)
-            self._write(batch, run, pool.submit(self.open_splits, run, known=False), record=True)
+            opening = pool.submit(self.open_splits, run, known=False)
+            self._write(batch, run, opening, pool.submit(lambda: None), record=True)
             self._upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
         self._write_ranges(run)
 
@@ -143,10 +157,16 @@ class Publication:
         row = spans.agg(F.sort_array(F.collect_list(F.struct("a", "b"))).alias("all")).first()
         return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
 
-    def _write(self, batch: Batch, intervals: Intervals, opening: Future[Opened], *, record: bool) -> None:
-        """All rows of those milestones; what needs no placement is written while splits are still being opened."""
+    def _write(
+        self, batch: Batch, intervals: Intervals, opening: Future[Opened], committing: Future[None], *, record: bool
+    ) -> None:
+        """All rows of those milestones; the first are staged while milestones are committed and splits opened."""
         lake = self.lake.messages(intervals)
-        milestones = self.lake.milestones(intervals)
+
+        def milestones() -> DataFrame:
+            committing.result()
+            return self.lake.milestones(intervals)
+
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
             lambda _: tables.messages_by_milestone(lake),
@@ -159,10 +179,10 @@ class Publication:
             lambda _: tables.outputs_by_address(lake, opening.result().placement),
             lambda earlier: tables.tag_hints(earlier.read(schema.tags)),
             lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
-            lambda _: tables.milestones(milestones),
-            lambda _: tables.milestone_ids(milestones),
-            lambda _: tables.date_cache(self._days(intervals)),
-            lambda _: tables.sync(milestones, self.store_settings.chunk_size),
+            lambda _: tables.milestones(milestones()),
+            lambda _: tables.milestone_ids(milestones()),
+            lambda _: tables.date_cache(self._days(milestones())),
+            lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
         ]
         if self.lake.has("rejects"):
             # All that the milestones had, so that a run which ended before `ranges` leaves none behind.
@@ -171,11 +191,13 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self._upsert(batch, makers, lambda: self._record(batch, opening.result()) if record else None)
+        self._upsert(
+            batch, makers, committing.result, lambda: self._record(batch, opening.result()) if record else None
+        )
 
-    def _days(self, intervals: Intervals) -> DataFrame:
-        """All milestones of the lake on the UTC days that the intervals touch."""
-        touched = self.lake.milestones(intervals).agg(
+    def _days(self, milestones: DataFrame) -> DataFrame:
+        """All milestones of the lake on the UTC days that these touch."""
+        touched = milestones.agg(
             F.min(F.to_date("timestamp")).alias("first"), F.max(F.to_date("timestamp")).alias("last")
         )
         return self.lake.read("milestones").join(
@@ -204,7 +226,11 @@ class Publication:
             self._upsert(batch, [lambda _: tables.rejects(rejects)])
 
     def _upsert(
-        self, batch: Batch, makers: Sequence[FrameMaker], before_lookups: Callable[[], None] = lambda: None
+        self,
+        batch: Batch,
+        makers: Sequence[FrameMaker],
+        before_rows: Callable[[], None] = lambda: None,
+        before_lookups: Callable[[], None] = lambda: None,
     ) -> None:
         position = count(1)
 
@@ -212,7 +238,7 @@ class Publication:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.staging, makers, wrote, before_lookups=before_lookups)
+        upsert_frames(batch, self.staging, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
 
 
 def _ranges(first: int, last: int, chunk_size: int) -> range:

@@ -35,6 +35,7 @@ JARS = (
 JAVA_OPTIONS = (
     "-Duser.timezone=UTC",
     "-XX:+UseParallelGC",
+    "-XX:+UseTransparentHugePages",
     "-XX:Tier0ProfilingStartPercentage=1000",
     "-XX:Tier3DelayOn=1",
     "-XX:Tier4InvocationThreshold=50000",

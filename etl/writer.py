@@ -153,11 +153,13 @@ def upsert_frames(
     makers: Sequence[FrameMaker],
     wrote: Callable[[str, int], None],
     *,
+    before_rows: Callable[[], None] = lambda: None,
     before_lookups: Callable[[], None] = lambda: None,
 ) -> None:
     """Stages and upserts the frames in the order given; `wrote` is told table and rows after each.
 
-    `before_lookups` is called once, before the first row of a lookup table is written.
+    `before_rows` is called once, before the first row is written and while frames are already staged, `before_lookups`
+    once before the first row of a lookup table.
     """
     earlier = Earlier(staging)
 
@@ -177,10 +179,17 @@ def upsert_frames(
         todo = list(makers)
         lookups = False
 
-        def fill() -> None:
-            while todo and len(waiting) < STAGED_AHEAD:
+        def fill(most: int = STAGED_AHEAD) -> None:
+            while todo and len(waiting) < most:
                 waiting.append(pool.submit(stage, todo.pop(0)))
 
+        # One, as more would hold up what rows wait for.
+        fill(1)
+        try:
+            before_rows()
+        except BaseException as error:
+            earlier.fail(error)
+            raise
         fill()
         while waiting:
             staged = waiting.pop(0).result()
