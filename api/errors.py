@@ -8,7 +8,7 @@ answered in ours, which tell nothing, and the log has the rest.
 import orjson
 
 from db.paging import CursorError
-from db.store import NotFound, StoreUnavailable
+from db.store import LedgerUnknown, NotFound, StoreUnavailable
 
 SHOWN_MAX = 80
 """How much of what a client sent is shown back."""
@@ -55,6 +55,10 @@ class MethodNotAllowed(RequestError):
         self.allowed = allowed
 
 
+class NotKept(RequestError):
+    """A node would answer this, an archive has nothing to answer; the message says why."""
+
+
 STATUS: dict[type[Exception], int] = {
     BadParameter: 400,
     CursorError: 400,
@@ -62,6 +66,8 @@ STATUS: dict[type[Exception], int] = {
     NoSuchNetwork: 404,
     NotFound: 404,
     MethodNotAllowed: 405,
+    NotKept: 501,
+    LedgerUnknown: 501,
     StoreUnavailable: 503,
 }
 

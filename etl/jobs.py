@@ -22,6 +22,7 @@ from db.intervals import Intervals
 from db.store import LeaseHeld, WritableStore
 from etl.ingest import Ingest
 from etl.lake import Lake, either, intervals_of, lake_root
+from etl.ledger import Ledger
 from etl.publish import Publication
 from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, spark_session
@@ -55,9 +56,11 @@ def load(
     first: int | None = None,
     last: int | None = None,
     force: bool = False,
+    genesis: Path | None = None,
     notify: Notify = quiet,
 ) -> Report:
-    """Loads the milestones of [first, last) that the files hold and the store does not.
+    """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
+    `genesis` or an earlier load's gave it a beginning.
 
     Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
     """
@@ -89,6 +92,10 @@ def load(
             noting.result()
             if found.pending:
                 publication.publish_pending()
+        with report.timed("ledger"):
+            if genesis is not None:
+                ingest.genesis(genesis, publication.staging.folder("genesis"))
+            Ledger(publication).advance()
         report.skipped = found.skipped
         report.pending = found.pending
         report.rejects = report.rows_by_table.get("rejects", 0)
@@ -109,6 +116,8 @@ def rebuild(
             run = intervals_of(lake.read("milestones"))
             _count(lake, run, report)
             publication.republish(run)
+        with report.timed("ledger"):
+            Ledger(publication).advance()
         report.rejects = report.rows_by_table.get("rejects", 0)
     return report
 
