@@ -34,8 +34,8 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 class Operation:
     """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
 
-    `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer, another than 200 where
-    the operation is there to say no.
+    `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
+    operation is there to say no.
     """
 
     path: str

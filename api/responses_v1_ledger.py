@@ -5,9 +5,9 @@ Rules of this file: as in responses_v1.py.
 
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
-from api.responses import example
+from api.responses import ErrorResponse, example
 from api.responses_v1_payloads import U32, Amount, Hex32, Hex34, ReceiptPayload
 
 ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
@@ -106,3 +106,13 @@ class ReceiptsResponse(BaseModel):
         state=None,
     )
     data: Receipts
+
+
+class NotKeptResponse(ErrorResponse):
+    """What a node has and an archive has not."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"error": {"code": "501", "message": "an archive has no tips: it attaches no messages"}}]
+        }
+    )

@@ -54,8 +54,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 all good, 3 loaded with rejects."""
-        return WITH_REJECTS if self.rejects else GOOD
+        """0 all good, 3 loaded with rejects, or with a ledger state that cannot go on."""
+        return WITH_REJECTS if self.rejects or self.held else GOOD
 
     @property
     def messages_per_second(self) -> float:
