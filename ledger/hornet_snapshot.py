@@ -104,6 +104,7 @@ SnapshotPart: TypeAlias = SolidEntryPoint | SnapshotOutput | MilestoneDiff
 def decode_snapshot(file: BinaryIO) -> tuple[SnapshotHeader, Iterator[SnapshotPart]]:
     """The header, and in the file's order everything behind it: as many parts of each kind as the header says.
 
+    The file is a buffered one: a read returns fewer bytes than asked for only at the end.
     Raises CodecError, whose offset counts from the first byte read; a file that is cut off, or goes on behind its last
     part, is refused when the parts have come that far.
     """

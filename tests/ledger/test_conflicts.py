@@ -215,11 +215,16 @@ def test_a_signature_of_something_else_is_invalid() -> None:
     assert find_conflict(foreign, [single(MI, ADDRESSES[0])], no_dust) == Conflict.INVALID_SIGNATURE
 
 
-@pytest.mark.parametrize("reference", [0, 1, 2])
+@pytest.mark.parametrize("reference", [0, 1, 2, 3, 126])
 def test_a_reference_must_point_back_to_a_signature(reference: int) -> None:
-    payload = transaction([single(3 * MI)], 0, ReferenceUnlock(0), ReferenceUnlock(0))
-    blocks = (payload.unlock_blocks[0], ReferenceUnlock(0), ReferenceUnlock(reference))
-    found = find_conflict(replace(payload, unlock_blocks=blocks), [single(MI, ADDRESSES[0])] * 3, no_dust)
+    payload = transaction([single(4 * MI)], 0, ReferenceUnlock(0), ReferenceUnlock(0), 1)
+    first, *_, last = payload.unlock_blocks
+    blocks = (first, ReferenceUnlock(0), ReferenceUnlock(reference), last)
+    owned = [single(MI, ADDRESSES[0])] * 2 + [
+        single(MI, ADDRESSES[1 if reference == 3 else 0]),
+        single(MI, ADDRESSES[1]),
+    ]
+    found = find_conflict(replace(payload, unlock_blocks=blocks), owned, no_dust)
     assert found == (Conflict.NONE if reference == 0 else Conflict.SEMANTIC)
 
 
@@ -267,6 +272,37 @@ def test_an_address_whose_dust_stays_as_it_was_is_looked_at_too() -> None:
     assert dust_changes([single(7)], [single(7)]) == {TARGET: NO_DUST}
     payload = transaction([single(7, ADDRESSES[0])], 0)
     assert find_conflict(payload, [single(7, ADDRESSES[0])], lambda _: Dust(0, 1)) == Conflict.DUST_ALLOWANCE
+
+
+def test_a_transaction_sees_the_dust_that_those_before_it_in_the_milestone_moved() -> None:
+    sent: dict[bytes, OutputFacts] = {}
+
+    def paying(number: int, outputs: list[TransferOutput], *spent: TransferOutput) -> tuple[bytes, Transaction]:
+        """A transaction of the first key that spends outputs of milestone 1."""
+        identity = bytes([number] * 32)
+        inputs = tuple(UtxoInput(identity, position) for position in range(len(spent)))
+        for position, output in enumerate(spent):
+            sent[identity + position.to_bytes(2, "little")] = OutputFacts(output, (1, 0))
+        essence = Essence(inputs, tuple(outputs), None)
+        signature = KEYS[0].sign(signing_hash(encode_essence(essence)))
+        blocks = (SignatureUnlock(PUBLIC[0], signature), *[ReferenceUnlock(0)] * (len(spent) - 1))
+        return identity, Transaction(essence, blocks)
+
+    own = ADDRESSES[0]
+    dusty = [single(1), single(2 * MI - 1, own)]
+    listed = [
+        paying(1, dusty, single(2 * MI, own)),  # no allowance yet
+        paying(2, [allowance(MI), single(MI, own)], single(2 * MI, own)),
+        *[paying(number, dusty, single(2 * MI, own)) for number in range(3, 14)],  # ten of eleven find room
+        paying(14, [allowance(MI)], single(MI, own)),
+        paying(15, dusty, single(2 * MI, own)),
+    ]
+    verdicts = list(apply(2, listed, sent.get, no_dust))
+    refused, none = Conflict.DUST_ALLOWANCE, Conflict.NONE
+    assert [each.conflict for each in verdicts] == [refused, none, *[none] * 10, refused, none, none]
+    # In the next milestone nothing of it is known but what the caller hands in.
+    (again,) = apply(3, listed[:1], sent.get, lambda address: Dust(2 * MI, 11) if address == TARGET else NO_DUST)
+    assert again.conflict == none
 
 
 def test_dust_allowed_is_room_for_one_more() -> None:
