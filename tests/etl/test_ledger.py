@@ -17,7 +17,7 @@ from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
 from tests.etl.conftest import Stores
 from tests.etl.listings import check_listings
 from tests.etl.store_rows import COMPARED, by_key
-from tests.etl.test_oracle import GEOMETRIES, check, uncut
+from tests.etl.test_oracle import GEOMETRIES, check
 from tests.reference import reference_rows
 from tests.reference_ledger import genesis, ledger_rows
 
