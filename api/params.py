@@ -149,6 +149,12 @@ MILESTONE_INDEX = Param(
     1,
     required=True,
 )
+MIGRATED_AT = replace(
+    MILESTONE_INDEX,
+    name="migratedAt",
+    meaning="Index of a milestone of the legacy network",
+    example=100,
+)
 TAG = Param(
     "index",
     "query",
@@ -234,6 +240,7 @@ OutputIndex: TypeAlias = Annotated[int, OUTPUT_INDEX]
 TransactionId: TypeAlias = Annotated[str, TRANSACTION_ID]
 Ed25519Address: TypeAlias = Annotated[str, ED25519_ADDRESS]
 MilestoneIndex: TypeAlias = Annotated[int, MILESTONE_INDEX]
+MigratedAt: TypeAlias = Annotated[int, MIGRATED_AT]
 Tag: TypeAlias = Annotated[str, TAG]
 Address: TypeAlias = Annotated[tuple[str, bytes], ADDRESS]
 OutputType: TypeAlias = Annotated[int | None, OUTPUT_TYPE]

@@ -43,7 +43,7 @@ from api.responses_v1 import (
 from api.routes.ledger_v1 import LEDGER_V1
 from api.version import program_version
 from db.paging import Page
-from db.queries import messages, milestones, outputs, transactions
+from db.queries import ledger, messages, milestones, outputs, transactions
 from db.sync import complete
 from ledger.chrysalis import decode_message, decode_output
 from ledger.rest_json import message_json, output_json
@@ -147,7 +147,8 @@ async def output_of_transaction(
 
 async def output(network: NetworkMount, output_id: OutputId) -> Json:
     """An output that an included transaction created, and whether it is spent at ledgerIndex."""
-    found = await outputs.get_output(network.store, output_id)
+    as_of = await ledger.find_ledger_index(network.store, network.name)
+    found = await outputs.get_output(network.store, output_id, as_of)
     value: Json = {
         "messageId": found["created_message_id"],
         "transactionId": output_id[:64],
@@ -158,7 +159,7 @@ async def output(network: NetworkMount, output_id: OutputId) -> Json:
         value["milestoneIndexSpent"] = found["spent_milestone_index"]
         value["transactionIdSpent"] = found["spent_transaction_id"]
     value["output"] = output_json(decode_output(found["data"]))
-    value["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
+    value["ledgerIndex"] = await ledger_index(network, as_of)
     return value
 
 
@@ -191,13 +192,19 @@ async def ed25519_outputs(
         f"{ED25519:02x}{address}",
         output_type=output_type,
         include_spent=include_spent,
+        as_of=await ledger.find_ledger_index(network.store, network.name),
         newest=newest,
         page_size=page_size,
         cursor=state,
     )
     answer = listing({"addressType": ED25519, "address": address}, "outputIds", "output_id", page, page_size)
-    answer["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
+    answer["ledgerIndex"] = await ledger_index(network, page.as_of)
     return answer
+
+
+async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
+    """What an answer about outputs names: the ledger state it is true at, else how far all milestones are loaded."""
+    return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
