@@ -21,8 +21,10 @@ MOUNTS = ("/api/v1", "/api/core/v1", "/api/{network}")
 class Walk:
     """One call of an operation. `given`: parameter, as on the wire → value. `answer`: a JSON body, or hex of bytes."""
 
+    method: str
     path: str
     operation: str
+    status: int
     given: Mapping[str, Any]
     answer: Any
 
@@ -30,20 +32,30 @@ class Walk:
     def is_bytes(self) -> bool:
         return isinstance(self.answer, str)
 
+    @property
+    def printed(self) -> Json:
+        """What a driver prints of it; what was refused comes with the whole body."""
+        return {"answer": self.answer} if self.status == 200 else {"refused": self.status, "message": self.answer}
 
-def below(path: str) -> str:
-    """A path without its mount."""
-    return next((path.removeprefix(mount) for mount in MOUNTS if path.startswith(f"{mount}/")), path)
+
+def below(method: str, path: str) -> str:
+    """A path without its mount, after its method where that is not get."""
+    rest = next((path.removeprefix(mount) for mount in MOUNTS if path.startswith(f"{mount}/")), path)
+    return rest if method == "get" else f"{method} {rest}"
 
 
 def walks(oracle: Oracle) -> Iterator[Walk]:
-    """At least one for each operation of openapi.yaml, in its order; KeyError names a path that nobody asks."""
+    """At least one for each operation of openapi.yaml, in its order; KeyError names a path that nobody asks.
+
+    What promises no 200 has to answer 501.
+    """
     asked = questions(oracle)
     for path, item in yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))["paths"].items():
         network = {"network": oracle.expected["network"]} if "{network}" in path else {}
-        for operation in item.values():
-            for given, answer in asked[below(path)]:
-                yield Walk(path, operation["operationId"], network | given, answer)
+        for method, operation in item.items():
+            status = 200 if "200" in operation["responses"] else 501
+            for given, answer in asked[below(method, path)]:
+                yield Walk(method, path, operation["operationId"], status, network | given, answer)
 
 
 def of_every_kind(oracle: Oracle) -> list[Json]:
@@ -85,6 +97,7 @@ def questions(oracle: Oracle) -> dict[str, list[tuple[Json, Any]]]:
         "/health": [({}, {"isHealthy": True, "networks": [network]})],
         "/info": [({}, {"data": bodies.info(oracle)})],
         "/messages": [({"index": tag}, {"data": bodies.tagged(oracle, tag)}) for tag in oracle.tagged],
+        "post /messages": [({}, refusal("an archive takes no messages: send them to a node of the network"))],
         **{message + part: [({"messageId": entry["id"]}, of(entry)[part]) for entry in entries] for part in parts},
         **{
             transaction + part: [({"transactionId": entry["transactionId"]}, of(entry)[part]) for entry in included]
@@ -110,4 +123,25 @@ def questions(oracle: Oracle) -> dict[str, list[tuple[Json, Any]]]:
         "/milestones/{index}/messages": [
             ({"index": line["milestone"]["index"]}, {"data": bodies.milestone_messages(line)}) for line in lines
         ],
+        "/milestones/{index}/utxo-changes": [
+            ({"index": line["milestone"]["index"]}, {"data": line["milestone"]["utxoChanges"]}) for line in lines
+        ],
+        "/addresses/{address}": [
+            ({"address": account["bech32"]}, {"data": bodies.balance(oracle, account)}) for account in accounts
+        ],
+        "/addresses/ed25519/{address}": [
+            ({"address": account["address"]}, {"data": bodies.balance(oracle, account)}) for account in accounts
+        ],
+        "/treasury": [({}, {"data": oracle.expected["treasury"]})],
+        "/receipts": [({}, {"data": bodies.receipts(oracle)})],
+        "/receipts/{migratedAt}": [
+            ({"migratedAt": index}, {"data": bodies.receipts(oracle, index)}) for index in (100, 101, 102)
+        ],
+        "/tips": [({}, refusal("an archive has no tips: it attaches no messages"))],
+        "/peers": [({}, refusal("an archive has no peers"))],
     }
+
+
+def refusal(message: str) -> Json:
+    """The whole body of a 501."""
+    return {"error": {"code": "501", "message": message}}

@@ -52,14 +52,13 @@ def main() -> None:
         ask = asking[operation].sync_detailed
         names = {plain(name): name for name in inspect.signature(ask).parameters}
         found = ask(client=client, **{names[plain(name)]: value for name, value in given.items()})
-        if found.status_code != 200:
-            raise ValueError(f"{operation}: {found.status_code} {found.content!r}")
         if hasattr(found.parsed, "payload"):
             answer = found.parsed.payload.read().hex()
         else:
             check_typed(found.parsed, operation)
             answer = found.parsed.to_dict()
-        sys.stdout.write(json.dumps({"answer": answer}) + "\n")
+        told = {"answer": answer} if found.status_code == 200 else {"refused": found.status_code, "message": answer}
+        sys.stdout.write(json.dumps(told) + "\n")
 
 
 main()
