@@ -198,10 +198,9 @@ OUTPUT_TYPE = Param(
     choice({"0": 0, "1": 1}),
     0,
 )
-INCLUDE_SPENT = replace(
-    flag("include-spent", "Also outputs that are spent", default="false"),
-    elsewhere={CHRONICLE: "true"},
-)
+INCLUDE_SPENT = flag("include-spent", "Also outputs that are spent", default="false")
+INCLUDE_SPENT_IN_HISTORY = replace(INCLUDE_SPENT, elsewhere={CHRONICLE: "true"})
+"""For the route that Chronicle had: it knew no spent outputs apart. The bech32 one is only the node's."""
 INCLUDED = flag(
     "included",
     "Only outputs that an included transaction created; false: also those that only conflicting ones would have",
@@ -275,6 +274,7 @@ Utf8: TypeAlias = Annotated[bool, UTF8]
 Address: TypeAlias = Annotated[tuple[str, bytes], ADDRESS]
 OutputType: TypeAlias = Annotated[int | None, OUTPUT_TYPE]
 IncludeSpent: TypeAlias = Annotated[bool, INCLUDE_SPENT]
+IncludeSpentInHistory: TypeAlias = Annotated[bool, INCLUDE_SPENT_IN_HISTORY]
 Included: TypeAlias = Annotated[bool, INCLUDED]
 Expanded: TypeAlias = Annotated[bool, EXPANDED]
 StartTimestamp: TypeAlias = Annotated[int | None, START_TIMESTAMP]

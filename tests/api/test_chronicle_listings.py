@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from api import responses_v1
+from ledger.bech32 import format_address
 from tests.api.oracle import PENDING, Json, Oracle
 from tests.api.test_error_shape import assert_shape
 from tests.api.test_listings import check, walk
@@ -55,6 +56,9 @@ async def test_an_address_s_spent_outputs_are_listed_under_a_network_as_chronicl
         assert await walk(app, f"/api/testing/{path}", "outputIds", page_size=100) == everything
         assert await walk(app, f"/api/v1/{path}", "outputIds", page_size=100) == unspent
         assert await walk(app, f"/api/testing/{path}", "outputIds", page_size=7, **{"include-spent": 0}) == unspent
+        bech32 = format_address(oracle.expected["bech32Hrp"], bytes.fromhex(f"00{address}"))
+        path = f"/api/testing/addresses/{bech32}/outputs"
+        assert await walk(app, path, "outputIds", page_size=100) == unspent, "what a wallet takes for its own"
 
 
 @pytest.mark.parametrize("page_size", [1, 7, 1000])
