@@ -28,11 +28,18 @@ class Page(BaseModel):
 
 
 class HealthResponse(BaseModel):
-    """Every network's store answers."""
+    """Every network's store answers, and holds a complete milestone."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"isHealthy": True, "networks": ["mainnet"]}]})
     isHealthy: Literal[True]
     networks: list[str]
+
+
+class RoutesResponse(BaseModel):
+    """What stands below /api."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"routes": ["core/v1", "mainnet", "v1"]}]})
+    routes: list[str]
 
 
 class ErrorDetail(BaseModel):
