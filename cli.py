@@ -119,14 +119,24 @@ def migrate(context: typer.Context) -> None:
 @app.command()
 def load(
     context: typer.Context,
-    sources: Annotated[list[Path], typer.Argument(help="Archive files, node JSON lines, or folders.")],
+    sources: Annotated[
+        list[Path] | None, typer.Argument(help="Archive files, node JSON lines, or folders; none beside --genesis.")
+    ] = None,
     milestones: Range = None,
     force: Annotated[bool, typer.Option("--force", help="Load milestones again that are complete.")] = False,
+    genesis: Annotated[
+        Path | None,
+        typer.Option(help="What the ledger begins with: genesis.json or a full snapshot of Hornet 1.x.", exists=True),
+    ] = None,
 ) -> None:
-    """Loads archive files into the store. Exit code 3: loaded, but some lines were rejected.
+    """Loads archive files into the store, and the ledger state as far as they reach from its genesis on.
 
-    Example: permanode load archive/ --range 1:100001
+    Exit code 3: loaded, but some lines were rejected, or the ledger state cannot go on; the report says why.
+
+    Example: permanode load archive/ --range 1:100001 --genesis genesis.json
     """
+    if not sources and genesis is None:
+        raise typer.BadParameter("expected archive files or folders, or --genesis", param_hint="SOURCES")
     first, last = parse_range(milestones)
     settings = context.obj.settings()
     from etl import jobs
@@ -136,10 +146,11 @@ def load(
         done = jobs.load(
             settings.store(),
             settings.build("etl", EtlSettings),
-            sources,
+            sources or [],
             first=first,
             last=last,
             force=force,
+            genesis=genesis,
             notify=notify,
         )
     _finish(done)

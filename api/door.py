@@ -108,5 +108,5 @@ class Door:
         where = f"{request_id.decode()} {scope['method']} {quote(scope['path'])}"
         if status == 500:
             log.exception("%s failed", where)
-        elif status > 500:
+        elif status == 503:
             log.warning("%s: %s", where, error)

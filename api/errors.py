@@ -8,7 +8,7 @@ answered in ours, which tell nothing, and the log has the rest.
 import orjson
 
 from db.paging import CursorError
-from db.store import DeadlinePassed, NotFound, StoreUnavailable
+from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable
 
 SHOWN_MAX = 80
 """How much of what a client sent is shown back."""
@@ -77,6 +77,10 @@ class NotReady(RequestError):
     """The server can answer, but has nothing to tell yet."""
 
 
+class NotKept(RequestError):
+    """A node would answer this, an archive has nothing to answer; the message says why."""
+
+
 STATUS: dict[type[Exception], int] = {
     BadParameter: 400,
     CursorError: 400,
@@ -86,6 +90,8 @@ STATUS: dict[type[Exception], int] = {
     NotFound: 404,
     MethodNotAllowed: 405,
     TooManyRequests: 429,
+    NotKept: 501,
+    LedgerUnknown: 501,
     DeadlinePassed: 503,
     NotReady: 503,
     StoreUnavailable: 503,

@@ -34,7 +34,8 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 class Operation:
     """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
 
-    `immutable`: the answer of that id never changes; the id is its ETag.
+    `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
+    operation is there to say no.
     """
 
     path: str
@@ -42,6 +43,8 @@ class Operation:
     answer: type[BaseModel] | None
     errors: tuple[int, ...] = ()
     immutable: Param | None = None
+    method: str = "GET"
+    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +164,8 @@ class OperationRoute(APIRoute):
         super().__init__(
             mount.prefix + operation.path,
             documented,
+            methods=[operation.method],
+            status_code=operation.status,
             name=handler.__name__,
             operation_id=handler.__name__ + mount.suffix,
             summary=summary.rstrip("."),

@@ -65,5 +65,6 @@ ERRORS: dict[int, dict[str, Any]] = {
     400: error(400, "A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
     404: error(404, "Not in this archive", "milestone 51 is not in this archive"),
     500: error(500, "A fault of ours", "internal server error"),
+    501: error(501, "Known to a node, not kept here", "an archive has no tips: it attaches no messages"),
     503: error(503, "The store does not answer", "the store does not answer, try again later"),
 }

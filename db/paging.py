@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TypeAlias
 
-from db import schema
+from db import chronicle_state, schema
 from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.model import Lookup, Table
 from db.partitions import lookup_key_text
 from db.store import Bound, Key, Row, Store
-from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source
+from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source, within
+from db.times import Window
 
 __all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition"]
 
@@ -23,7 +24,7 @@ EXAMINED_PER_ROW = 10
 EXAMINED_AT_LEAST = 1_000
 BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
-"""Rows read at once where most may be dropped."""
+"""Rows read at once, at least, where some were dropped."""
 
 Keep: TypeAlias = Callable[[Sequence[Row]], Awaitable[Sequence[bool]]]
 """Which of these rows are shown."""
@@ -46,6 +47,12 @@ class Listing:
     question: str
     pending: Source | None = None
     keep: Keep | None = None
+    window: Window | None = None
+
+    def asked(self, *, newest: bool) -> str:
+        """Everything that makes the listing what it is, the order included."""
+        span = f" {self.window.start_ms}-{self.window.end_ms}" if self.window else ""
+        return f"{self.question}{span} {'newest' if newest else 'oldest'}"
 
 
 async def list_lookup(
@@ -59,18 +66,20 @@ async def list_lookup(
     with_pending: bool = False,
     keep: Keep | None = None,
     question: str = "",
+    window: Window | None = None,
 ) -> Page:
-    """A page of everything under one key of a lookup, or of several keys merged.
+    """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it.
 
-    `question` names what `keep` filters by. `with_pending` needs exactly one key.
+    `question` names what `keep` filters by. `with_pending` needs exactly one key; pending rows lie in no window.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
         lookup.table,
         [lookup_source(lookup, key) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {question}",
-        pending_source(lookup.table.name, *texts) if with_pending else None,
+        pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
         keep,
+        window,
     )
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
@@ -84,18 +93,20 @@ async def list_partition(
     page_size: int,
     cursor: str | None,
     with_pending: bool = False,
+    window: Window | None = None,
 ) -> Page:
-    """A page of one partition of a table that needs no hints."""
+    """A page of one partition of a table that needs no hints; in a window as in list_lookup."""
     text = lookup_key_text(partition)
-    pending = pending_source(table.name, text) if with_pending else None
-    listing = Listing(table, [partition_source(table, partition)], f"{table.name} {text}", pending)
+    pending = pending_source(table.name, text) if with_pending and window is None else None
+    source = partition_source(table, partition)
+    listing = Listing(table, [source], f"{table.name} {text}", pending, window=window)
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
 
 async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
     """The page of `page_size` rows (1 or more) after `cursor`; CursorError when that is of another listing."""
-    question = f"{listing.question} {'newest' if newest else 'oldest'}"
-    after = parse_cursor(cursor, question) if cursor is not None else None
+    question = listing.asked(newest=newest)
+    after = _position(listing, cursor, question, newest=newest) if cursor is not None else None
     reader = _Reader(store, listing, after, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
     shown: list[Row] = []
@@ -103,7 +114,8 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
     examined = 0
     while len(shown) <= page_size:
         missing = page_size + 1 - len(shown)
-        rows, kept = await reader.next(min(max(missing, FILTERED_BATCH) if listing.keep else missing, BATCH_AT_MOST))
+        at_least = FILTERED_BATCH if examined > len(shown) else 0
+        rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST))
         if not rows:
             return Page(shown, None)
         shown += kept
@@ -113,6 +125,18 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
             return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question))
     last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
     return Page(shown[:page_size], format_cursor(last, question))
+
+
+def _position(listing: Listing, text: str, question: str, *, newest: bool) -> Cursor:
+    """Where a cursor says that the page begins; a state of Chronicle's begins with all rows of its milestone."""
+    try:
+        return parse_cursor(text, question)
+    except CursorError:
+        by_milestone = listing.table.clustering[0] == "milestone_index"
+        milestone_index = chronicle_state.find_milestone(text) if newest and by_milestone else None
+        if milestone_index is None:
+            raise
+        return Cursor((min(milestone_index + 1, schema.PENDING_RANGE),))
 
 
 class _Reader:
@@ -156,7 +180,10 @@ class _Reader:
             return self._listing.pending(self._store, self._start, self._newest)
         if self._newest and self._final_to is not None:
             self._start = Bound((self._final_to,))
-        return merged(self._listing.sources, self._listing.table)(self._store, self._start, self._newest)
+        source = merged(self._listing.sources, self._listing.table)
+        if self._listing.window:
+            source = within(source, self._listing.window.milestones)
+        return source(self._store, self._start, self._newest)
 
     async def _kept(self, rows: list[Row]) -> list[Row]:
         if self.pending:
@@ -165,11 +192,12 @@ class _Reader:
                 self._final_to = await self._newest_milestone()
             found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
             kept = [message is None or message["milestone_index"] > self._final_to for message in found]
-        elif self._listing.keep:
-            kept = list(await self._listing.keep(rows))
-        else:
-            return rows
-        return list(compress(rows, kept))
+            return list(compress(rows, kept))
+        if self._listing.window:
+            rows = [row for row in rows if self._listing.window.holds(row["ms_timestamp"])]
+        if self._listing.keep:
+            rows = list(compress(rows, await self._listing.keep(rows)))
+        return rows
 
     async def _newest_milestone(self) -> int:
         """The milestone of the listing's newest final row; -1 when it has none."""

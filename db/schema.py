@@ -7,7 +7,7 @@ all tables in one place can be read and compared.
 
 from db.model import Lookup, Order, Table, Type, columns
 
-LAYOUT = 1
+LAYOUT = 2
 """The layout a complete milestone is written in; a later layout adds tables, `permanode rebuild` fills them."""
 
 PENDING_RANGE = 2_147_483_647
@@ -247,6 +247,80 @@ pending_hints = Table(
     ttl_s=PENDING_TTL_S,
 )
 
+receipts = Table(
+    "receipts",
+    "Receipts of migrated funds",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("migrated_at", Type.INT, "milestone of the legacy network whose funds it migrates"),
+        MILESTONE_INDEX,
+        ("payload", Type.BLOB, "serialized receipt payload"),
+    ),
+    partition=("network",),
+    clustering=("migrated_at", "milestone_index"),
+    layout=2,
+)
+
+treasury = Table(
+    "treasury",
+    "The treasury after each milestone that changed it",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        MILESTONE_INDEX,
+        ("milestone_id", Type.HEX, "that milestone, whose receipt made the output"),
+        ("amount", Type.BIGINT, "base tokens left for migration"),
+    ),
+    partition=("network",),
+    clustering=("milestone_index",),
+    layout=2,
+)
+
+ledger_frontier = Table(
+    "ledger_frontier",
+    "How far the ledger state is applied: the greatest ledger_index is the ledger index; appended, never changed",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("ledger_index", Type.INT, "the ledger state after this milestone is all there"),
+    ),
+    partition=("network",),
+    clustering=("ledger_index",),
+    layout=2,
+)
+
+ledger_updates_by_milestone = Table(
+    "ledger_updates_by_milestone",
+    "Outputs that a milestone created and spent",
+    columns(
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        ("is_spent", Type.BOOLEAN, "spent rather than created"),
+        ("white_flag_index", Type.INT, "position of the message in the cone; the milestone's own for migrated funds"),
+        ("idx", Type.INT, "index of the output, or of the input that spends it, in its transaction"),
+        ("address", Type.HEX, "owner, serialized"),
+        ("amount", Type.BIGINT, "base tokens"),
+    ),
+    partition=("milestone_index",),
+    clustering=("output_id", "is_spent"),
+    layout=2,
+)
+
+address_balances = Table(
+    "address_balances",
+    "An address after each milestone that changed it: found by hints of kind balance",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        MS_RANGE_ID,
+        MILESTONE_INDEX,
+        ("balance", Type.BIGINT, "base tokens of its unspent outputs"),
+        ("unspent_count", Type.INT, "its unspent outputs"),
+        ("dust_allowance", Type.BIGINT, "base tokens in its unspent SigLockedDustAllowance outputs"),
+        ("dust_outputs", Type.INT, "its unspent SigLockedSingle outputs below the dust threshold"),
+    ),
+    partition=("address", "ms_range_id"),
+    clustering=("milestone_index",),
+    layout=2,
+)
+
 date_cache = Table(
     "date_cache",
     "Milestones of a UTC day",
@@ -379,6 +453,11 @@ TABLES: tuple[Table, ...] = (
     addresses_hints,
     milestones,
     milestone_ids,
+    receipts,
+    treasury,
+    ledger_frontier,
+    ledger_updates_by_milestone,
+    address_balances,
     pending_messages,
     pending,
     pending_hints,

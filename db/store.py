@@ -38,6 +38,10 @@ class NotFound(StoreError):
     """What a `get_` question asked for is not in the store; the message names it."""
 
 
+class LedgerUnknown(StoreError):
+    """A question about the ledger state of a store that has none; the message says how it comes by one."""
+
+
 class LeaseHeld(StoreError):
     """Another run writes to this store; the message names the holder."""
 

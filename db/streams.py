@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from db import schema
+from db.intervals import Intervals, intersect
 from db.model import Lookup, Order, Table
 from db.partitions import ms_range_id
 from db.store import Bound, Key, Row, Store
@@ -133,6 +134,36 @@ class MergedStream:
         return rows
 
 
+class SpanStream:
+    """The rows of a source whose milestones lie in some intervals: at most one read goes beyond the end of each."""
+
+    def __init__(self, store: Store, source: Source, spans: Intervals, start: Bound | None, *, newest: bool) -> None:
+        self._store, self._source, self._start, self._newest = store, source, start, newest
+        if start:
+            milestone_index = _leading(start)
+            spans = intersect(spans, [(0, milestone_index) if newest else (milestone_index, schema.PENDING_RANGE)])
+        self._left = spans if newest else spans[::-1]
+        self._stream: Stream | None = None
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows, of one interval."""
+        while self._left:
+            first, last = self._left[-1]
+            if self._stream is None:
+                self._stream = self._open(last if self._newest else first)
+            rows = await self._stream.next(limit)
+            inside = [row for row in rows if first <= row["milestone_index"] <= last]
+            if not rows or len(inside) < len(rows):
+                self._left, self._stream = self._left[:-1], None
+            if inside:
+                return inside
+        return []
+
+    def _open(self, edge: int) -> Stream:
+        start = self._start if self._start and _leading(self._start) == edge else Bound((edge,))
+        return self._source(self._store, start, self._newest)
+
+
 def partition_source(table: Table, partition: Key) -> Source:
     """One partition of a table."""
     return lambda store, start, newest: PartitionStream(store, table, partition, start, newest=newest)
@@ -184,6 +215,11 @@ def merged(sources: Sequence[Source], table: Table) -> Source:
     return lambda store, start, newest: MergedStream(
         [source(store, start, newest) for source in sources], lambda row: key_of(table, row), newest=newest
     )
+
+
+def within(source: Source, spans: Intervals) -> Source:
+    """Of a source the rows whose milestones lie in those intervals."""
+    return lambda store, start, newest: SpanStream(store, source, spans, start, newest=newest)
 
 
 async def get_chunk_size(store: Store) -> int:

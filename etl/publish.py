@@ -123,7 +123,7 @@ class Publication:
         lake = self.lake.messages(_whole_windows(run, chunk_size))
         tag_lookup, address_lookup = schema.LOOKUPS
         rows = rows_of_keys(tables.tagged(lake), tag_lookup, chunk_size).unionByName(
-            rows_of_keys(tables.addressed(lake), address_lookup, chunk_size)
+            rows_of_keys(tables.addressed(tables.owned(lake)), address_lookup, chunk_size)
         )
         grown = grow_splits(
             rows,
@@ -173,14 +173,16 @@ class Publication:
             lambda _: tables.parents(lake),
             lambda _: tables.transactions(lake),
             lambda _: tables.transactions_by_state(lake),
-            lambda _: tables.created_outputs(lake),
+            lambda _: tables.created_outputs(tables.created(lake)),
             lambda _: tables.spent_outputs(lake),
             lambda _: tables.tags(lake, opening.result().placement),
-            lambda _: tables.outputs_by_address(lake, opening.result().placement),
+            lambda _: tables.outputs_by_address(tables.owned(lake), opening.result().placement),
             lambda earlier: tables.tag_hints(earlier.read(schema.tags)),
             lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
             lambda _: tables.milestones(milestones()),
             lambda _: tables.milestone_ids(milestones()),
+            lambda _: tables.receipts(milestones(), self.store_settings.network),
+            lambda _: tables.treasury(milestones(), self.store_settings.network),
             lambda _: tables.date_cache(self._days(milestones())),
             lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
         ]

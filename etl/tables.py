@@ -20,6 +20,7 @@ MESSAGE_KIND = "message"
 LEGACY = "legacy"
 ADDRESS = "address"
 
+DUST_ALLOWANCE_OUTPUT = 1
 TREASURY_OUTPUT = 2
 
 
@@ -136,62 +137,74 @@ def transactions_by_state(lake: DataFrame) -> TableFrame:
     return conform(rows.withColumn("transaction_id", F.col("transaction.transaction_id")), schema.transactions_by_state)
 
 
-def created_outputs(lake: DataFrame) -> TableFrame:
-    """The creator's half of `outputs`, of included messages."""
-    rows = (
-        _outputs(lake.where(F.col("inclusion_state") == INCLUDED))
-        .where(F.col("output.kind") != TREASURY_OUTPUT)
-        .select(
-            F.col("output.output_id").alias("output_id"),
-            F.col("milestone_index").alias("created_milestone_index"),
-            F.col("white_flag_index").alias("created_white_flag_index"),
-            F.col("message_id").alias("created_message_id"),
-            F.lit(LEGACY).alias("output_kind"),
-            F.col("output.address").alias("address"),
-            F.col("output.amount").try_cast("bigint").alias("amount"),
-            F.col("output.data").alias("data"),
-        )
+def created_outputs(created_rows: DataFrame) -> TableFrame:
+    """The creator's half of `outputs`."""
+    rows = created_rows.select(
+        "output_id",
+        F.col("milestone_index").alias("created_milestone_index"),
+        F.col("white_flag_index").alias("created_white_flag_index"),
+        F.col("message_id").alias("created_message_id"),
+        F.lit(LEGACY).alias("output_kind"),
+        "address",
+        "amount",
+        "data",
     )
     return conform(rows, schema.outputs)
+
+
+def created(lake: DataFrame) -> DataFrame:
+    """Outputs that took effect, of included transactions and of receipts: as `owned`, without `included`."""
+    return owned(lake).where("included").drop("included")
 
 
 def spent_outputs(lake: DataFrame) -> TableFrame:
     """The spender's half of `outputs`, of included messages."""
-    rows = (
-        _inputs(lake.where(F.col("inclusion_state") == INCLUDED))
-        .where("kind = 0")
-        .select(
-            "output_id",
-            F.col("milestone_index").alias("spent_milestone_index"),
-            F.col("white_flag_index").alias("spent_white_flag_index"),
-            F.col("transaction_id").alias("spent_transaction_id"),
-            F.col("message_id").alias("spent_message_id"),
-        )
+    rows = spent(lake).select(
+        "output_id",
+        F.col("milestone_index").alias("spent_milestone_index"),
+        F.col("white_flag_index").alias("spent_white_flag_index"),
+        F.col("transaction_id").alias("spent_transaction_id"),
+        F.col("message_id").alias("spent_message_id"),
     )
     return conform(rows, schema.outputs)
 
 
-def outputs_by_address(lake: DataFrame, placement: Placement) -> TableFrame:
+def spent(lake: DataFrame) -> DataFrame:
+    """Inputs of included transactions: output_id, who spends it (message_id, transaction_id, idx) and where."""
+    return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
+
+
+def outputs_by_address(owned_rows: DataFrame, placement: Placement) -> TableFrame:
     """Outputs of every attachment under their address; included ones stand apart."""
-    return conform(placement.place(addressed(lake), schema.outputs_by_address), schema.outputs_by_address)
+    return conform(placement.place(addressed(owned_rows), schema.outputs_by_address), schema.outputs_by_address)
 
 
-def addressed(lake: DataFrame) -> DataFrame:
-    """Outputs with the lookup columns of outputs_by_address, not yet placed."""
+def addressed(owned_rows: DataFrame) -> DataFrame:
+    """`owned` outputs with the lookup columns of outputs_by_address, not yet placed."""
+    return owned_rows.withColumns({"output_kind": F.lit(LEGACY), "variant": F.lit(ADDRESS)})
+
+
+def owned(lake: DataFrame) -> DataFrame:
+    """Outputs of addresses, of every attachment of a transaction and of receipts: where and by whom they were created,
+    their own columns, and whether they took effect (`included`).
+    """
+    outputs = F.coalesce("transaction.outputs", "milestone.receipt.funds")
     return (
-        _outputs(lake)
+        lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL")
+        .select("*", F.posexplode(outputs).alias("idx", "output"))
         .where(F.col("output.kind") != TREASURY_OUTPUT)
         .select(
-            F.col("output.address").alias("address"),
-            F.lit(LEGACY).alias("output_kind"),
-            F.lit(ADDRESS).alias("variant"),
-            F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED)).alias("included"),
             "milestone_index",
-            F.col("output.output_id").alias("output_id"),
+            "white_flag_index",
             "message_id",
             _ms_timestamp().alias("ms_timestamp"),
+            (F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))).alias("included"),
+            "idx",
+            F.col("output.output_id").alias("output_id"),
             F.col("output.kind").alias("output_type"),
+            F.col("output.address").alias("address"),
             F.col("output.amount").try_cast("bigint").alias("amount"),
+            F.col("output.data").alias("data"),
         )
     )
 
@@ -210,6 +223,33 @@ def milestones(lake_milestones: DataFrame) -> TableFrame:
 def milestone_ids(lake_milestones: DataFrame) -> TableFrame:
     """Index by milestone id."""
     return conform(lake_milestones.where("milestone_id IS NOT NULL"), schema.milestone_ids)
+
+
+def receipts(lake_milestones: DataFrame, network: str) -> TableFrame:
+    """Receipts of the milestones that carry one."""
+    rows = lake_milestones.where("receipt IS NOT NULL").select(
+        F.lit(network).alias("network"), F.col("receipt.migrated_at"), "milestone_index", F.col("receipt.payload")
+    )
+    return conform(rows, schema.receipts)
+
+
+def treasury(lake_milestones: DataFrame, network: str) -> TableFrame:
+    """What each receipt left in the treasury."""
+    rows = lake_milestones.where("receipt IS NOT NULL").select(
+        F.lit(network).alias("network"),
+        "milestone_index",
+        "milestone_id",
+        F.col("receipt.treasury_amount").alias("amount"),
+    )
+    return conform(rows, schema.treasury)
+
+
+def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:
+    """The treasury that genesis began with."""
+    rows = lake_genesis.where(F.col("kind") == TREASURY_OUTPUT).select(
+        F.lit(network).alias("network"), "milestone_index", F.col("output_id").alias("milestone_id"), "amount"
+    )
+    return conform(rows, schema.treasury)
 
 
 def date_cache(lake_milestones: DataFrame) -> TableFrame:

@@ -42,6 +42,11 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in read_text(path).splitlines() if line]
 
 
+def read_json(path: Path) -> Any:
+    """The JSON value of a file, packed or not."""
+    return json.loads(read_text(path))
+
+
 def u16(value: int) -> bytes:
     """Two bytes, little-endian."""
     return value.to_bytes(2, "little")
@@ -133,41 +138,100 @@ def transaction_rows(rows: Rows, entry: dict[str, Any], seen: dict[str, Any], po
             )
     for idx, output in enumerate(payload["essence"]["outputs"]):
         data, output_id = output_bytes(output), transaction_id + u16(idx).hex()
-        owner = {
-            "address": f"{output['address']['type']:02x}{output['address']['address']}",
-            "amount": output["amount"],
-        }
         rows["transactions"].append(
             at | {"transaction_id": transaction_id, "idx": idx, "variant": "output", "data": data}
         )
-        rows["outputs_by_address"].append(
+        output_rows(rows, output, output_id, message_id, index, seen["ms_timestamp"], position, included=state == 1)
+
+
+def receipt_bytes(receipt: dict[str, Any]) -> bytes:
+    """A receipt payload with the treasury transaction inside (TIP-17)."""
+    funds: bytes = b"".join(
+        bytes.fromhex(fund["tailTransactionHash"])
+        + bytes([fund["address"]["type"]])
+        + bytes.fromhex(fund["address"]["address"])
+        + fund["deposit"].to_bytes(8, "little")
+        for fund in receipt["funds"]
+    )
+    before, after = receipt["transaction"]["input"], receipt["transaction"]["output"]
+    treasury = (4).to_bytes(4, "little") + bytes([before["type"]]) + bytes.fromhex(before["milestoneId"])
+    treasury += bytes([after["type"]]) + after["amount"].to_bytes(8, "little")
+    migrated_at: int = receipt["migratedAt"]
+    data: bytes = (
+        (3).to_bytes(4, "little")
+        + migrated_at.to_bytes(4, "little")
+        + bytes([receipt["final"]])
+        + u16(len(receipt["funds"]))
+        + funds
+        + len(treasury).to_bytes(4, "little")
+        + treasury
+    )
+    return data
+
+
+def receipt_rows(rows: Rows, milestone: dict[str, Any], position: int, network: str) -> None:
+    """Rows of the funds that a milestone migrates."""
+    receipt, index = milestone["payload"]["receipt"], milestone["index"]
+    at = {"network": network, "milestone_index": index}
+    rows["receipts"].append(at | {"migrated_at": receipt["migratedAt"], "payload": receipt_bytes(receipt)})
+    amount = receipt["transaction"]["output"]["amount"]
+    rows["treasury"].append(at | {"milestone_id": milestone["milestoneId"], "amount": amount})
+    for idx, fund in enumerate(receipt["funds"]):
+        output = {"type": 0, "address": fund["address"], "amount": fund["deposit"]}
+        output_id = milestone["milestoneId"] + u16(idx).hex()
+        output_rows(
+            rows,
+            output,
+            output_id,
+            milestone["messageId"],
+            index,
+            1000 * milestone["timestamp"],
+            position,
+            included=True,
+        )
+
+
+def output_rows(
+    rows: Rows,
+    output: dict[str, Any],
+    output_id: str,
+    message_id: str,
+    index: int,
+    ms_timestamp: int | None,
+    position: int | None,
+    *,
+    included: bool,
+) -> None:
+    """Rows of one output that an attachment, a receipt or genesis creates."""
+    owner = {"address": f"{output['address']['type']:02x}{output['address']['address']}", "amount": output["amount"]}
+    rows["outputs_by_address"].append(
+        owner
+        | {
+            "output_kind": "legacy",
+            "variant": "address",
+            "included": included,
+            "milestone_index": index,
+            "output_id": output_id,
+            "message_id": message_id,
+            "ms_timestamp": ms_timestamp,
+            "output_type": output["type"],
+        }
+    )
+    if included:
+        rows["outputs"].append(
             owner
             | {
-                "output_kind": "legacy",
-                "variant": "address",
-                "included": state == 1,
-                "milestone_index": index,
                 "output_id": output_id,
-                "message_id": message_id,
-                "ms_timestamp": seen["ms_timestamp"],
-                "output_type": output["type"],
+                "created_milestone_index": index,
+                "created_white_flag_index": position,
+                "created_message_id": message_id,
+                "output_kind": "legacy",
+                "data": output_bytes(output),
             }
         )
-        if state == 1:
-            rows["outputs"].append(
-                owner
-                | {
-                    "output_id": output_id,
-                    "created_milestone_index": index,
-                    "created_white_flag_index": position,
-                    "created_message_id": message_id,
-                    "output_kind": "legacy",
-                    "data": data,
-                }
-            )
 
 
-def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict[str, Any]]) -> None:
+def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict[str, Any]], network: str) -> None:
     """Rows of one milestone, its messages apart."""
     index, milestone_id = milestone["index"], milestone["milestoneId"]
     own = next(entry for entry in entries if entry["id"] == milestone["messageId"])
@@ -180,6 +244,8 @@ def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict
             "payload": payload_slice(bytes.fromhex(own["bytes_hex"])),
         }
     )
+    if milestone["payload"]["receipt"] is not None:
+        receipt_rows(rows, milestone, entries.index(own), network)
     rows["milestone_ids"].append({"milestone_id": milestone_id, "milestone_index": index})
     rows["sync"].append(
         {
@@ -189,7 +255,7 @@ def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict
             "logged_by": None,
             "message_count": len(entries),
             "verified": "merkle",
-            "layout": 1,
+            "layout": 2,
         }
     )
 
@@ -254,7 +320,7 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
                 "min_timestamp": min(times),
                 "max_timestamp": max(times),
                 "rising": times == sorted(times),
-                "layout": 1,
+                "layout": 2,
             }
         )
     rows["date_cache"] = [
@@ -319,7 +385,7 @@ def reference_rows(
     for line in milestones:
         for position, entry in enumerate(line["messages"]):
             message_rows(rows, line["milestone"], entry, position)
-        milestone_rows(rows, line["milestone"], line["messages"])
+        milestone_rows(rows, line["milestone"], line["messages"], network)
     run = [line["milestone"]["index"] for line in milestones]
     rows["outputs"] = merged(rows["outputs"], "output_id")
     partition_rows(rows, run, chunk_size, partition_size)

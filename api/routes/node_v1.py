@@ -9,11 +9,9 @@ A listing of what nobody knows is empty, not an error.
 
 from typing import Any, TypeAlias
 
-from api.errors import BadParameter
 from api.network import NetworkMount
 from api.operations import Family, Operation
 from api.params import (
-    ADDRESS,
     MESSAGE_ID,
     TRANSACTION_ID,
     Address,
@@ -42,6 +40,7 @@ from api.responses_v1 import (
     MilestoneResponse,
     OutputResponse,
 )
+from api.routes.ledger_v1 import LEDGER_V1
 from api.version import program_version
 from db.paging import Page
 from db.queries import messages, milestones, outputs, transactions
@@ -173,10 +172,7 @@ async def address_outputs(
     newest: NewestFirst,
 ) -> Json:
     """The outputs of an address; without include-spent those that are unspent at ledgerIndex."""
-    hrp, serialized = address
-    if hrp != network.bech32_hrp:
-        raise BadParameter(ADDRESS.name, f"an address of this network, {network.bech32_hrp}1…", f"{hrp}1…")
-    public_key_hash = serialized[1:].hex()
+    public_key_hash = network.ed25519_address(address)
     return await ed25519_outputs(network, public_key_hash, output_type, include_spent, page_size, state, newest)
 
 
@@ -283,6 +279,7 @@ NODE_V1 = Family(
         Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
         Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,)),
+        *LEDGER_V1,
     ),
     wrap=lambda value: {"data": value},
 )

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 
 from db import schema
 from db.paging import Page, list_lookup
+from db.queries.transactions import find_conflicting_message_id
 from db.store import NotFound, Row, Store
+from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
 OUTPUT_KINDS = ("legacy",)
@@ -32,41 +34,57 @@ async def get_output(store: Store, output_id: str) -> Row:
     return row
 
 
+async def find_spending_message_ids(store: Store, output_ids: Sequence[str]) -> list[str | None]:
+    """For each output the included message of its spender; None for one that is unspent or unknown."""
+    rows = await store.get_many(schema.outputs, [(output_id,) for output_id in output_ids])
+    return [row["spent_message_id"] if row else None for row in rows]
+
+
 async def list_outputs_by_address(
     store: Store,
     address: str,
     *,
     output_type: int | None = None,
     include_spent: bool = True,
+    included: bool = True,
+    window: Window | None = None,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `outputs_by_address`: the included outputs an address owns or owned, each once.
+    """Rows of `outputs_by_address`: the outputs an address owns or owned, each once.
 
-    With a filter a page may be short, and empty, while its cursor still leads on: work is bounded.
+    Without `included` also those that no included transaction ever created, by one attachment each. With a filter a
+    page may be short, and empty, while its cursor still leads on: work is bounded.
     """
 
     async def keep(rows: Sequence[Row]) -> list[bool]:
         kept = [output_type is None or row["output_type"] == output_type for row in rows]
-        if include_spent:
+        if include_spent and included:
             return kept
-        wanted = [(row["output_id"],) for row, is_kept in zip(rows, kept, strict=True) if is_kept]
-        found = iter(await store.get_many(schema.outputs, wanted))
-        return [is_kept and not _is_spent(next(found)) for is_kept in kept]
+        wanted = [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
+        found = zip(wanted, await store.get_many(schema.outputs, [(row["output_id"],) for row in wanted]), strict=True)
+        shown = iter([await _is_shown(store, row, output, include_spent=include_spent) for row, output in found])
+        return [is_kept and next(shown) for is_kept in kept]
 
-    filtered = output_type is not None or not include_spent
+    filtered = output_type is not None or not include_spent or not included
     return await list_lookup(
         store,
         ADDRESSES,
-        [(address, kind, "address", True) for kind in OUTPUT_KINDS],
+        [(address, kind, "address", of) for kind in OUTPUT_KINDS for of in ((True,) if included else (True, False))],
         newest=newest,
         page_size=page_size,
         cursor=cursor,
         keep=keep if filtered else None,
         question=f"type {output_type} spent {include_spent}",
+        window=window,
     )
 
 
-def _is_spent(row: Row | None) -> bool:
-    return row is not None and row["spent_milestone_index"] is not None
+async def _is_shown(store: Store, row: Row, output: Row | None, *, include_spent: bool) -> bool:
+    """Whether a row of outputs_by_address is the one that its output is shown by; `output` is that one's own row."""
+    if row["included"]:
+        return include_spent or output is None or output["spent_milestone_index"] is None
+    if output is not None and output["created_milestone_index"] is not None:
+        return False
+    return await find_conflicting_message_id(store, row["output_id"][:64]) in (None, row["message_id"])

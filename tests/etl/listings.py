@@ -19,9 +19,10 @@ def whole_oracle() -> Oracle:
     return Oracle.read(ORACLE)
 
 
-async def check_listings(settings: StoreSettings, *, with_pending: bool = False) -> None:
+async def check_listings(settings: StoreSettings, *, with_pending: bool = False, with_genesis: bool = False) -> None:
     """All tags, children, addresses and milestones at every page size in both orders."""
-    oracle = whole_oracle() if with_pending else Oracle(whole_oracle().milestones, [], whole_oracle().expected)
+    oracle = whole_oracle() if with_genesis else whole_oracle().without_genesis()
+    oracle = oracle if with_pending else Oracle(oracle.milestones, [], oracle.expected)
     store = open_store(settings)
     try:
         for tag, ids in oracle.tagged.items():
