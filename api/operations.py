@@ -25,7 +25,7 @@ from api.responses import ERRORS
 
 BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 
-ERRORS_OF_ALL = (500, 503)
+ERRORS_OF_ALL = (401, 429, 500, 503)
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -174,7 +174,9 @@ class OperationRoute(APIRoute):
             response_model=operation.answer,
             response_class=Response if operation.answer is None else JSONResponse,
             response_description="The answer",
-            responses=responses(operation, [*ERRORS_OF_ALL, 400] if params else ERRORS_OF_ALL),
+            responses=responses(
+                operation, [*ERRORS_OF_ALL, *([400] if params else []), *([404] if mount.params else [])]
+            ),
             openapi_extra={"parameters": [param.documented() for param in params]} if params else None,
         )
         self.app = application(operation, family, mount)

@@ -39,7 +39,7 @@ def open_tested_store() -> Any:
 
 def application(store: Any) -> Any:
     mount = NetworkMount(store, os.environ["PERMANODE_TEST_NETWORK"], "atoi")
-    return create_app({"testing": mount}, "testing", ApiSettings())
+    return create_app({"mainnet": mount}, "mainnet", ApiSettings())
 
 
 def make() -> Any:
