@@ -14,10 +14,12 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import ASGIApp
 
+from api.compression import Compression
 from api.docs_page import docs_routes
 from api.door import Door
 from api.errors import NoSuchNetwork
-from api.health import HEALTH
+from api.health import HEALTH, ROUTES
+from api.metrics import Metrics
 from api.network import NetworkMount
 from api.operations import Mount, OperationRoute
 from api.params import CHRONICLE, NETWORK
@@ -47,12 +49,22 @@ class ApiSettings:
     port: int = field(default=8000, metadata={"help": "port to listen on"})
     workers: int = field(default=1, metadata={"help": "server processes; each reads the stores on its own"})
     access_log: bool = field(default=False, metadata={"help": "one log line a request, with its id"})
+    deadline_s: float = field(default=10.0, metadata={"help": "seconds until a request is answered with 503"})
+    shutdown_s: int = field(default=30, metadata={"help": "seconds that requests under way have to end on SIGTERM"})
+    compress_from: int = field(
+        default=2048, metadata={"help": "bytes from which an answer is compressed for clients that ask; 0: never"}
+    )
+
+    def __post_init__(self) -> None:
+        for name, least in (("workers", 1), ("deadline_s", 0.001), ("shutdown_s", 0), ("compress_from", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")
 
 
 class Permanode(FastAPI):
     """FastAPI for the contract and its pages; requests go through the Door and the Tree."""
 
-    def __init__(self, *, access_log: bool) -> None:
+    def __init__(self, settings: ApiSettings) -> None:
         super().__init__(
             title="Permanode",
             version=CONTRACT_VERSION,
@@ -62,12 +74,19 @@ class Permanode(FastAPI):
             redoc_url=None,
             telemetry=NO_TELEMETRY,
         )
-        self.access_log = access_log
-        self.router.routes.extend(docs_routes(self.title, str(self.openapi_url)))
+        self.settings = settings
+        self.metrics = Metrics()
+        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), self.metrics.route()])
 
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
-        return Door(Tree(self.routes), self.router, access_log=self.access_log)
+        settings = self.settings
+        answering: ASGIApp = Tree(self.routes)
+        if settings.compress_from:
+            answering = Compression(answering, settings.compress_from)
+        return Door(
+            answering, self.router, self.metrics, deadline_s=settings.deadline_s, access_log=settings.access_log
+        )
 
 
 def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[OperationRoute]:
@@ -84,8 +103,14 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
         return Service({path["network"]: named(path)}, up_since_ns)
 
     of_network = Mount("/api/{network}", named, "_of_network", (NETWORK,), CHRONICLE)
+
+    def mounted(_: Mapping[str, str]) -> list[str]:
+        below = {mount.prefix.removeprefix("/api/") for _, mount in mounts}
+        return sorted(below - {"", "/api", "{network}"} | networks.keys())
+
     mounts = (
         (HEALTH, Mount("", lambda _: networks)),
+        (ROUTES, Mount("", mounted)),
         (NODE_V1, Mount("/api/v1", lambda _: networks[default])),
         # Where inx-api-core-v1 mounts it.
         (NODE_V1, Mount("/api/core/v1", lambda _: networks[default], "_of_core")),
@@ -111,6 +136,6 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
             raise ValueError(f"network {name} cannot be mounted at /api/{name}: {taken}")
     if default not in networks:
         raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
-    app = Permanode(access_log=settings.access_log)
+    app = Permanode(settings)
     app.router.routes.extend(routes(networks, default))
     return app

@@ -190,7 +190,7 @@ ADDRESS = Param(
     "path",
     "A bech32 address of this network",
     "a bech32 address",
-    {"type": "string", "minLength": 8, "maxLength": 90},
+    {"type": "string", "format": "bech32", "pattern": "^[A-Za-z]{1,30}1[02-9AC-HJ-NP-Zac-hj-np-z]{59}$"},
     parse_address,
     "atoi1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j927htlge",
     required=True,

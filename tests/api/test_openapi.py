@@ -73,7 +73,7 @@ def test_every_operation_tells_all(path: str, method: str, operation: dict[str, 
         assert each["description"]
         assert "example" in each or each["name"] == "state"
     assert operation["responses"].keys() & {"200", "501"}
-    needed = {"500", "503"} | ({"400"} if operation.get("parameters") else set())
+    needed = {"401", "429", "500", "503"} | ({"400"} if operation.get("parameters") else set())
     assert needed <= set(operation["responses"]) <= needed | {"200", "304", "404", "501"}
     for status, response in operation["responses"].items():
         if status == "304":
