@@ -62,11 +62,19 @@ class MessageMetadataResponse(BaseModel):
     data: MessageMetadata
 
 
+class Record(BaseModel):
+    """What `expanded` puts in place of an id; a pending message has neither state nor milestone."""
+
+    id: Hex
+    inclusionState: Literal["noTransaction", "included", "conflicting"] | None
+    milestoneIndex: U32 | None
+
+
 class MessageChildren(Page):
     """Messages that approve a message."""
 
     messageId: Hex32
-    childrenMessageIds: list[Hex32]
+    childrenMessageIds: list[Hex32] | list[Record]
 
 
 class MessageChildrenResponse(BaseModel):
@@ -80,7 +88,7 @@ class MessagesByIndex(Page):
     """Messages under an index."""
 
     index: Hex
-    messageIds: list[Hex32]
+    messageIds: list[Hex32] | list[Record]
 
 
 class MessagesByIndexResponse(BaseModel):
@@ -124,7 +132,7 @@ class AddressOutputs(Page):
 
     addressType: Literal[0]
     address: Hex32
-    outputIds: list[Hex34]
+    outputIds: list[Hex34] | list[Record]
     ledgerIndex: U32
 
 

@@ -6,6 +6,7 @@ a point read allocates nothing it does not return; SQL is rendered once (sqlite_
 """
 
 import asyncio
+import contextvars
 import sqlite3
 import threading
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from db import schema
+from db.deadline import remaining_s
 from db.dialects import EXPIRES_AT, create_table_sqlite
 from db.model import Table
 from db.sqlite_batch import SqliteBatch, check_built
@@ -29,7 +31,17 @@ from db.sqlite_files import (
 from db.sqlite_lease import LeaseFile
 from db.sqlite_plans import ReadPlan, size_sql
 from db.sqlite_readers import BUSY_S, Readers
-from db.store import Bound, Key, Lease, Row, StoreError, StoreMismatch, StoreUnavailable, TableSize
+from db.store import (
+    Bound,
+    DeadlinePassed,
+    Key,
+    Lease,
+    Row,
+    StoreError,
+    StoreMismatch,
+    StoreUnavailable,
+    TableSize,
+)
 
 PAGE_BYTES = 16_384
 """Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
@@ -131,7 +143,13 @@ class SqliteStore:
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="sqlite-read")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        context = contextvars.copy_context()
+        running = asyncio.get_running_loop().run_in_executor(self._pool, context.run, work)
+        try:
+            # The thread ends by itself, when its statement notices that its time is over.
+            return await asyncio.wait_for(running, remaining_s())
+        except TimeoutError as error:
+            raise DeadlinePassed("waiting for a thread") from error
 
     # Writes
 
@@ -312,6 +330,8 @@ def _store_error(error: sqlite3.DatabaseError) -> StoreError:
     text = str(error)
     if text.startswith("no such"):
         return StoreMismatch(f"{text}: the store lacks a migration, run `permanode migrate`")
+    if text == "interrupted":
+        return DeadlinePassed("a statement was interrupted")
     if isinstance(error, sqlite3.OperationalError):
         return StoreUnavailable(text)
     return StoreError(text)

@@ -26,6 +26,10 @@ class StoreUnavailable(StoreError):
     """The store cannot be reached or did not answer in time; the same question may succeed later."""
 
 
+class DeadlinePassed(StoreError):
+    """The question took longer than whoever asked would wait (db.deadline)."""
+
+
 class StoreMismatch(StoreError):
     """The store was made for something else: network, chunk_size, partition_size, layout or migrations differ."""
 
@@ -69,7 +73,7 @@ class TableSize:
 
 
 class Store(Protocol):
-    """Reads."""
+    """Reads. Each ends with DeadlinePassed, at the latest, soon after the deadline of its context (db.deadline)."""
 
     async def get(self, table: Table, key: Key) -> Row | None:
         """The row of that whole primary key, or None. Expired rows do not exist."""

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.store import Batch
-from etl import tables
+from etl import history, tables
 from etl.lake import few_rows
 from etl.placement import SPLITS, Placement, ms_range_id
 from etl.publish import Publication
@@ -29,6 +29,9 @@ CHANGES = pa.schema(
         "milestone_index": pa.int32(),
         "white_flag_index": pa.int32(),
         "idx": pa.int32(),
+        "transaction_id": pa.binary(),
+        "message_id": pa.binary(),
+        "signer": pa.binary(),
         "is_spent": pa.bool_(),
         "output_id": pa.binary(),
         "output_type": pa.int8(),
@@ -36,7 +39,8 @@ CHANGES = pa.schema(
         "amount": pa.int64(),
     }
 )
-"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input."""
+"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
+`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output."""
 
 BALANCES = pa.schema(
     {
@@ -92,13 +96,11 @@ class Ledger:
         lake, network = self.publication.lake, self.publication.store_settings.network
         chunk_size = self.publication.store_settings.chunk_size
         outputs = _genesis_outputs(lake.read("genesis"))
-        standing = self.publication.reads.splits([genesis // chunk_size])
-        hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
-        placement = Placement(chunk_size, schema.LOOKUPS, hot)
+        placement = self._placement(genesis, genesis)
         makers: list[FrameMaker] = [
             lambda _: tables.created_outputs(outputs),
             lambda _: tables.outputs_by_address(outputs.withColumn("included", F.expr("true")), placement),
-            lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
+            lambda earlier: tables.hints(earlier.read, schema.outputs_by_address),
             *_balance_makers(_balances(_created(outputs), None, genesis - 1), chunk_size),
             lambda _: tables.genesis_treasury(lake.read("genesis"), network),
         ]
@@ -114,13 +116,22 @@ class Ledger:
         applied = changes.where(F.col("milestone_index") <= to)
         news = applied.where(F.col("milestone_index") > frontier)
         chunk_size = self.publication.store_settings.chunk_size
+        placement = self._placement(frontier + 1, to)
         makers: list[FrameMaker] = [
             lambda _: tables.conform(news, schema.ledger_updates_by_milestone),
+            lambda _: history.spent_from(news, placement),
             *_balance_makers(_balances(applied, before, frontier), chunk_size),
         ]
         with self.publication.store.batch(publish=publish) as batch:
             self._write(batch, makers, to)
         return to
+
+    def _placement(self, first: int, last: int) -> Placement:
+        """Where the rows of those milestones stand."""
+        chunk_size = self.publication.store_settings.chunk_size
+        standing = self.publication.reads.splits(range(first // chunk_size, last // chunk_size + 1))
+        hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
+        return Placement(chunk_size, schema.LOOKUPS, hot)
 
     def _write(self, batch: Batch, makers: list[FrameMaker], ledger_index: int) -> None:
         upsert_frames(batch, self.publication.staging, makers, self.publication.report.wrote)
@@ -205,11 +216,15 @@ def _genesis_outputs(genesis: DataFrame) -> DataFrame:
 
 
 def _created(outputs: DataFrame) -> DataFrame:
-    return outputs.withColumn("is_spent", F.expr("false")).select(CHANGES.names)
+    created_by = F.substring("output_id", 1, 32)
+    unsigned = F.lit(None).cast("binary")
+    rows = outputs.withColumns({"transaction_id": created_by, "signer": unsigned, "is_spent": F.expr("false")})
+    return rows.select(CHANGES.names)
 
 
 def _spent(inputs: DataFrame) -> DataFrame:
-    return inputs.select("milestone_index", "white_flag_index", "idx", F.expr("true").alias("is_spent"), "output_id")
+    known = [name for name in CHANGES.names if name in inputs.columns]
+    return inputs.select(*known, F.expr("true").alias("is_spent"))
 
 
 def _balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> DataFrame:

@@ -15,6 +15,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.store import WritableStore
+from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.api.test_node_v1 import data
 from tests.reference import reference_rows, write
@@ -106,13 +107,9 @@ async def test_what_only_a_node_has_is_501(client: httpx.AsyncClient, method: st
 @pytest.fixture(scope="module")
 def without_genesis(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """An API over the milestones alone."""
-    settings = StoreSettings(
-        url=f"sqlite:///{tmp_path_factory.mktemp('milestones')}", network=oracle.expected["network"]
-    )
-    migrate(settings)
-    store = open_store(settings, writable=True)
-    write(store, reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network))
-    mount = NetworkMount(store, settings.network, "atoi")
+    folder = tmp_path_factory.mktemp("milestones")
+    store = filled_store(folder, oracle, 100_000, 100_000, with_genesis=False)
+    mount = NetworkMount(store, oracle.expected["network"], "atoi")
     yield create_app({"testing": mount}, "testing", ApiSettings())
     store.close()
 

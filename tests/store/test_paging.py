@@ -17,7 +17,7 @@ from db.partitions import place
 from db.queries import messages, outputs
 
 CHUNK_SIZE = 7
-TAGS, ADDRESSES = schema.LOOKUPS
+TAGS, ADDRESSES, _ = schema.LOOKUPS
 quick = given_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 fresh_tags = (hashlib.blake2b(str(number).encode(), digest_size=20).digest() for number in itertools.count())
 
