@@ -239,6 +239,7 @@ PAGE_SIZE = Param(
     default=str(PAGE_SIZE_MAX),
 )
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: "100"})
+"""For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
 STATE = Param(
     "state",
     "query",

@@ -44,12 +44,15 @@ def message_raw(oracle: Oracle) -> Questions:
 
 
 def message_children(oracle: Oracle) -> Questions:
-    return [((entry["id"],), bodies.children(oracle, entry["id"])) for entry in oracle.entries]
+    return [
+        ((entry["id"],), bodies.children(entry["id"], oracle.children.get(entry["id"], []))) for entry in oracle.entries
+    ]
 
 
 def messages_find(oracle: Oracle) -> Questions:
-    as_bytes = [(({"hex": tag},), bodies.tagged(oracle, tag)) for tag in oracle.tagged]
-    return [*as_bytes, (("permanode",), bodies.tagged(oracle, b"permanode".hex()))]
+    as_bytes = [(({"hex": tag},), bodies.tagged(tag, ids)) for tag, ids in oracle.tagged.items()]
+    tag = b"permanode".hex()
+    return [*as_bytes, (("permanode",), bodies.tagged(tag, oracle.tagged[tag]))]
 
 
 def transaction_included_message(oracle: Oracle) -> Questions:
@@ -72,14 +75,15 @@ FILTERS: tuple[tuple[tuple[Any, ...], int | None, bool], ...] = (
 def address_outputs(oracle: Oracle) -> Questions:
     for account in oracle.expected["addresses"]:
         for given, kind, spent in FILTERS:
-            body = bodies.address_outputs(oracle, account["address"], kind, include_spent=spent)
-            yield (account["bech32"], *given), body
+            ids = oracle.address_outputs(account["address"], output_type=kind, include_spent=spent)
+            yield (account["bech32"], *given), bodies.address_outputs(oracle, account["address"], ids)
 
 
 def address_ed25519_outputs(oracle: Oracle) -> Questions:
     for address in oracle.addresses:
         for given, kind, spent in FILTERS:
-            yield (address, *given), bodies.address_outputs(oracle, address, kind, include_spent=spent)
+            ids = oracle.address_outputs(address, output_type=kind, include_spent=spent)
+            yield (address, *given), bodies.address_outputs(oracle, address, ids)
 
 
 def address(oracle: Oracle) -> Questions:
