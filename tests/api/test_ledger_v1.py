@@ -114,7 +114,15 @@ def without_genesis(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) ->
     store.close()
 
 
-@pytest.mark.parametrize("path", [f"addresses/ed25519/{UNPAID}", "milestones/1/utxo-changes", "treasury"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"addresses/ed25519/{UNPAID}",
+        f"addresses/ed25519/{UNPAID}/tx-history",
+        "milestones/1/utxo-changes",
+        "treasury",
+    ],
+)
 async def test_without_genesis_the_ledger_is_501_never_0(without_genesis: Any, path: str) -> None:
     transport = httpx.ASGITransport(app=without_genesis)
     async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
