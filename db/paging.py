@@ -79,8 +79,8 @@ async def list_lookup(
     """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
     a ledger index, of what was there then.
 
-    `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending` needs
-    exactly one key; pending rows lie in no window.
+    `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending`
+    needs exactly one key; pending rows lie in no window.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
