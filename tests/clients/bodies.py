@@ -6,8 +6,9 @@ Rules of this file: only the version comes from the project's code; a listing fi
 from typing import Any
 
 from api.version import program_version
-from tests.api.oracle import PENDING, Json, Oracle
+from tests.api.oracle import Json, Oracle
 from tests.api.test_chronicle_listings import record
+from tests.api.test_chronicle_v1 import attached
 
 PAGE_SIZE = 1000
 """What a page of a node's holds when nothing is said."""
@@ -50,20 +51,16 @@ def output_records(oracle: Oracle, output_ids: list[str]) -> list[Json]:
     return sorted(records, key=lambda each: (each["milestoneIndex"], each["id"]), reverse=True)
 
 
-def attached_transaction(oracle: Oracle, entry: Json) -> Json:
-    """The transaction of a message, in Chronicle's words."""
-    essence, milestone_index = entry["message"]["payload"]["essence"], oracle.milestone_of[entry["id"]]
-    spenders = [oracle.spender.get((entry["transactionId"], index)) for index in range(len(essence["outputs"]))]
-    return {
-        "messageId": entry["id"],
-        "milestoneIndex": None if milestone_index == PENDING else milestone_index,
-        "outputs": [
-            {"output": output, "spendingMessageId": spender}
-            for output, spender in zip(essence["outputs"], spenders, strict=True)
-        ],
-        "inputs": essence["inputs"],
-        "ledgerInclusionState": entry["metadata"].get("ledgerInclusionState"),
-    }
+def transactions(oracle: Oracle, address: str, states: tuple[str, ...]) -> Json:
+    """The transactions of an address that have one of those inclusion states, in Chronicle's words."""
+    items = [item for item in oracle.histories.get(address, []) if item["ledgerInclusionState"] in states]
+    return {"transactions": [attached(oracle, oracle.by_id[item["messageId"]]) for item in items], "state": None}
+
+
+def history(oracle: Oracle, address: str, page_size: int = PAGE_SIZE) -> Json:
+    items = oracle.histories.get(address, [])
+    ledger_index = oracle.expected["milestones"]
+    return listing("history", items, page_size, addressType=0, address=address, ledgerIndex=ledger_index)
 
 
 def sync(oracle: Oracle) -> Json:

@@ -7,6 +7,7 @@ bytes are hex; mounts differ by their Defaults and by what only networks have.
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.api.oracle import Json, Oracle
+from tests.api.test_chronicle_v1 import attached
 from tests.clients import bodies
 
 
@@ -46,10 +47,11 @@ def of_nodes(oracle: Oracle) -> Asked:
 
 def of_networks(oracle: Oracle) -> Asked:
     """What a network's own mount is asked: a node's routes with Chronicle's defaults, and Chronicle's own."""
-    attached = [entry for entry in of_every_kind(oracle) if "transactionId" in entry]
+    transactions = [entry for entry in of_every_kind(oracle) if "transactionId" in entry]
     return of_node_routes(oracle, CHRONICLE) | {
-        "/transactions/{messageId}": [
-            data(bodies.attached_transaction(oracle, entry), messageId=entry["id"]) for entry in attached
+        "/transactions/{messageId}": [data(attached(oracle, entry), messageId=entry["id"]) for entry in transactions],
+        "/transactions/ed25519/{address}": [
+            question for account in oracle.expected["addresses"][9:] for question in of_transactions(oracle, account)
         ],
         "/sync": [Question({}, bodies.sync(oracle))],
         "/service": [Question({}, bodies.SERVICE, ("up_since",))],
@@ -183,6 +185,14 @@ def of_outputs(oracle: Oracle, defaults: Defaults) -> Asked:
         ("/addresses/ed25519/{address}", "address", defaults),
     ):
         asked[path] = [data(bodies.balance(oracle, each), address=each[name]) for each in accounts]
+        asked[f"{path}/tx-history"] = [
+            question
+            for each in accounts[9:]
+            for question in (
+                data(bodies.history(oracle, each["address"]), address=each[name]),
+                data(bodies.history(oracle, each["address"], 999), address=each[name], pageSize=999),
+            )
+        ]
         asked[f"{path}/outputs"] = [
             question for each in accounts[9:] for question in of_address(oracle, each, name, by_default)
         ]
@@ -210,6 +220,20 @@ def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> 
         answer(everything, page_size=1000, **{"include-spent": True}),
         answer(allowances, type=1, **{"include-spent": True}),
         answer(records, expanded=True, included=False, **{"include-spent": True}),
+    ]
+
+
+def of_transactions(oracle: Oracle, account: Json) -> list[Question]:
+    """The transactions of an address, all and by inclusion state."""
+    address = account["address"]
+    without = {"ledger_conflicting": False}, {"ledger_included": False}
+    states = ("included",), ("conflicting",)
+    return [
+        data(bodies.transactions(oracle, address, ("included", "conflicting")), address=address),
+        *(
+            data(bodies.transactions(oracle, address, left), address=address, **given)
+            for given, left in zip(without, states, strict=True)
+        ),
     ]
 
 
