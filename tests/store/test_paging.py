@@ -184,7 +184,7 @@ async def test_children_and_milestone_messages_page_without_hints(store):
     put_pending(store, "parents", parent.hex(), [(4, message_id("later"))])
     wanted = sorted((n // 3, child) for n, child in enumerate(children))
     for page_size in range(1, 12):
-        ask = _bind(messages.list_children, store, parent.hex())
+        ask = bind(messages.list_children, store, parent.hex())
         assert ids(await pages(ask, page_size, False)) == [i.hex() for _, i in wanted] + [message_id("later").hex()]
         assert ids(await pages(ask, page_size, True)) == [message_id("later").hex()] + [
             i.hex() for _, i in wanted[::-1]
@@ -196,12 +196,12 @@ async def test_the_children_of_the_null_message_are_many_and_still_a_page_is_a_p
     with store.batch() as batch:
         batch.upsert(schema.parents, schema.parents.key, [(b"\0" * 32, n, message_id(n)) for n in range(5000)])
     counting = Counting(store)
-    found = await pages(_bind(messages.list_children, counting, "00" * 32), 700, False)
+    found = await pages(bind(messages.list_children, counting, "00" * 32), 700, False)
     assert ids(found) == [message_id(n).hex() for n in range(5000)]
     assert counting.rows["parents"] <= 5000 + len(found)
 
 
-def _bind(query, *arguments, **filters):
+def bind(query, *arguments, **filters):
     async def ask(**page):
         return await query(*arguments, **filters, **page)
 
@@ -213,13 +213,13 @@ async def test_filters_are_applied_before_a_page_is_filled(store, newest):
     address, rows = b"\x00" * 33, [(m, message_id(m)) for m in range(60)]
     put_outputs(store, address, rows, spent={m for m in range(60) if m % 3})
     for page_size in (1, 2, 3, 7, 19, 20, 21):
-        ask = _bind(outputs.list_outputs_by_address, store, address.hex(), include_spent=False)
+        ask = bind(outputs.list_outputs_by_address, store, address.hex(), include_spent=False)
         found = await pages(ask, page_size, newest)
         assert [row["milestone_index"] for page in found for row in page.rows] == sorted(
             range(0, 60, 3), reverse=newest
         )
         assert all(len(page.rows) == page_size for page in found[:-1])
-    ask = _bind(outputs.list_outputs_by_address, store, address.hex(), output_type=1)
+    ask = bind(outputs.list_outputs_by_address, store, address.hex(), output_type=1)
     found = await pages(ask, 7, newest)
     assert [row["milestone_index"] for page in found for row in page.rows] == sorted(range(0, 60, 2), reverse=newest)
 
@@ -300,11 +300,11 @@ async def test_a_cursor_of_another_question_order_or_filter_is_refused(store):
 
     address = ("00" * 33,)
     asks = [
-        _bind(messages.list_tagged, store, b"one".hex()),
-        _bind(messages.list_tagged, store, b"two".hex()),
-        _bind(outputs.list_outputs_by_address, store, *address),
-        _bind(outputs.list_outputs_by_address, store, *address, include_spent=False),
-        _bind(outputs.list_outputs_by_address, store, *address, output_type=0, include_spent=True),
+        bind(messages.list_tagged, store, b"one".hex()),
+        bind(messages.list_tagged, store, b"two".hex()),
+        bind(outputs.list_outputs_by_address, store, *address),
+        bind(outputs.list_outputs_by_address, store, *address, include_spent=False),
+        bind(outputs.list_outputs_by_address, store, *address, output_type=0, include_spent=True),
     ]
     cursors = [(await cursor_of(ask, newest=newest), ask, newest) for ask in asks for newest in (True, False)]
     for cursor, own, order in cursors:
