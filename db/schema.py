@@ -39,7 +39,7 @@ messages = Table(
         MS_TIMESTAMP,
         ("white_flag_index", Type.INT, "position in the milestone's cone; null while the cone is not whole"),
         INCLUSION_STATE,
-        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code; null where the source has none"),
+        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code: the source's, else the ledger state's, if any"),
     ),
     partition=("message_id",),
 )

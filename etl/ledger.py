@@ -7,7 +7,6 @@ near it by reads of the store; both give the same changes, and all rows follow f
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,12 +16,12 @@ from pyspark.sql import functions as F
 from db import schema
 from db.store import Batch
 from etl import history, tables
+from etl.conflicts import dust_change, reason_makers
 from etl.lake import few_rows
 from etl.placement import SPLITS, Placement, ms_range_id
 from etl.publish import Publication
 from etl.report import Progress
 from etl.writer import FrameMaker, upsert_frames
-from ledger.dust import DUST_THRESHOLD
 
 CHANGES = pa.schema(
     {
@@ -121,6 +120,7 @@ class Ledger:
             lambda _: tables.conform(news, schema.ledger_updates_by_milestone),
             lambda _: history.spent_from(news, placement),
             *_balance_makers(_balances(applied, before, frontier), chunk_size),
+            *reason_makers(self.publication, applied, frontier, to, near=before is not None),
         ]
         with self.publication.store.batch(publish=publish) as batch:
             self._write(batch, makers, to)
@@ -185,18 +185,12 @@ class Ledger:
 
     def _staged(self, name: str, frame: DataFrame) -> DataFrame:
         """The frame, computed once."""
-        folder = self._stage(name, frame)
+        folder = self.publication.staging.write(name, frame)
         return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
 
     def _rows(self, name: str, frame: DataFrame) -> pa.Table:
         """The frame's rows, of few milestones, in this process."""
-        folder = self._stage(name, frame)
-        return pq.read_table(folder)
-
-    def _stage(self, name: str, frame: DataFrame) -> Path:
-        folder = self.publication.staging.folder(name)
-        frame.write.option("compression", "none").parquet(str(folder))
-        return folder
+        return pq.read_table(self.publication.staging.write(name, frame))
 
 
 def _genesis_outputs(genesis: DataFrame) -> DataFrame:
@@ -233,13 +227,12 @@ def _balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> Da
     `before` (BALANCES) is where the addresses stood at the frontier; None where the changes begin at genesis.
     """
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
-    allowance = F.col("output_type") == tables.DUST_ALLOWANCE_OUTPUT
-    dust = ~allowance & (F.col("amount") < DUST_THRESHOLD)
+    dust_allowance, dust_outputs = dust_change()
     steps = changes.groupBy("address", "milestone_index").agg(
         F.sum(sign * F.col("amount")).alias("balance"),
         F.sum(sign).alias("unspent_count"),
-        F.sum(F.when(allowance, sign * F.col("amount")).otherwise(0)).alias("dust_allowance"),
-        F.sum(F.when(dust, sign).otherwise(0)).alias("dust_outputs"),
+        F.sum(dust_allowance).alias("dust_allowance"),
+        F.sum(dust_outputs).alias("dust_outputs"),
     )
     if before is not None:
         steps = steps.unionByName(before)

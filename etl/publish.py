@@ -168,6 +168,7 @@ class Publication:
 
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
+            lambda _: tables.conflict_reasons(lake),
             lambda _: tables.messages_by_milestone(lake),
             lambda _: tables.parents(lake),
             lambda _: tables.transactions(lake),

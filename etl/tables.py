@@ -57,8 +57,15 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
 
 
 def messages(lake: DataFrame) -> TableFrame:
-    """Every message."""
-    return conform(lake.withColumn("ms_timestamp", ms_timestamp()), schema.messages)
+    """Every message, its conflict reason apart."""
+    return conform(lake.withColumn("ms_timestamp", ms_timestamp()).drop("conflict_reason"), schema.messages)
+
+
+def conflict_reasons(reasons: DataFrame) -> TableFrame:
+    """Reasons alone, where there is one: what the ledger state found, a silent source read again must not erase."""
+    return conform(
+        reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason"), schema.messages
+    )
 
 
 def messages_by_milestone(lake: DataFrame) -> TableFrame:

@@ -14,6 +14,9 @@ HISTORIES = schema.LOOKUPS[2]
 MIGRATED = "migrated"
 """transactions_by_address.direction of what no transaction paid."""
 
+TOLD = ("included", "ms_timestamp", "direction", "received", "sent", "inputs_count", "outputs_count")
+"""What a history tells beside ids and milestones."""
+
 INCLUDED = 1
 """transactions_by_state.inclusion_state of the attachment that took effect."""
 
@@ -58,6 +61,7 @@ async def list_history(
         keep=keep if applied.start > 1 else None,
         question="history",
         as_of=applied.stop - 1,
+        columns=TOLD,
     )
 
 
@@ -80,6 +84,7 @@ async def list_by_address(
         cursor=cursor,
         keep=keep,
         question="transactions",
+        columns=("direction",),
     )
 
 
