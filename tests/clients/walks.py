@@ -5,6 +5,7 @@ Rules of this file: a question stands under its path below the mount, so that ev
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import yaml
@@ -49,11 +50,11 @@ class Walk:
         assert found == self.answer, self
 
 
-def contract() -> Iterator[tuple[str, str, Json]]:
+@cache
+def contract() -> tuple[tuple[str, str, Json], ...]:
     """Path, method and operation of everything that openapi.yaml promises."""
-    for path, item in yaml.safe_load(CONTRACT.read_text("utf-8"))["paths"].items():
-        for method, operation in item.items():
-            yield path, method, operation
+    paths: dict[str, Json] = yaml.safe_load(CONTRACT.read_text("utf-8"))["paths"]
+    return tuple((path, method, operation) for path, item in paths.items() for method, operation in item.items())
 
 
 def place(path: str, method: str) -> tuple[str, str]:
