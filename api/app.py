@@ -1,12 +1,14 @@
 """Wiring: networks and families become one application.
 
 Rules of this file: nothing is decided here but what stands where. `/api/v1` and `/api/core/v1` are the default
-network's, `/api/{network}` any network's, all the same operations; so no network may be named like a mount.
+network's, `/api/{network}` any network's, all the same operations, there with Chronicle's defaults and its own
+operations beside them; so no network may be named like a mount.
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -22,7 +24,8 @@ from api.health import HEALTH, ROUTES
 from api.metrics import Metrics
 from api.network import NetworkMount
 from api.operations import Mount, OperationRoute
-from api.params import NETWORK
+from api.params import CHRONICLE, NETWORK
+from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.routes.node_v1 import NODE_V1
 from api.tree import Tree
 
@@ -110,6 +113,7 @@ class Permanode(FastAPI):
 
 def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[OperationRoute]:
     """Every operation at every place it stands."""
+    up_since_ns = time.time_ns()
 
     def named(path: Mapping[str, str]) -> NetworkMount:
         try:
@@ -118,16 +122,24 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
             raise NoSuchNetwork(path["network"]) from None
 
     def mounted(_: Mapping[str, str]) -> list[str]:
-        below = {mount.prefix.removeprefix("/api/") for _, mount in mounts}
+        below = {mount.prefix[len("/api/") :] for _, mount in mounts}
         return sorted(below - {"", "{network}"} | networks.keys())
 
+    def running(path: Mapping[str, str]) -> Service:
+        return Service({path["network"]: named(path)}, up_since_ns)
+
+    of_network = Mount("/api/{network}", named, "_of_network", (NETWORK,), CHRONICLE)
     mounts = (
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),
         (NODE_V1, Mount("/api/v1", lambda _: networks[default])),
         # Where inx-api-core-v1 mounts it.
         (NODE_V1, Mount("/api/core/v1", lambda _: networks[default], "_of_core")),
-        (NODE_V1, Mount("/api/{network}", named, "_of_network", (NETWORK,))),
+        (NODE_V1, of_network),
+        (CHRONICLE_V1, of_network),
+        (CHRONICLE_SYNC, of_network),
+        (CHRONICLE_SERVICE, replace(of_network, context=running)),
+        (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
     )
     for family, mount in mounts:
         for operation in family.operations:

@@ -61,13 +61,14 @@ class Mount:
     """Where a family stands. `context` finds the handlers' first argument from the path's parameters.
 
     `suffix` ends the operationIds, as the same operation may stand under several prefixes; `params` are those of the
-    prefix.
+    prefix; `dialect` chooses the parameters' defaults.
     """
 
     prefix: str
     context: Callable[[Mapping[str, str]], object]
     suffix: str = ""
     params: tuple[Param, ...] = ()
+    dialect: str = ""
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
@@ -85,7 +86,8 @@ def arguments(handler: Handler) -> dict[str, Param]:
 def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
     """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored."""
     values: dict[str, str] = {}
-    for name, text in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
+    for name, text in pairs:
         if name in known:
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
@@ -111,7 +113,7 @@ def known_etag(scope: Scope, etag: bytes) -> bytes | None:
 def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     """The operation as an ASGI application that reads `path_params` from its scope and leaves its `operation` there."""
     handler, wrap, context = operation.handler, family.wrap, mount.context
-    params = arguments(handler)
+    params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = [(name, param) for name, param in params.items() if param.where == "query"]
     known = frozenset(param.name for _, param in from_query)
@@ -155,7 +157,8 @@ class OperationRoute(APIRoute):
     """An operation at its place: FastAPI documents it, `app` is ours."""
 
     def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
-        handler, params = operation.handler, (*mount.params, *arguments(operation.handler).values())
+        handler = operation.handler
+        params = [*mount.params, *(param.at(mount.dialect) for param in arguments(handler).values())]
         summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
 
         async def documented() -> None:  # stands in for the handler, whose arguments FastAPI would not understand

@@ -26,16 +26,20 @@ BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
 """Rows read at once, at least, where some were dropped."""
 
-Keep: TypeAlias = Callable[[Sequence[Row]], Awaitable[Sequence[bool]]]
-"""Which of these rows are shown."""
+Keep: TypeAlias = Callable[[Sequence[Row], int | None], Awaitable[Sequence[bool]]]
+"""Which of these rows are shown, at that ledger index where the listing has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows in the listing's order; `cursor` leads to the next page, None: this is the last."""
+    """Rows in the listing's order; `cursor` leads to the next page, None: this is the last.
+
+    `as_of`: the ledger index that all pages show, where the listing has one.
+    """
 
     rows: list[Row]
     cursor: str | None
+    as_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Listing:
     pending: Source | None = None
     keep: Keep | None = None
     window: Window | None = None
+    as_of: int | None = None
+    """The ledger index that a first page shows: later milestones are left out. A cursor brings its own."""
 
     def asked(self, *, newest: bool) -> str:
         """Everything that makes the listing what it is, the order included."""
@@ -67,8 +73,10 @@ async def list_lookup(
     keep: Keep | None = None,
     question: str = "",
     window: Window | None = None,
+    as_of: int | None = None,
 ) -> Page:
-    """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it.
+    """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
+    a ledger index, of what was there then.
 
     `question` names what `keep` filters by. `with_pending` needs exactly one key; pending rows lie in no window.
     """
@@ -80,6 +88,7 @@ async def list_lookup(
         pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
         keep,
         window,
+        as_of,
     )
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
@@ -94,11 +103,15 @@ async def list_partition(
     cursor: str | None,
     with_pending: bool = False,
     window: Window | None = None,
+    prefix: Key = (),
 ) -> Page:
-    """A page of one partition of a table that needs no hints; in a window as in list_lookup."""
-    text = lookup_key_text(partition)
+    """A page of one partition of a table that needs no hints; in a window as in list_lookup.
+
+    `prefix`: of rows whose first clustering columns are these.
+    """
+    text = lookup_key_text(partition + prefix)
     pending = pending_source(table.name, text) if with_pending and window is None else None
-    source = partition_source(table, partition)
+    source = partition_source(table, partition, prefix)
     listing = Listing(table, [source], f"{table.name} {text}", pending, window=window)
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
@@ -117,14 +130,14 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
         at_least = FILTERED_BATCH if examined > len(shown) else 0
         rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST))
         if not rows:
-            return Page(shown, None)
+            return Page(shown, None, reader.as_of)
         shown += kept
         pending += [reader.pending] * len(kept)
         examined += len(rows)
         if examined >= bound and len(shown) <= page_size:
-            return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question))
+            return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question), reader.as_of)
     last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
-    return Page(shown[:page_size], format_cursor(last, question))
+    return Page(shown[:page_size], format_cursor(last, question), reader.as_of)
 
 
 def _position(listing: Listing, text: str, question: str, *, newest: bool) -> Cursor:
@@ -145,6 +158,9 @@ class _Reader:
     def __init__(self, store: Store, listing: Listing, after: Cursor | None, *, newest: bool) -> None:
         self._store, self._listing, self._newest = store, listing, newest
         self._final_to = after.final_to if after else None
+        self.as_of = listing.as_of
+        if after and listing.as_of is not None and after.final_to is not None:
+            self.as_of = min(after.final_to, listing.as_of)
         self._start = Bound(after.key, inclusive=False) if after else None
         self._parts = [newest, not newest] if listing.pending else [False]
         if after and after.pending != self._parts[0]:
@@ -172,15 +188,17 @@ class _Reader:
         """The cursor that continues after a row."""
         if pending:
             return Cursor(key_of(schema.pending, row), pending=True, final_to=self._final_to)
-        return Cursor(key_of(self._listing.table, row))
+        return Cursor(key_of(self._listing.table, row), final_to=self.as_of)
 
     def _open(self) -> Stream:
         if self.pending:
             assert self._listing.pending is not None
             return self._listing.pending(self._store, self._start, self._newest)
-        if self._newest and self._final_to is not None:
+        if self._newest and self._listing.pending and self._final_to is not None:
             self._start = Bound((self._final_to,))
         source = merged(self._listing.sources, self._listing.table)
+        if self.as_of is not None:
+            source = within(source, [(0, self.as_of)])
         if self._listing.window:
             source = within(source, self._listing.window.milestones)
         return source(self._store, self._start, self._newest)
@@ -196,7 +214,7 @@ class _Reader:
         if self._listing.window:
             rows = [row for row in rows if self._listing.window.holds(row["ms_timestamp"])]
         if self._listing.keep:
-            rows = list(compress(rows, await self._listing.keep(rows)))
+            rows = list(compress(rows, await self._listing.keep(rows, self.as_of)))
         return rows
 
     async def _newest_milestone(self) -> int:

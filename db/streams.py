@@ -34,11 +34,14 @@ def key_of(table: Table, row: Row) -> Key:
 
 
 class PartitionStream:
-    """One partition of a table."""
+    """One partition of a table; of it the rows whose first clustering columns are `prefix`."""
 
-    def __init__(self, store: Store, table: Table, partition: Key, start: Bound | None, *, newest: bool) -> None:
+    def __init__(
+        self, store: Store, table: Table, partition: Key, start: Bound | None, *, newest: bool, prefix: Key = ()
+    ) -> None:
         self._store, self._table, self._partition = store, table, partition
-        self._start, self._newest = start, newest
+        self._end = Bound(prefix) if prefix else None
+        self._start, self._newest = start or self._end, newest
         self._ended = False
 
     async def next(self, limit: int) -> list[Row]:
@@ -48,8 +51,8 @@ class PartitionStream:
         rows = await self._store.slice(
             self._table,
             self._partition,
-            lower=None if self._newest else self._start,
-            upper=self._start if self._newest else None,
+            lower=self._end if self._newest else self._start,
+            upper=self._start if self._newest else self._end,
             reverse=(self._table.order is Order.DESC) != self._newest,
             limit=limit,
         )
@@ -164,9 +167,9 @@ class SpanStream:
         return self._source(self._store, start, self._newest)
 
 
-def partition_source(table: Table, partition: Key) -> Source:
-    """One partition of a table."""
-    return lambda store, start, newest: PartitionStream(store, table, partition, start, newest=newest)
+def partition_source(table: Table, partition: Key, prefix: Key = ()) -> Source:
+    """One partition of a table, or what begins with `prefix` in it."""
+    return lambda store, start, newest: PartitionStream(store, table, partition, start, newest=newest, prefix=prefix)
 
 
 def lookup_source(lookup: Lookup, key: Key) -> Source:

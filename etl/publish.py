@@ -21,7 +21,7 @@ from db.intervals import Intervals
 from db.partitions import ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
 from db.sync import range_row
-from etl import tables
+from etl import tables, tables_pending
 from etl.lake import Lake, either, few_rows
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.report import Notify, Progress, Report
@@ -100,9 +100,9 @@ class Publication:
         est = 1 if newest is None else newest + 1
         rows = self.lake.read("pending")
         makers: list[FrameMaker] = [
-            lambda _: tables.pending_messages(rows),
-            lambda _: tables.pending(rows, est),
-            lambda _: tables.pending_hints(rows, est),
+            lambda _: tables_pending.pending_messages(rows),
+            lambda _: tables_pending.pending(rows, est),
+            lambda _: tables_pending.pending_hints(rows, est),
         ]
         with self.store.batch() as batch:
             for table in (schema.pending_messages, schema.pending, schema.pending_hints):

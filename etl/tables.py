@@ -106,7 +106,7 @@ def transactions(lake: DataFrame) -> TableFrame:
             "inclusion_state",
         )
         .unionByName(
-            _outputs(lake).select(
+            transaction_outputs(lake).select(
                 "transaction_id",
                 "idx",
                 F.lit("output").alias("variant"),
@@ -284,54 +284,7 @@ def rejects(lake_rejects: DataFrame) -> TableFrame:
     return conform(lake_rejects, schema.rejects)
 
 
-def pending_messages(lake_pending: DataFrame) -> TableFrame:
-    """Pending messages."""
-    return conform(lake_pending, schema.pending_messages)
-
-
-def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
-    """Lookup rows of pending messages: children, tags, outputs by address."""
-    key = F.concat_ws(":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false"))
-    rows = (
-        lake_pending.select("message_id", F.explode("parents").alias("parent"))
-        .select(
-            F.lit(schema.parents.name).alias("lookup"),
-            F.lower(F.hex("parent")).alias("key"),
-            F.col("message_id").alias("row_id"),
-            "message_id",
-        )
-        .unionByName(
-            tagged(lake_pending).select(
-                F.lit(schema.tags.name).alias("lookup"),
-                F.lower(F.hex("tag")).alias("key"),
-                F.col("message_id").alias("row_id"),
-                "message_id",
-            )
-        )
-        .unionByName(
-            _outputs(lake_pending)
-            .where(F.col("output.kind") != TREASURY_OUTPUT)
-            .select(
-                F.lit(schema.outputs_by_address.name).alias("lookup"),
-                key.alias("key"),
-                F.concat("output.output_id", "message_id").alias("row_id"),
-                "message_id",
-            )
-        )
-        .withColumn("ms_range_id", F.lit(schema.PENDING_RANGE))
-        .withColumn("bucket", F.lit(est_milestone_index // schema.PENDING_BUCKET))
-        .withColumn("est_milestone_index", F.lit(est_milestone_index))
-    )
-    return conform(rows, schema.pending)
-
-
-def pending_hints(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
-    """Where pending rows are."""
-    rows = pending(lake_pending, est_milestone_index).frame
-    return conform(rows.select("lookup", "key", "bucket").distinct(), schema.pending_hints)
-
-
-def _outputs(lake: DataFrame) -> DataFrame:
+def transaction_outputs(lake: DataFrame) -> DataFrame:
     """One row an output: idx and the output struct beside the message's columns."""
     return lake.where("transaction IS NOT NULL").select(
         "*", F.posexplode("transaction.outputs").alias("idx", "output"), F.expr("transaction.transaction_id")

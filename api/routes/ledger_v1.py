@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from api.errors import NotKept
 from api.network import NetworkMount
 from api.operations import Operation
-from api.params import Address, Ed25519Address, MilestoneIndex, OldestFirst, PageSize, State
+from api.params import Address, Ed25519Address, MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
 from api.responses_v1_ledger import (
     BalanceResponse,
     NotKeptResponse,
@@ -76,6 +76,16 @@ async def receipts(network: NetworkMount, page_size: PageSize, state: State, new
     return {"receipts": [receipt_json(row) for row in page.rows], "state": page.cursor}
 
 
+async def receipts_of(
+    network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
+) -> Json:
+    """The receipts that migrate from one legacy milestone; none for one that nothing migrates from."""
+    page = await ledger.list_receipts(
+        network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
+    )
+    return {"receipts": [receipt_json(row) for row in page.rows], "state": page.cursor}
+
+
 def receipt_json(row: Row) -> Json:
     """A row of `receipts` in the node's words."""
     return {"receipt": payload_json(decode_payload(row["payload"])), "milestoneIndex": row["milestone_index"]}
@@ -102,6 +112,7 @@ LEDGER_V1 = (
     Operation("/milestones/{index}/utxo-changes", utxo_changes, UtxoChangesResponse, (404, 501)),
     Operation("/treasury", treasury, TreasuryResponse, (404, 501)),
     Operation("/receipts", receipts, ReceiptsResponse),
+    Operation("/receipts/{migratedAt}", receipts_of, ReceiptsResponse),
     Operation("/tips", tips, NotKeptResponse, (501,), status=501),
     Operation("/peers", peers, NotKeptResponse, (501,), status=501),
     Operation("/messages", submit_message, NotKeptResponse, (501,), method="POST", status=501),

@@ -74,6 +74,22 @@ async def list_changes(store: Store, milestone_index: int) -> list[Row]:
         after = Bound((rows[-1]["output_id"], rows[-1]["is_spent"]), inclusive=False)
 
 
-async def list_receipts(store: Store, network: str, *, newest: bool, page_size: int, cursor: str | None) -> Page:
-    """Rows of `receipts` by the milestone they migrate from, then by their own."""
-    return await list_partition(store, schema.receipts, (network,), newest=newest, page_size=page_size, cursor=cursor)
+async def list_receipts(
+    store: Store,
+    network: str,
+    *,
+    migrated_at: int | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Rows of `receipts` by the legacy milestone they migrate from, or of one such, then by their own."""
+    return await list_partition(
+        store,
+        schema.receipts,
+        (network,),
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        prefix=() if migrated_at is None else (migrated_at,),
+    )

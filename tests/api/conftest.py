@@ -23,8 +23,13 @@ def oracle() -> Oracle:
     return Oracle.read(ORACLE)
 
 
-def filled_store(folder: Path, oracle: Oracle, chunk_size: int, partition_size: int) -> WritableStore:
-    """A store with the oracle ledger in it, written by the naive reference, not by etl/."""
+def filled_store(
+    folder: Path, oracle: Oracle, chunk_size: int, partition_size: int, *, with_genesis: bool = True
+) -> WritableStore:
+    """A store with the oracle ledger in it, written by the naive reference, not by etl/.
+
+    `with_genesis`: its state too, which needs all milestones from the first on.
+    """
     settings = StoreSettings(
         url=f"sqlite:///{folder}",
         network=oracle.expected["network"],
@@ -34,7 +39,8 @@ def filled_store(folder: Path, oracle: Oracle, chunk_size: int, partition_size: 
     migrate(settings)
     store = open_store(settings, writable=True)
     rows = reference_rows(oracle.milestones, oracle.pending, chunk_size, partition_size, settings.network)
-    ledger_rows(rows, oracle.milestones, settings.network, chunk_size)
+    if with_genesis:
+        ledger_rows(rows, oracle.milestones, settings.network, chunk_size)
     write(store, rows)
     return store
 

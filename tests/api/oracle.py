@@ -49,6 +49,16 @@ class Oracle:
             entry["id"]: entry["metadata"].get("referencedByMilestoneIndex", PENDING) for entry in self.entries
         }
 
+    @cached_property
+    def by_id(self) -> dict[str, Json]:
+        """Message id → entry."""
+        return {entry["id"]: entry for entry in self.entries}
+
+    @cached_property
+    def time_of(self) -> dict[int, int]:
+        """Milestone → its timestamp, in seconds."""
+        return {line["milestone"]["index"]: line["milestone"]["timestamp"] for line in self.milestones}
+
     def newest_first(self, message_ids: list[str]) -> list[str]:
         return sorted(message_ids, key=lambda each: (self.milestone_of[each], each), reverse=True)
 
@@ -80,6 +90,35 @@ class Oracle:
         }
 
     @cached_property
+    def attachments(self) -> dict[str, list[Json]]:
+        """Transaction id → the entries that attach it, and that a milestone references."""
+        found: dict[str, list[Json]] = {}
+        for entry in self.entries:
+            if "transactionId" in entry and self.milestone_of[entry["id"]] != PENDING:
+                found.setdefault(entry["transactionId"], []).append(entry)
+        return found
+
+    @cached_property
+    def spender(self) -> dict[tuple[str, int], str]:
+        """Transaction id and output index → the included message that spends that output."""
+        return {
+            (spent["transactionId"], spent["transactionOutputIndex"]): entry["id"]
+            for entry in self.included.values()
+            for spent in entry["message"]["payload"]["essence"]["inputs"]
+        }
+
+    @cached_property
+    def conflicting_outputs(self) -> dict[str, Json]:
+        """Output id → output and message, of transactions that were never included; their last attachment by id."""
+        return {
+            f"{transaction_id}{index.to_bytes(2, 'little').hex()}": {"output": output, "messageId": last["id"]}
+            for transaction_id, entries in self.attachments.items()
+            if transaction_id not in self.included
+            for last in [max(entries, key=lambda entry: entry["id"])]
+            for index, output in enumerate(last["message"]["payload"]["essence"]["outputs"])
+        }
+
+    @cached_property
     def outputs(self) -> dict[str, Json]:
         """Output id → whole answer."""
         found: dict[str, Json] = self.expected["outputs"]
@@ -99,6 +138,9 @@ class Oracle:
             and (include_spent or not each["isSpent"])
         ]
         return sorted(found, key=lambda key: (self.milestone_of[self.outputs[key]["messageId"]], key), reverse=True)
+
+    def all_outputs(self, address: str) -> list[str]:
+        return self.address_outputs(address, output_type=None, include_spent=True)
 
     @cached_property
     def addresses(self) -> list[str]:

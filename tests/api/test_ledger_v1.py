@@ -1,6 +1,8 @@
 """The ledger state as old clients ask for it, answer by answer, against the oracle ledger's expectations."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -9,11 +11,15 @@ import pytest
 from api import responses_v1_ledger as responses
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
+from db.store import WritableStore
+from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.api.test_node_v1 import data
 from tests.reference import reference_rows, write
+from tests.reference_ledger import ledger_rows
 
 UNPAID = "ab" * 32
 
@@ -71,6 +77,19 @@ async def test_receipts_and_their_pages(client: httpx.AsyncClient, oracle: Oracl
     assert pages == [[each] for each in expected]
 
 
+async def test_receipts_by_legacy_milestone(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    for migrated_at in (*(each["receipt"]["migratedAt"] for each in oracle.expected["receipts"]), 99):
+        expected = [each for each in oracle.expected["receipts"] if each["receipt"]["migratedAt"] == migrated_at]
+        for sort, ordered in (("oldest", expected), ("newest", expected[::-1])):
+            path = f"/api/v1/receipts/{migrated_at}?sort={sort}&page_size=1"
+            found, state = [], ""
+            while state is not None:
+                page = await data(client, f"{path}&state={state}" if state else path, responses.ReceiptsResponse)
+                found += page["receipts"]
+                state = page["state"]
+            assert found == ordered
+
+
 @pytest.mark.parametrize(
     ("method", "path", "reason"),
     [
@@ -88,13 +107,9 @@ async def test_what_only_a_node_has_is_501(client: httpx.AsyncClient, method: st
 @pytest.fixture(scope="module")
 def without_genesis(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """An API over the milestones alone."""
-    settings = StoreSettings(
-        url=f"sqlite:///{tmp_path_factory.mktemp('milestones')}", network=oracle.expected["network"]
-    )
-    migrate(settings)
-    store = open_store(settings, writable=True)
-    write(store, reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network))
-    mount = NetworkMount(store, settings.network, "atoi")
+    folder = tmp_path_factory.mktemp("milestones")
+    store = filled_store(folder, oracle, 100_000, 100_000, with_genesis=False)
+    mount = NetworkMount(store, oracle.expected["network"], "atoi")
     yield create_app({"testing": mount}, "testing", ApiSettings())
     store.close()
 
@@ -124,3 +139,84 @@ async def test_a_balance_of_another_network_is_a_400(client: httpx.AsyncClient) 
     answer = await client.get(path)
     assert answer.status_code == 400
     assert "address: expected an address of this network, atoi1" in answer.json()["error"]["message"]
+
+
+@dataclass(frozen=True)
+class Advancing:
+    """An API over a store whose ledger state ends before its milestones do, and may go on."""
+
+    client: httpx.AsyncClient
+    store: WritableStore
+    network: str
+
+    def advance(self, ledger_index: int) -> None:
+        with self.store.batch() as batch:
+            batch.upsert(schema.ledger_frontier, schema.ledger_frontier.names, [(self.network, ledger_index)])
+
+
+@pytest.fixture
+async def advancing(oracle: Oracle, tmp_path: Path) -> AsyncIterator[Advancing]:
+    settings = StoreSettings(url=f"sqlite:///{tmp_path}", network=oracle.expected["network"])
+    migrate(settings)
+    store = open_store(settings, writable=True)
+    rows = reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network)
+    ledger_rows(rows, oracle.milestones, settings.network, 100_000)
+    rows["ledger_frontier"] = [{"network": settings.network, "ledger_index": 30}]
+    write(store, rows)
+    app = create_app({"testing": NetworkMount(store, settings.network, "atoi")}, "testing", ApiSettings())
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
+        yield Advancing(client, store, settings.network)
+    store.close()
+
+
+def unspent_at(oracle: Oracle, address: str, ledger_index: int) -> set[str]:
+    """Ids of an address's outputs that were there at that milestone, by what the oracle says became of them."""
+    return {
+        output_id
+        for output_id, each in oracle.outputs.items()
+        if each["output"]["address"]["address"] == address
+        and oracle.milestone_of[each["messageId"]] <= ledger_index
+        and each.get("milestoneIndexSpent", 51) > ledger_index
+    }
+
+
+async def test_every_answer_is_true_at_the_ledger_index_it_names(advancing: Advancing, oracle: Oracle) -> None:
+    client = advancing.client
+    for output_id, expected in oracle.outputs.items():
+        answer = await client.get(f"/api/v1/outputs/{output_id}")
+        if oracle.milestone_of[expected["messageId"]] > 30:
+            assert answer.status_code == 404
+            continue
+        if expected.get("milestoneIndexSpent", 0) > 30:
+            expected = {key: each for key, each in expected.items() if not key.endswith("Spent")} | {"isSpent": False}
+        assert answer.json() == {"data": expected | {"ledgerIndex": 30}}
+    for address in oracle.addresses:
+        balance = (await client.get(f"/api/v1/addresses/ed25519/{address}")).json()["data"]
+        ids = unspent_at(oracle, address, 30)
+        assert (balance["balance"], balance["ledgerIndex"]) == (
+            sum(oracle.outputs[each]["output"]["amount"] for each in ids),
+            30,
+        )
+        listed = (await client.get(f"/api/v1/addresses/ed25519/{address}/outputs")).json()["data"]
+        assert (set(listed["outputIds"]), listed["ledgerIndex"]) == (ids, 30)
+    assert (await client.get("/api/v1/milestones/31/utxo-changes")).status_code == 404
+    treasury = [each for each in oracle.expected["receipts"] if each["milestoneIndex"] <= 30][-1]
+    found = (await client.get("/api/v1/treasury")).json()["data"]
+    assert found["amount"] == treasury["receipt"]["transaction"]["output"]["amount"]
+
+
+@pytest.mark.parametrize("sort", ["newest", "oldest"])
+async def test_all_pages_of_a_listing_show_one_state(advancing: Advancing, oracle: Oracle, sort: str) -> None:
+    address = max(oracle.addresses, key=lambda each: len(unspent_at(oracle, each, 30)))
+    path = f"/api/v1/addresses/ed25519/{address}/outputs?page_size=3&sort={sort}"
+    page = (await advancing.client.get(path)).json()["data"]
+    advancing.advance(50)
+    shown = list(page["outputIds"])
+    while page["state"]:
+        page = (await advancing.client.get(f"{path}&state={page['state']}")).json()["data"]
+        assert page["ledgerIndex"] == 30
+        shown += page["outputIds"]
+    assert len(shown) == len(set(shown))
+    assert set(shown) == unspent_at(oracle, address, 30) != unspent_at(oracle, address, 50)
+    assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50

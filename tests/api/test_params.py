@@ -48,8 +48,16 @@ def test_what_python_would_read_as_an_integer_is_not_one_here(text: str) -> None
 def test_every_example_and_default_is_a_value(param: Param) -> None:
     if param.example is not None:
         assert param.read(json.dumps(param.example).strip('"')) is not None
-    if param.default is not None:
-        assert param.read(None) == param.read(param.default)
+    for dialect in ("", *param.elsewhere):
+        here = param.at(dialect)
+        if here.default is not None:
+            assert here.read(None) == param.read(here.default)
+
+
+def test_a_default_is_another_only_where_a_dialect_says_so() -> None:
+    param = Param("p", "query", "", "", {}, int, 1, default="5", elsewhere={"there": "7"})
+    assert [param.at(dialect).read(None) for dialect in ("", "elsewhere", "there")] == [5, 5, 7]
+    assert param.at("there").read("6") == 6
 
 
 @pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")

@@ -54,7 +54,7 @@ def milestones(folder: Path, *numbers: int) -> list[Path]:
     return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in numbers]
 
 
-@pytest.mark.parametrize(("geometry", "ledger_near"), zip(GEOMETRIES, (0, 10_000), strict=True))
+@pytest.mark.parametrize(("geometry", "ledger_near"), list(zip(GEOMETRIES, (0, 10_000), strict=True)))
 def test_one_load_gives_the_replay_s_rows(stores: Stores, geometry: tuple[int, int], ledger_near: int) -> None:
     loading = stores(geometry, ledger_near=ledger_near)
     report = loading.load(*FILES, genesis=GENESIS)

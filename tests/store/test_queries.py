@@ -68,7 +68,7 @@ def test_a_range_row_sums_what_is_complete_and_lists_what_is_not():
         "min_timestamp": 70,
         "max_timestamp": 500,
         "rising": False,
-        "layout": 1,
+        "layout": 2,
     }
 
 

@@ -13,6 +13,7 @@ from db.cursor import CursorError
 from db.partitions import place
 from db.queries import messages, outputs
 from db.times import FOREVER, find_window
+from tests.store.test_chronicle_state import state
 from tests.store.test_paging import CHUNK_SIZE, Counting, fresh_tags, message_id, pages, put_pending, quick
 
 LAST = 30
@@ -208,6 +209,17 @@ async def test_pending_rows_lie_in_no_window(store):
     window = await find_window(store, "n")
     page = await messages.list_tagged(store, key.hex(), window=window, newest=True, page_size=9, cursor=None)
     assert [row["message_id"] for row in page.rows] == [message_id(n).hex() for n in (1, 0)]
+
+
+async def test_a_state_of_chronicle_s_goes_on_inside_a_window(store):
+    key, clock = b"both", list(range(LAST))
+    put_milestones(store, "n", clock, ["complete"] * LAST)
+    put_tagged(store, key, [(m, message_id(m)) for m in range(LAST)], clock, [])
+    window = await find_window(store, "n", 5, 20)
+    for milestone, wanted in ((25, range(19, 4, -1)), (20, range(19, 4, -1)), (12, range(12, 4, -1)), (4, [])):
+        text = state(milestone=milestone)
+        page = await messages.list_tagged(store, key.hex(), window=window, newest=True, page_size=99, cursor=text)
+        assert [row["milestone_index"] for row in page.rows] == [*wanted]
 
 
 async def test_a_cursor_serves_its_own_window_only(store):

@@ -1,0 +1,45 @@
+"""A page of a listing in the words of node REST v1 and Chronicle v1.
+
+Rules of this file: what all listings share, and nothing of any single one; what a page holds is asked elsewhere.
+"""
+
+from typing import Any, TypeAlias
+
+from api.errors import BadParameter
+from api.network import NetworkMount
+from api.params import END_TIMESTAMP
+from db.paging import Page
+from db.store import Row
+from db.times import FOREVER, Window, find_window
+
+Json: TypeAlias = dict[str, Any]
+
+INCLUSION = ("noTransaction", "included", "conflicting")
+"""inclusion_state in the node's words."""
+
+
+def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
+    """A page in the node's words, with `state` for the next one; `expanded`: with Chronicle's records for ids."""
+    values = [record(row, column) if expanded else row[column] for row in page.rows]
+    return head | {"maxResults": page_size, "count": len(values), items: values, "state": page.cursor}
+
+
+def record(row: Row, column: str) -> Json:
+    """What a row says of its message: Chronicle's record. A pending one has neither state nor milestone."""
+    inclusion: str | None
+    if "included" in row:
+        inclusion = "included" if row["included"] else "conflicting"
+    else:
+        state = row.get("inclusion_state")
+        inclusion = None if state is None else INCLUSION[state]
+    return {"id": row[column], "inclusionState": inclusion, "milestoneIndex": row.get("milestone_index")}
+
+
+async def window(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
+    """The window of those seconds; None when neither is given. BadParameter for one that ends before it starts."""
+    if start is None and end is None:
+        return None
+    if start is not None and end is not None and end < start:
+        raise BadParameter(END_TIMESTAMP.name, f"start_timestamp ({start}) or later", str(end))
+    end_ms = FOREVER if end is None else 1000 * end
+    return await find_window(network.store, network.name, 1000 * (start or 0), end_ms)
