@@ -94,7 +94,7 @@ class Permanode(FastAPI):
         )
         self.settings = settings
         self.metrics = Metrics()
-        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), self.metrics.route()])
+        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
