@@ -78,16 +78,18 @@ async def list_lookup(
     question: str = "",
     window: Window | None = None,
     as_of: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Page:
     """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
     a ledger index, of what was there then.
 
-    `question` names what `keep` filters by. `with_pending` needs exactly one key; pending rows lie in no window.
+    `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending`
+    needs exactly one key; pending rows lie in no window.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
         lookup.table,
-        [lookup_source(lookup, key) for key in keys],
+        [lookup_source(lookup, key, _read(lookup.table, columns, window)) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {question}",
         pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
         keep,
@@ -108,14 +110,15 @@ async def list_partition(
     with_pending: bool = False,
     window: Window | None = None,
     prefix: Key = (),
+    columns: Sequence[str] | None = None,
 ) -> Page:
     """A page of one partition of a table that needs no hints; in a window as in list_lookup.
 
-    `prefix`: of rows whose first clustering columns are these.
+    `prefix`: of rows whose first clustering columns are these. `columns`: as in list_lookup.
     """
     text = lookup_key_text(partition + prefix)
     pending = pending_source(table.name, text) if with_pending and window is None else None
-    source = partition_source(table, partition, prefix)
+    source = partition_source(table, partition, prefix=prefix, columns=_read(table, columns, window))
     listing = Listing(table, [source], f"{table.name} {text}", pending, window=window)
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
@@ -142,6 +145,13 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
             return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question), reader.as_of)
     last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
     return Page(shown[:page_size], format_cursor(last, question), reader.as_of)
+
+
+def _read(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
+    """The columns to read where `columns` are wanted: what rows are sorted by, and what a window looks at, too."""
+    if columns is None:
+        return None
+    return tuple(dict.fromkeys((*table.clustering, *columns, *(["ms_timestamp"] if window else []))))
 
 
 def _position(listing: Listing, text: str, question: str, *, newest: bool) -> Cursor:

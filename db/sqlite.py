@@ -65,7 +65,7 @@ class SqliteStore:
         self._clock = clock
         self._lease_file = LeaseFile(path / "lease.sqlite", clock)
         self._lease: Lease | None = None
-        self._plans: dict[str, ReadPlan] = {}
+        self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
         self._readers = Readers(path)
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -95,9 +95,10 @@ class SqliteStore:
         upper: Bound | None = None,
         reverse: bool = False,
         limit: int,
+        columns: tuple[str, ...] | None = None,
     ) -> list[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards)."""
-        plan = self._plans.get(table.name) or self._plan(table)
+        plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         sql, parameters = plan.slice(partition, lower, upper, reverse=reverse)
         if plan.expires:
             parameters.append(int(self._clock()))
@@ -116,7 +117,7 @@ class SqliteStore:
         return await self._in_thread(self._describe)
 
     def _get(self, table: Table, key: Key) -> Row | None:
-        plan = self._plans.get(table.name) or self._plan(table)
+        plan = self._plans.get((table.name, None)) or self._plan(table)
         parameters = plan.key(key)
         if plan.expires:
             parameters.append(int(self._clock()))
@@ -135,8 +136,8 @@ class SqliteStore:
             connection = self._readers.connection()
             return [TableSize(table.name, *connection.execute(size_sql(table)).fetchone()) for table in TABLES]
 
-    def _plan(self, table: Table) -> ReadPlan:
-        plan = self._plans[table.name] = ReadPlan(table)
+    def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
+        plan = self._plans[table.name, columns] = ReadPlan(table, columns)
         return plan
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -290,7 +291,7 @@ class SqliteStore:
 
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
-        plan = self._plans.get(table.name) or self._plan(table)
+        plan = self._plans.get((table.name, None)) or self._plan(table)
         return self._slice(plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
 
     def execute(self, statements: Iterable[str]) -> None:

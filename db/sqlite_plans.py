@@ -30,13 +30,13 @@ CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}
 """Column type → expression of a value as the port gives it; others stay as they are."""
 
 
-def row_renderer(table: Table) -> Callable[[Sequence[Native]], Row]:
-    """A function from a native row to a row as the port gives it: one dict display, rendered once as SQL is.
+def row_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Native]], Row]:
+    """A function from a native row of these columns to one as the port gives it: a dict display, rendered once, as SQL.
 
     A page is a hundred rows, and looking each column's type up row by row costs more than reading it.
     """
     parts = []
-    for index, column in enumerate(table.columns):
+    for index, column in enumerate(map(table.column, names)):
         value = f"native[{index}]"
         if column.type in CONVERSIONS:
             converted = CONVERSIONS[column.type].format(value)
@@ -49,13 +49,13 @@ def row_renderer(table: Table) -> Callable[[Sequence[Native]], Row]:
 class ReadPlan:
     """How rows of one table are asked for; `row` renders them."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, columns: Sequence[str] | None = None) -> None:
         self.table = table
-        self.names = table.names
-        self.row = row_renderer(table)
+        names = table.names if columns is None else columns
+        self.row = row_renderer(table, names)
         self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
         self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
-        self._select = f"SELECT {', '.join(self.names)} FROM {table.name} WHERE "
+        self._select = f"SELECT {', '.join(names)} FROM {table.name} WHERE "
         self.expires = table.ttl_s is not None
         self._alive = f" AND {EXPIRES_AT} > ?" if self.expires else ""
         self.get = self._select + " AND ".join(f"{name} = ?" for name in table.key) + self._alive

@@ -90,10 +90,12 @@ class Store(Protocol):
         upper: Bound | None = None,
         reverse: bool = False,
         limit: int,
+        columns: tuple[str, ...] | None = None,
     ) -> list[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards).
 
-        `lower` and `upper` compare by value, whichever way the table runs: lower <= row <= upper.
+        `columns`: rows have these alone, all where None. `lower` and `upper` compare by value, whichever way the table
+        runs: lower <= row <= upper.
         """
 
     async def ping(self) -> None:

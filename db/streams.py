@@ -34,12 +34,20 @@ def key_of(table: Table, row: Row) -> Key:
 
 
 class PartitionStream:
-    """One partition of a table; of it the rows whose first clustering columns are `prefix`."""
+    """One partition of a table, all columns or some; of it the rows whose first clustering columns are `prefix`."""
 
     def __init__(
-        self, store: Store, table: Table, partition: Key, start: Bound | None, *, newest: bool, prefix: Key = ()
+        self,
+        store: Store,
+        table: Table,
+        partition: Key,
+        start: Bound | None,
+        *,
+        newest: bool,
+        prefix: Key = (),
+        columns: tuple[str, ...] | None = None,
     ) -> None:
-        self._store, self._table, self._partition = store, table, partition
+        self._store, self._table, self._partition, self._columns = store, table, partition, columns
         self._end = Bound(prefix) if prefix else None
         self._start, self._newest = start or self._end, newest
         self._ended = False
@@ -55,6 +63,7 @@ class PartitionStream:
             upper=self._start if self._newest else self._end,
             reverse=(self._table.order is Order.DESC) != self._newest,
             limit=limit,
+            columns=self._columns,
         )
         if len(rows) < limit:
             self._ended = True
@@ -167,12 +176,16 @@ class SpanStream:
         return self._source(self._store, start, self._newest)
 
 
-def partition_source(table: Table, partition: Key, prefix: Key = ()) -> Source:
+def partition_source(
+    table: Table, partition: Key, *, prefix: Key = (), columns: tuple[str, ...] | None = None
+) -> Source:
     """One partition of a table, or what begins with `prefix` in it."""
-    return lambda store, start, newest: PartitionStream(store, table, partition, start, newest=newest, prefix=prefix)
+    return lambda store, start, newest: PartitionStream(
+        store, table, partition, start, newest=newest, prefix=prefix, columns=columns
+    )
 
 
-def lookup_source(lookup: Lookup, key: Key) -> Source:
+def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None) -> Source:
     """All partitions of one key of a lookup."""
     values = dict(zip(lookup.key, key, strict=True)) | dict(lookup.hint_constants)
     hint_partition = tuple(values[name] for name in lookup.hints.partition)
@@ -184,7 +197,7 @@ def lookup_source(lookup: Lookup, key: Key) -> Source:
 
         def open_partition(hint: Row) -> Stream:
             partition = (*key, hint["ms_range_id"], hint["partition_id"])
-            return PartitionStream(store, lookup.table, partition, start, newest=newest)
+            return PartitionStream(store, lookup.table, partition, start, newest=newest, columns=columns)
 
         return HintedStream(
             store, lookup.hints, hint_partition, first if start else None, open_partition, newest=newest

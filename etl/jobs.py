@@ -162,6 +162,8 @@ def _run(
         publication = Publication(spark, lake, store, reads, staging, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
+        # A machine's first JVM writes its class archive now, which takes a while.
+        notify(Progress("spark", 1, 1, "ending"))
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from db.times import Window
 
 TAGS = schema.LOOKUPS[0]
 
+LISTED = ("inclusion_state",)
+"""What listings of messages tell beside ids and milestones."""
+
 
 async def find_message(store: Store, message_id: str) -> Row | None:
     """A row of `messages`, or of `pending_messages` while no milestone references it; None when unknown."""
@@ -38,6 +41,7 @@ async def list_children(
         cursor=cursor,
         with_pending=True,
         window=window,
+        columns=LISTED,
     )
 
 
@@ -46,5 +50,13 @@ async def list_tagged(
 ) -> Page:
     """Rows of `tags` (or `pending`) under an index, direct or inside a transaction."""
     return await list_lookup(
-        store, TAGS, [(tag,)], newest=newest, page_size=page_size, cursor=cursor, with_pending=True, window=window
+        store,
+        TAGS,
+        [(tag,)],
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        with_pending=True,
+        window=window,
+        columns=LISTED,
     )

@@ -88,6 +88,7 @@ async def list_outputs_by_address(
         question=f"type {output_type} spent {include_spent}",
         window=window,
         as_of=as_of,
+        columns=("included", "output_type"),
     )
 
 
