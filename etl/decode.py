@@ -1,4 +1,4 @@
-"""The one Python crossing: lines of a milestone in, decoded and verified rows out, in Arrow batches.
+"""The Python crossing of every message: lines of a milestone in, decoded and verified rows out, in Arrow batches.
 
 Rules of this file: a task gets milestones in ascending order and yields rows in that order and within a milestone in
 white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so memory does not grow with the archive.
