@@ -248,6 +248,7 @@ PAGE_SIZE = Param(
 HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize")
 """As inx-api-core-v1 spells it."""
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
+"""For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
 STATE = Param(
     "state",
     "query",

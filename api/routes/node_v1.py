@@ -199,7 +199,7 @@ async def address_outputs(
     output_type: OutputType,
     include_spent: IncludeSpent,
     included: Included,
-    page_size: PageSizeOf100,
+    page_size: PageSize,
     state: State,
     newest: NewestFirst,
     expanded: Expanded,

@@ -114,7 +114,7 @@ def test_the_same_operations_differ_by_mount_in_nothing_but_defaults_and_what_pa
             assert mine == theirs
             if len(set(defaults)) > 1:
                 differing[name, mine["name"]] = defaults
-    pages = ("message_children", "included_message_children", "address_outputs", "ed25519_outputs")
+    pages = ("message_children", "included_message_children", "ed25519_outputs")
     spent = {("ed25519_outputs", "include-spent"): (False, True)}
     assert differing == {(name, "page_size"): (1000, 100) for name in pages} | spent
 
