@@ -238,11 +238,12 @@ def config(context: typer.Context, as_json: Json = False) -> None:
     """
     rows = context.obj.settings().table()
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(row) for row in rows], indent=2))
+        values = [{"key": row.key, "value": row.shown, "origin": row.origin, "help": row.help} for row in rows]
+        typer.echo(json.dumps(values, indent=2))
         return
-    wide = max(len(row.key) for row in rows), max(len(str(row.value)) for row in rows)
+    wide = max(len(row.key) for row in rows), max(len(str(row.shown)) for row in rows)
     for row in rows:
-        typer.echo(f"{row.key:<{wide[0]}}  {row.value!s:<{wide[1]}}  {row.origin}")
+        typer.echo(f"{row.key:<{wide[0]}}  {row.shown!s:<{wide[1]}}  {row.origin}")
 
 
 @app.command("demo")

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from limits import parse
 from starlette.types import ASGIApp
 
 from api.compression import Compression
 from api.docs_page import docs_routes
 from api.door import Door
 from api.errors import NoSuchNetwork
+from api.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
 from api.health import HEALTH, ROUTES
 from api.metrics import Metrics
 from api.network import NetworkMount
@@ -54,11 +56,27 @@ class ApiSettings:
     compress_from: int = field(
         default=2048, metadata={"help": "bytes from which an answer is compressed for clients that ask; 0: never"}
     )
+    keys: tuple[str, ...] = field(
+        default=(), metadata={"help": "API keys, one of which every request must show; none: open", "secret": True}
+    )
+    jwt_secret: str | None = field(
+        default=None, metadata={"help": "secret of HS256 whose JWTs are let in as keys are", "secret": True}
+    )
+    rate_limit: str | None = field(
+        default=None, metadata={"help": "how often a client may ask, as 100/minute; each worker counts on its own"}
+    )
 
     def __post_init__(self) -> None:
         for name, least in (("workers", 1), ("deadline_s", 0.001), ("shutdown_s", 0), ("compress_from", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")
+        if self.jwt_secret is not None and len(self.jwt_secret.encode()) < JWT_SECRET_BYTES_MIN:
+            raise ValueError(f"jwt_secret must have {JWT_SECRET_BYTES_MIN} bytes or more")
+        if self.rate_limit is not None:
+            try:
+                parse(self.rate_limit)
+            except ValueError as error:
+                raise ValueError(f"rate_limit must be as 100/minute, not {self.rate_limit!r}") from error
 
 
 class Permanode(FastAPI):
@@ -76,7 +94,7 @@ class Permanode(FastAPI):
         )
         self.settings = settings
         self.metrics = Metrics()
-        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), self.metrics.route()])
+        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
@@ -84,6 +102,10 @@ class Permanode(FastAPI):
         answering: ASGIApp = Tree(self.routes)
         if settings.compress_from:
             answering = Compression(answering, settings.compress_from)
+        if settings.keys or settings.jwt_secret:
+            answering = Credentials(answering, settings.keys, settings.jwt_secret)
+        if settings.rate_limit:
+            answering = RateLimit(answering, settings.rate_limit)
         return Door(
             answering, self.router, self.metrics, deadline_s=settings.deadline_s, access_log=settings.access_log
         )
@@ -99,15 +121,14 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
         except KeyError:
             raise NoSuchNetwork(path["network"]) from None
 
+    def mounted(_: Mapping[str, str]) -> list[str]:
+        below = {mount.prefix[len("/api/") :] for _, mount in mounts}
+        return sorted(below - {"", "{network}"} | networks.keys())
+
     def running(path: Mapping[str, str]) -> Service:
         return Service({path["network"]: named(path)}, up_since_ns)
 
     of_network = Mount("/api/{network}", named, "_of_network", (NETWORK,), CHRONICLE)
-
-    def mounted(_: Mapping[str, str]) -> list[str]:
-        below = {mount.prefix.removeprefix("/api/") for _, mount in mounts}
-        return sorted(below - {"", "/api", "{network}"} | networks.keys())
-
     mounts = (
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),

@@ -60,8 +60,8 @@ class MethodNotAllowed(RequestError):
 class Unauthorized(RequestError):
     """The server answers only who shows a key or a token."""
 
-    def __init__(self, expected: str) -> None:
-        super().__init__(f"header Authorization: expected {expected}")
+    def __init__(self) -> None:
+        super().__init__("header Authorization: expected Bearer and a key or a token of this server")
         self.headers = ((b"www-authenticate", b'Bearer realm="permanode"'),)
 
 

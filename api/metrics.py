@@ -48,10 +48,10 @@ class Metrics:
             observer = self._observers[key] = self._seconds.labels(operation, f"{key[1]}xx").observe
         observer(seconds)
 
-    def route(self) -> Route:
-        """The page."""
+    def routes(self) -> list[Route]:
+        """The page, also where Chronicle had it."""
 
         async def metrics(_: Request) -> Response:
             return Response(generate_latest(self._registry), headers={"content-type": CONTENT_TYPE_LATEST})
 
-        return Route("/metrics", metrics, methods=["GET"])
+        return [Route(path, metrics, methods=["GET"]) for path in ("/metrics", "/api/metrics")]

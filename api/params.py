@@ -9,13 +9,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from api.errors import BadParameter
+from api.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1, PageSizes
 from ledger.bech32 import parse_address
-
-PAGE_SIZE_MAX = 1000
-"""Hornet's limits.maxResults, and what a page holds when nothing is said."""
 
 TAG_MAX_BYTES = 64
 """Longest index of an indexation payload (TIP-6)."""
@@ -48,12 +46,12 @@ class Param:
     example: object
     default: str | None = None
     required: bool = False
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-    """The default at mounts of another dialect, by dialect."""
+    elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What differs at mounts of another dialect: dialect → field → value."""
 
     def at(self, dialect: str) -> "Param":
         """The parameter as a mount of that dialect has it."""
-        return replace(self, default=self.elsewhere[dialect]) if dialect in self.elsewhere else self
+        return replace(self, **self.elsewhere[dialect]) if dialect in self.elsewhere else self
 
     def read(self, text: str | None) -> object:
         """The value of that text; of the default when there is none, or None. BadParameter names what was expected."""
@@ -72,7 +70,7 @@ class Param:
         """The OpenAPI parameter object."""
         schema = dict(self.schema)
         if self.default is not None:
-            schema["default"] = self.default if schema["type"] == "string" else json.loads(self.default)
+            schema["default"] = self.default if schema.get("type") == "string" else json.loads(self.default)
         return {
             "name": self.name,
             "in": self.where,
@@ -112,6 +110,11 @@ def flag(name: str, meaning: str, default: str) -> Param:
     """A query parameter that is true or false."""
     words = choice({"true": True, "false": False, "1": True, "0": False})
     return Param(name, "query", meaning, "true or false", {"type": "boolean"}, words, example=True, default=default)
+
+
+def page_size(sizes: PageSizes, default: int) -> dict[str, Any]:
+    """The fields of a page size that is read as those of a family are."""
+    return {"schema": sizes.schema(), "parse": lambda text: sizes.read(text, default), "default": str(default)}
 
 
 def hex_param(name: str, meaning: str, size: int, example: str) -> Param:
@@ -205,7 +208,7 @@ OUTPUT_TYPE = Param(
     0,
 )
 INCLUDE_SPENT = flag("include-spent", "Also outputs that are spent", default="false")
-INCLUDE_SPENT_IN_HISTORY = replace(INCLUDE_SPENT, elsewhere={CHRONICLE: "true"})
+INCLUDE_SPENT_IN_HISTORY = replace(INCLUDE_SPENT, elsewhere={CHRONICLE: {"default": "true"}})
 """For the route that Chronicle had: it knew no spent outputs apart. The bech32 one is only the node's."""
 INCLUDED = flag(
     "included",
@@ -237,15 +240,14 @@ PAGE_SIZE = Param(
     "page_size",
     "query",
     "Most results in one answer",
-    f"an integer from 1 to {PAGE_SIZE_MAX}",
-    {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX},
-    lambda text: parse_int(text, 1, PAGE_SIZE_MAX),
-    100,
-    default=str(PAGE_SIZE_MAX),
+    f"an integer from 1 to {MAXIMUM}",
+    example=100,
+    **page_size(NODE_V1, MAXIMUM),
+    elsewhere={CHRONICLE: page_size(CHRONICLE_V1, MAXIMUM)},
 )
 HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize")
 """As inx-api-core-v1 spells it."""
-PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: "100"})
+PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
 """For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
 STATE = Param(
     "state",

@@ -63,7 +63,7 @@ def error(status: int, meaning: str, message: str) -> dict[str, Any]:
 
 ERRORS: dict[int, dict[str, Any]] = {
     400: error(400, "A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
-    401: error(401, "The server is protected", "header Authorization: expected Bearer and a key or a token"),
+    401: error(401, "The server is protected", "header Authorization: expected Bearer and a key"),
     404: error(404, "Not in this archive", "milestone 51 is not in this archive"),
     429: error(429, "The server limits how often a client asks", "no more than 100 per 1 minute: ask again in 7 s"),
     500: error(500, "A fault of ours", "internal server error"),

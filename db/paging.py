@@ -20,8 +20,12 @@ from db.times import Window
 
 __all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition"]
 
-EXAMINED_PER_ROW = 10
-EXAMINED_AT_LEAST = 1_000
+EXAMINED_PER_ROW = 3
+"""Rows that a page looks at for each that it may show, where some are dropped. To know whether a row is shown may take
+another: with the last batch, a page reads no more than ten rows for each that it may show (docs/limits.md).
+"""
+
+EXAMINED_AT_LEAST = 300
 BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
 """Rows read at once, at least, where some were dropped."""

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from api.listing import Json, inclusion
 from api.network import NetworkMount
 from api.operations import Operation
-from api.params import PAGE_SIZE_MAX, Address, Ed25519Address, HistoryPageSize, State
+from api.page_sizes import MAXIMUM
+from api.params import Address, Ed25519Address, HistoryPageSize, State
 from api.responses_v1_ledger import HistoryResponse
 from api.routes.ledger_v1 import ED25519
 from db.queries import ledger, messages, transactions
@@ -111,7 +112,7 @@ async def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address)
     cursor: str | None = None
     while True:
         page = await transactions.list_history(
-            network.store, f"{ED25519:02x}{address}", applied, newest=False, page_size=PAGE_SIZE_MAX, cursor=cursor
+            network.store, f"{ED25519:02x}{address}", applied, newest=False, page_size=MAXIMUM, cursor=cursor
         )
         lines += [csv_line(item) for item in await history_items(network, page.rows)]
         yield csv_text(lines)

@@ -239,7 +239,7 @@ async def stream(app: Any, path: str, gone_after: int | None = None) -> list[Jso
 async def test_csv_is_sent_a_page_at_a_time_and_not_to_nobody(
     app: Any, oracle: Oracle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_v1, "PAGE_SIZE_MAX", 3)
+    monkeypatch.setattr(history_v1, "MAXIMUM", 3)
     address = busiest(oracle)
     history = oracle.histories[address]
     path = f"/api/v1/addresses/ed25519/{address}/tx-history"
@@ -256,7 +256,7 @@ async def test_csv_is_sent_a_page_at_a_time_and_not_to_nobody(
 async def test_a_store_that_goes_away_is_a_503_or_breaks_the_table_off(
     mount: NetworkMount, oracle: Oracle, monkeypatch: pytest.MonkeyPatch, slices: int
 ) -> None:
-    monkeypatch.setattr(history_v1, "PAGE_SIZE_MAX", 3)
+    monkeypatch.setattr(history_v1, "MAXIMUM", 3)
     store: Any = Failing(mount.store, slices)
     async with client_of(NetworkMount(store, mount.name, mount.bech32_hrp)) as client:
         path = f"/api/v1/addresses/ed25519/{busiest(oracle)}/tx-history"

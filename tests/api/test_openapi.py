@@ -14,6 +14,8 @@ from api.app import ApiSettings, create_app, routes
 from api.health import HEALTH
 from api.network import NetworkMount
 from api.operations import arguments
+from api.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
+from api.page_sizes import NODE_V1 as NODE_V1_SIZES
 from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1
 from api.routes.node_v1 import NODE_V1
 from tests.conftest import ROOT
@@ -95,7 +97,7 @@ def test_every_answer_has_an_example_that_is_an_answer() -> None:
         model.model_validate(example, strict=True, extra="forbid")
 
 
-def test_the_same_operations_differ_by_mount_in_nothing_but_defaults() -> None:
+def test_the_same_operations_differ_by_mount_in_nothing_but_defaults_and_what_page_sizes_they_read() -> None:
     paths = openapi.document()["paths"]
     documented = {each["operationId"]: each for item in paths.values() for each in item.values()}
     differing = {}
@@ -107,6 +109,8 @@ def test_the_same_operations_differ_by_mount_in_nothing_but_defaults() -> None:
         assert network["name"] == "network"
         for mine, theirs in zip(operation.get("parameters", []), parameters, strict=True):
             defaults = (mine["schema"].pop("default", None), theirs["schema"].pop("default", None))
+            if mine["name"] == "page_size":
+                assert (mine.pop("schema"), theirs.pop("schema")) == (NODE_V1_SIZES.schema(), CHRONICLE_SIZES.schema())
             assert mine == theirs
             if len(set(defaults)) > 1:
                 differing[name, mine["name"]] = defaults

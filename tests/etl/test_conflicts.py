@@ -71,6 +71,22 @@ def test_read_again_a_silent_source_erases_nothing(from_archive: Loading, tmp_pa
     assert from_archive.rows() == before
 
 
+def test_read_again_a_silent_source_leaves_what_another_told(stores: Stores, tmp_path: Path) -> None:
+    """In the store and in the lake, though it is wrong: a rebuild says so once more."""
+    lines = copy.deepcopy(oracle()[:3])
+    (wrong,) = filter(conflicting, lines[2]["messages"])
+    wrong["metadata"]["conflictReason"] = 5
+    loading = stores()
+    first = loading.load(write(tmp_path / "milestones.jsonl", lines), genesis=GENESIS)
+    before = loading.rows()
+    assert reasons(loading) == {wrong["id"]: 5}
+    assert loading.load(write(tmp_path / "again.log", [dump(sample()[2])]), force=True).milestones == 1
+    assert loading.rows() == before
+    rebuilt = loading.rebuild()
+    assert loading.rows() == before
+    assert rebuilt.differences == first.differences == [f"{wrong['id']}: the source's 5, ours 2"]
+
+
 def conflicting(entry: Json) -> bool:
     return bool(entry["metadata"]["ledgerInclusionState"] == "conflicting")
 
