@@ -83,6 +83,7 @@ def questions(oracle: Oracle) -> dict[str, list[tuple[Json, Any]]]:
     message, transaction = "/messages/{messageId}", "/transactions/{transactionId}/included-message"
     return {
         "/health": [({}, {"isHealthy": True, "networks": [network]})],
+        "/api/routes": [({}, {"routes": ["core/v1", network, "v1"]})],
         "/info": [({}, {"data": bodies.info(oracle)})],
         "/messages": [({"index": tag}, {"data": bodies.tagged(oracle, tag)}) for tag in oracle.tagged],
         **{message + part: [({"messageId": entry["id"]}, of(entry)[part]) for entry in entries] for part in parts},
