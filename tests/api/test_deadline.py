@@ -14,7 +14,6 @@ from api.network import NetworkMount
 from db import schema
 from db.deadline import DEADLINE
 from db.sqlite import SqliteStore
-from db.sqlite_plans import ReadPlan
 from db.store import DeadlinePassed
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
@@ -31,8 +30,7 @@ def endless(request: pytest.FixtureRequest, tmp_path: Path, oracle: Oracle) -> I
     store: Any = filled_store(tmp_path, oracle, 100_000, 100_000)
     store._readers.connection()
     store._readers.inline = request.param
-    plan = store._plans["messages"] = ReadPlan(schema.messages)
-    plan.get = ENDLESS
+    store._plan(schema.messages).get = ENDLESS
     yield store
     store.close()
 

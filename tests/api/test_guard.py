@@ -14,6 +14,7 @@ from tests.api.test_error_shape import assert_shape
 
 KEYS = ("first-key", "second-key")
 SECRET = "s" * 32
+DAY_S = 86_400
 PATHS = ("/api/v1/info", "/api/testing/messages/abc", "/metrics", "/docs", "/openapi.json", "/nothing", "/api/routes")
 
 
@@ -23,7 +24,7 @@ def client_of(mount: NetworkMount, address: str = "10.0.0.1", **settings: Any) -
 
 
 def token(secret: str = SECRET, algorithm: str = "HS256", **claims: Any) -> str:
-    return jwt.encode({"exp": time.time() + 60} | claims, secret, algorithm=algorithm)
+    return jwt.encode({"exp": time.time() + DAY_S} | claims, secret, algorithm=algorithm)
 
 
 def bearer(text: str) -> dict[str, str]:
@@ -70,7 +71,7 @@ async def test_a_key_or_a_token_lets_in(mount: NetworkMount, shown: dict[str, st
         {"X-API-Key": token()},
         bearer(token(secret="t" * 32)),
         bearer(token(exp=time.time() - 1)),
-        bearer(token(nbf=time.time() + 60)),
+        bearer(token(nbf=time.time() + DAY_S / 2)),
         bearer(jwt.encode({"sub": "for ever"}, SECRET)),
         bearer(token(secret="", algorithm="none")),
         bearer(token(secret=SECRET * 2, algorithm="HS512")),
