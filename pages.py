@@ -108,12 +108,13 @@ for the rest, or a 503.
 
 What `page_size` leads to when it is none: 400, the listing's default, or the maximum, as the family's original does.
 Nodes had no page size, so at `/api/v1` and `/api/core/v1` it is ours and refused by name. Chronicle took what it could
-not read for none given and had no upper bound, so at `/api/{network}` an old client may send anything. Defaults: 1000,
-and 100 for a message's children and an Ed25519 address's outputs at `/api/{network}`, as Chronicle had it.
+not read for none given and had no upper bound, so at `/api/{network}` an old client may send anything. The
+`pageSize` of tx-history is read as inx-api-core-v1 did, under every prefix. Defaults: 1000, and at `/api/{network}`, as
+Chronicle had it, 100 for a message's children and an Ed25519 address's outputs and transactions.
 """
 
 _LIMITS_WORK = """
-A parameter that is given twice is a 400 in both; parameters that nobody knows are ignored in both.
+A parameter that is given twice is a 400 in all; parameters that nobody knows are ignored in all.
 
 ## Rows
 

@@ -1,7 +1,8 @@
 """What each family does with a page size that is none: the table that reads requests and makes docs/limits.md.
 
 Rules of this file: a family does what its original does. Nodes had no page size, so it is ours and refused by name;
-Chronicle took what it could not read for none given and had no upper bound, so a client of it may send anything.
+Chronicle took what it could not read for none given and had no upper bound, so a client of it may send anything;
+inx-api-core-v1 took its maximum for both.
 """
 
 from collections.abc import Mapping
@@ -49,4 +50,11 @@ class PageSizes:
 NODE_V1 = PageSizes(above="400", zero="400", negative="400", unreadable="400")
 CHRONICLE_V1 = PageSizes(above="maximum", zero="default", negative="default", unreadable="default")
 
-FAMILIES: Mapping[str, PageSizes] = {"node REST v1": NODE_V1, "Chronicle v1": CHRONICLE_V1}
+INX_API_CORE_V1 = PageSizes(above="maximum", zero="default", negative="maximum", unreadable="maximum")
+"""Of tx-history; there zero is an answer without rows, which no client can have wanted."""
+
+FAMILIES: Mapping[str, PageSizes] = {
+    "node REST v1": NODE_V1,
+    "Chronicle v1": CHRONICLE_V1,
+    "inx-api-core-v1 (tx-history)": INX_API_CORE_V1,
+}

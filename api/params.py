@@ -12,7 +12,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from api.errors import BadParameter
-from api.page_sizes import CHRONICLE_V1, MAXIMUM, NODE_V1, PageSizes
+from api.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM, NODE_V1, PageSizes
 from ledger.bech32 import parse_address
 
 TAG_MAX_BYTES = 64
@@ -245,8 +245,8 @@ PAGE_SIZE = Param(
     **page_size(NODE_V1, MAXIMUM),
     elsewhere={CHRONICLE: page_size(CHRONICLE_V1, MAXIMUM)},
 )
-HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize")
-"""As inx-api-core-v1 spells it."""
+HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
+"""As inx-api-core-v1 spells and reads it, at every mount."""
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
 """For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
 STATE = Param(

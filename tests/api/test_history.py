@@ -111,7 +111,18 @@ async def test_an_address_without_history_has_an_empty_one(client: httpx.AsyncCl
     assert text.endswith(f"\n\n{TITLES}\n")
 
 
-@pytest.mark.parametrize("query", ["pageSize=0", "pageSize=1001", "pageSize=x", "state=abc"])
+@pytest.mark.parametrize("mounted", ["v1", "core/v1", "testing"])
+@pytest.mark.parametrize(
+    ("text", "found"), [("5", 5), ("", 1000), ("0", 1000), ("1001", 1000), ("-1", 1000), ("x", 1000)]
+)
+async def test_a_page_size_is_read_as_inx_api_core_v1_read_it(
+    client: httpx.AsyncClient, mounted: str, text: str, found: int
+) -> None:
+    answer = await client.get(f"/api/{mounted}/addresses/ed25519/{UNPAID}/tx-history?pageSize={text}")
+    assert answer.json() == {"data": body(UNPAID, []) | {"maxResults": found}}
+
+
+@pytest.mark.parametrize("query", ["pageSize=1&pageSize=2", "state=abc"])
 async def test_what_is_wrong_is_named(client: httpx.AsyncClient, query: str) -> None:
     answer = await client.get(f"/api/v1/addresses/ed25519/{UNPAID}/tx-history?{query}")
     assert query.partition("=")[0] in assert_shape(answer, 400)
