@@ -124,6 +124,8 @@ page may be short, or empty, and not be the last. With everything that is looked
 than ten rows for each that its page may hold, pages below 100 as one of 100; the test suite counts them at the store.
 
 A milestone's `utxo-changes` are one answer, as nodes have them: a row for each input and output of its transactions.
+Chronicle's transactions name who spent each of their outputs: a row for each, and a transaction has up to 127. CSV has
+all of a history, a page of 1000 at a time, each within the time of a request.
 
 ## Time
 
