@@ -64,6 +64,9 @@ def report_lines(report: Report) -> list[str]:
         lines.append(f"ledger state after milestone {report.ledger_index:,}")
     if report.held:
         lines.append(f"it cannot go on: {report.held}")
+    if report.differing:
+        lines.append(f"{report.differing:,} conflicts have another reason than the source tells; the source's stays")
+        lines += [f"  {line}" for line in report.differences]
     if report.rejects:
         lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
         lines += [f"  {line}" for line in report.rejected]

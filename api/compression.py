@@ -30,14 +30,20 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {"br": partial(brotli.compress, q
 @lru_cache(maxsize=256)
 def choose(header: str) -> str | None:
     """The coding that Accept-Encoding wants most, of equals the preferred one; None: the plain bytes."""
-    weights: dict[str, float] = {}
+    wanted = weights(header)
+    rest = wanted.get("*", 0.0)
+    best = max(CODINGS, key=lambda name: wanted.get(name, rest))
+    # Not named, plain bytes are what is left when nothing else is wanted.
+    return best if wanted.get(best, rest) > 0 and wanted.get(best, rest) >= wanted.get("identity", 0.0) else None
+
+
+def weights(header: str) -> dict[str, float]:
+    """Name → weight, 0 to 1, of what an Accept or Accept-Encoding names (RFC 9110 12.4.2)."""
+    named: dict[str, float] = {}
     for part in header.lower().split(","):
         name, *parameters = (text.strip() for text in part.split(";"))
-        weights[name] = min((weight(text) for text in parameters), default=1.0)
-    rest = weights.get("*", 0.0)
-    best = max(CODINGS, key=lambda name: weights.get(name, rest))
-    # Not named, plain bytes are what is left when nothing else is wanted.
-    return best if weights.get(best, rest) > 0 and weights.get(best, rest) >= weights.get("identity", 0.0) else None
+        named[name] = min((weight(text) for text in parameters), default=1.0)
+    return named
 
 
 def weight(parameter: str) -> float:

@@ -26,13 +26,15 @@ def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, 
 
 def record(row: Row, column: str) -> Json:
     """What a row says of its message: Chronicle's record. A pending one has neither state nor milestone."""
-    inclusion: str | None
+    return {"id": row[column], "inclusionState": inclusion(row), "milestoneIndex": row.get("milestone_index")}
+
+
+def inclusion(row: Row) -> str | None:
+    """What the ledger made of a row's message, in the node's words; None while it is pending."""
     if "included" in row:
-        inclusion = "included" if row["included"] else "conflicting"
-    else:
-        state = row.get("inclusion_state")
-        inclusion = None if state is None else INCLUSION[state]
-    return {"id": row[column], "inclusionState": inclusion, "milestoneIndex": row.get("milestone_index")}
+        return "included" if row["included"] else "conflicting"
+    state = row.get("inclusion_state")
+    return None if state is None else INCLUSION[state]
 
 
 async def window(network: NetworkMount, start: int | None, end: int | None) -> Window | None:

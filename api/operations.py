@@ -8,7 +8,7 @@ route here is documented as any APIRoute and calls its handler directly.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import parse_qsl
@@ -20,14 +20,18 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import BadParameter
+from api.exports import CSV, prefers_csv, send_csv
 from api.params import Param
 from api.responses import ERRORS
 
 BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 
+AS_CSV = {"content": {CSV: {"schema": {"type": "string"}}}}
+
 ERRORS_OF_ALL = (401, 429, 500, 503)
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
+Export: TypeAlias = Callable[..., AsyncGenerator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class Operation:
     """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
 
     `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
-    operation is there to say no.
+    operation is there to say no. `csv`: a handler of the path's parameters alone, for clients that ask for CSV.
     """
 
     path: str
@@ -45,6 +49,7 @@ class Operation:
     immutable: Param | None = None
     method: str = "GET"
     status: int = 200
+    csv: Export | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
     operation_id = handler.__name__ + mount.suffix
     media_type = b"application/octet-stream" if operation.answer is None else b"application/json"
+    varying = [(b"vary", b"accept")] if operation.csv else []
 
     async def serve(scope: Scope, _: Receive, send: Send) -> None:
         scope["operation"] = operation_id
@@ -131,7 +137,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         value = await handler(context(path), **values)
         body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
         status = 200
-        headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
+        headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body)), *varying]
         if identity is not None:
             etag = b'"%s"' % str(values[identity]).encode()
             named = known_etag(scope, etag)
@@ -141,13 +147,26 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    return serve
+    if operation.csv is None:
+        return serve
+    export = operation.csv
+
+    async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
+        if not prefers_csv(scope):
+            await serve(scope, receive, send)
+            return
+        scope["operation"] = operation_id
+        path = scope["path_params"]
+        values = {name: param.read(path[param.name]) for name, param in from_path}
+        await send_csv(export(context(path), **values), scope, receive, send)
+
+    return serve_either
 
 
 def responses(operation: Operation, shared: Sequence[int]) -> dict[int | str, dict[str, Any]]:
     """What an operation may answer beside its model: bytes, nothing new, errors in the order of their statuses."""
     return {
-        **({200: BYTES} if operation.answer is None else {}),
+        **({200: BYTES} if operation.answer is None else {200: AS_CSV} if operation.csv else {}),
         **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),
         **{status: ERRORS[status] for status in sorted({*operation.errors, *shared})},
     }

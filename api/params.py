@@ -215,6 +215,11 @@ INCLUDED = flag(
     "Only outputs that an included transaction created; false: also those that only conflicting ones would have",
     default="true",
 )
+LEDGER_NONE = flag(
+    "ledger_none", "Also transactions without inclusion state; an archive lists none of them", default="true"
+)
+LEDGER_INCLUDED = flag("ledger_included", "Also included transactions", default="true")
+LEDGER_CONFLICTING = flag("ledger_conflicting", "Also conflicting transactions", default="true")
 EXPANDED = flag("expanded", "Objects with inclusion state and milestone in place of ids", default="false")
 START_TIMESTAMP = Param(
     "start_timestamp",
@@ -240,7 +245,10 @@ PAGE_SIZE = Param(
     **page_size(NODE_V1, MAXIMUM),
     elsewhere={CHRONICLE: page_size(CHRONICLE_V1, MAXIMUM)},
 )
+HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize")
+"""As inx-api-core-v1 spells it."""
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
+"""For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
 STATE = Param(
     "state",
     "query",
@@ -285,10 +293,14 @@ OutputType: TypeAlias = Annotated[int | None, OUTPUT_TYPE]
 IncludeSpent: TypeAlias = Annotated[bool, INCLUDE_SPENT]
 IncludeSpentInHistory: TypeAlias = Annotated[bool, INCLUDE_SPENT_IN_HISTORY]
 Included: TypeAlias = Annotated[bool, INCLUDED]
+LedgerNone: TypeAlias = Annotated[bool, LEDGER_NONE]
+LedgerIncluded: TypeAlias = Annotated[bool, LEDGER_INCLUDED]
+LedgerConflicting: TypeAlias = Annotated[bool, LEDGER_CONFLICTING]
 Expanded: TypeAlias = Annotated[bool, EXPANDED]
 StartTimestamp: TypeAlias = Annotated[int | None, START_TIMESTAMP]
 EndTimestamp: TypeAlias = Annotated[int | None, END_TIMESTAMP]
 PageSize: TypeAlias = Annotated[int, PAGE_SIZE]
+HistoryPageSize: TypeAlias = Annotated[int, HISTORY_PAGE_SIZE]
 PageSizeOf100: TypeAlias = Annotated[int, PAGE_SIZE_OF_100]
 State: TypeAlias = Annotated[str | None, STATE]
 NewestFirst: TypeAlias = Annotated[bool, SORT]

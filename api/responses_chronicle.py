@@ -11,6 +11,19 @@ from api.responses import example
 from api.responses_v1 import ADDRESS, MESSAGE_ID, TRANSACTION_ID
 from api.responses_v1_payloads import U32, Hex32, SigLockedOutput, UtxoInput
 
+ATTACHED: dict[str, object] = {
+    "messageId": MESSAGE_ID,
+    "milestoneIndex": 5,
+    "outputs": [
+        {
+            "output": {"type": 0, "address": {"type": 0, "address": ADDRESS}, "amount": 1000000},
+            "spendingMessageId": None,
+        }
+    ],
+    "inputs": [{"type": 0, "transactionId": TRANSACTION_ID, "transactionOutputIndex": 0}],
+    "ledgerInclusionState": "included",
+}
+
 
 class SpendableOutput(BaseModel):
     """An output of a transaction, and the included message that spends it."""
@@ -32,19 +45,22 @@ class AttachedTransaction(BaseModel):
 class TransactionResponse(BaseModel):
     """A transaction by its message."""
 
-    model_config = example(
-        messageId=MESSAGE_ID,
-        milestoneIndex=5,
-        outputs=[
-            {
-                "output": {"type": 0, "address": {"type": 0, "address": ADDRESS}, "amount": 1000000},
-                "spendingMessageId": None,
-            }
-        ],
-        inputs=[{"type": 0, "transactionId": TRANSACTION_ID, "transactionOutputIndex": 0}],
-        ledgerInclusionState="included",
-    )
+    model_config = example(**ATTACHED)
     data: AttachedTransaction
+
+
+class AttachedTransactions(BaseModel):
+    """Transactions of an address; `state` is null on the last page."""
+
+    transactions: list[AttachedTransaction]
+    state: str | None
+
+
+class TransactionsResponse(BaseModel):
+    """A page of the transactions of an address."""
+
+    model_config = example(transactions=[ATTACHED], state=None)
+    data: AttachedTransactions
 
 
 class MilestoneSpan(BaseModel):

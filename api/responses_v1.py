@@ -74,7 +74,7 @@ class MessageChildren(Page):
     """Messages that approve a message."""
 
     messageId: Hex32
-    childrenMessageIds: list[Hex32] | list[Record]
+    childrenMessageIds: list[Hex32 | Record]
 
 
 class MessageChildrenResponse(BaseModel):
@@ -88,7 +88,7 @@ class MessagesByIndex(Page):
     """Messages under an index."""
 
     index: Hex
-    messageIds: list[Hex32] | list[Record]
+    messageIds: list[Hex32 | Record]
 
 
 class MessagesByIndexResponse(BaseModel):
@@ -132,7 +132,7 @@ class AddressOutputs(Page):
 
     addressType: Literal[0]
     address: Hex32
-    outputIds: list[Hex34] | list[Record]
+    outputIds: list[Hex34 | Record]
     ledgerIndex: U32
 
 

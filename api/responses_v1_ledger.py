@@ -3,11 +3,12 @@
 Rules of this file: as in responses_v1.py.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from api.responses import ErrorResponse, example
+from api.responses import ErrorResponse, example, omitted
+from api.responses_v1 import MESSAGE_ID
 from api.responses_v1_payloads import U32, Amount, Hex32, Hex34, ReceiptPayload
 
 ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
@@ -32,6 +33,58 @@ class BalanceResponse(BaseModel):
 
     model_config = example(addressType=0, address=ADDRESS, balance=2182481474245638, dustAllowed=False, ledgerIndex=50)
     data: Balance
+
+
+class HistoryItem(BaseModel):
+    """A transaction, or a migration, that concerns an address."""
+
+    messageId: Hex32
+    transactionId: Hex32
+    referencedByMilestoneIndex: U32
+    milestoneTimestampReferenced: int
+    ledgerInclusionState: Literal["included", "conflicting", "migrated"]
+    conflictReason: int = omitted()
+    inputsCount: Annotated[int, Field(ge=1, le=127)]
+    outputsCount: Annotated[int, Field(ge=1, le=127)]
+    addressBalanceChange: int
+
+
+class History(BaseModel):
+    """What an address received and sent; `state` is null on the last page."""
+
+    addressType: Literal[0]
+    address: Hex32
+    maxResults: int
+    count: int
+    history: list[HistoryItem]
+    ledgerIndex: U32
+    state: str | None
+
+
+class HistoryResponse(BaseModel):
+    """A page of the history of an address."""
+
+    model_config = example(
+        addressType=0,
+        address=ADDRESS,
+        maxResults=1000,
+        count=1,
+        history=[
+            {
+                "messageId": MESSAGE_ID,
+                "transactionId": OUTPUT_ID[:64],
+                "referencedByMilestoneIndex": 10,
+                "milestoneTimestampReferenced": 1640995300,
+                "ledgerInclusionState": "included",
+                "inputsCount": 1,
+                "outputsCount": 2,
+                "addressBalanceChange": -1000000,
+            }
+        ],
+        ledgerIndex=50,
+        state=None,
+    )
+    data: History
 
 
 class UtxoChanges(BaseModel):

@@ -39,7 +39,7 @@ messages = Table(
         MS_TIMESTAMP,
         ("white_flag_index", Type.INT, "position in the milestone's cone; null while the cone is not whole"),
         INCLUSION_STATE,
-        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code; null where the source has none"),
+        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code: the source's, else the ledger state's, if any"),
     ),
     partition=("message_id",),
 )
@@ -172,6 +172,29 @@ outputs_by_address = Table(
     ),
     partition=("address", "output_kind", "variant", "included", "ms_range_id", "partition_id"),
     clustering=("milestone_index", "output_id", "message_id"),
+)
+
+transactions_by_address = Table(
+    "transactions_by_address",
+    "The history of an address: each attachment that pays it or is signed by it, and what was migrated to it",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        ("included", Type.BOOLEAN, "the attachment took effect; conflicting ones stand apart"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        ("transaction_id", Type.HEX, "the transaction; for migrated funds the milestone of the treasury they leave"),
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        ("direction", Type.TEXT, "received, sent, both or migrated"),
+        ("received", Type.BIGINT, "base tokens of its outputs to the address"),
+        ("sent", Type.BIGINT, "base tokens of its inputs from the address; written by the ledger state, null: none"),
+        ("inputs_count", Type.SMALLINT, "inputs of the transaction, whoever owned them"),
+        ("outputs_count", Type.SMALLINT, "outputs of the transaction, whoever owns them"),
+    ),
+    partition=("address", "included", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "transaction_id", "message_id"),
+    layout=2,
 )
 
 addresses_hints = Table(
@@ -450,6 +473,7 @@ TABLES: tuple[Table, ...] = (
     transactions_by_state,
     outputs,
     outputs_by_address,
+    transactions_by_address,
     addresses_hints,
     milestones,
     milestone_ids,
@@ -477,4 +501,10 @@ BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}
 LOOKUPS: tuple[Lookup, ...] = (
     Lookup(tags, tag_hints, ("tag",), (("table_kind", "message"),)),
     Lookup(outputs_by_address, addresses_hints, ("address", "output_kind", "variant", "included")),
+    Lookup(
+        transactions_by_address,
+        addresses_hints,
+        ("address", "included"),
+        (("output_kind", "transaction"), ("variant", "address")),
+    ),
 )

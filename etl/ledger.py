@@ -7,7 +7,6 @@ near it by reads of the store; both give the same changes, and all rows follow f
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,19 +15,22 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.store import Batch
-from etl import tables
+from etl import history, tables
+from etl.conflicts import dust_change, reason_makers
 from etl.lake import few_rows
 from etl.placement import SPLITS, Placement, ms_range_id
 from etl.publish import Publication
 from etl.report import Progress
 from etl.writer import FrameMaker, upsert_frames
-from ledger.dust import DUST_THRESHOLD
 
 CHANGES = pa.schema(
     {
         "milestone_index": pa.int32(),
         "white_flag_index": pa.int32(),
         "idx": pa.int32(),
+        "transaction_id": pa.binary(),
+        "message_id": pa.binary(),
+        "signer": pa.binary(),
         "is_spent": pa.bool_(),
         "output_id": pa.binary(),
         "output_type": pa.int8(),
@@ -36,7 +38,8 @@ CHANGES = pa.schema(
         "amount": pa.int64(),
     }
 )
-"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input."""
+"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
+`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output."""
 
 BALANCES = pa.schema(
     {
@@ -92,13 +95,11 @@ class Ledger:
         lake, network = self.publication.lake, self.publication.store_settings.network
         chunk_size = self.publication.store_settings.chunk_size
         outputs = _genesis_outputs(lake.read("genesis"))
-        standing = self.publication.reads.splits([genesis // chunk_size])
-        hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
-        placement = Placement(chunk_size, schema.LOOKUPS, hot)
+        placement = self._placement(genesis, genesis)
         makers: list[FrameMaker] = [
             lambda _: tables.created_outputs(outputs),
             lambda _: tables.outputs_by_address(outputs.withColumn("included", F.expr("true")), placement),
-            lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
+            lambda earlier: tables.hints(earlier.read, schema.outputs_by_address),
             *_balance_makers(_balances(_created(outputs), None, genesis - 1), chunk_size),
             lambda _: tables.genesis_treasury(lake.read("genesis"), network),
         ]
@@ -114,13 +115,23 @@ class Ledger:
         applied = changes.where(F.col("milestone_index") <= to)
         news = applied.where(F.col("milestone_index") > frontier)
         chunk_size = self.publication.store_settings.chunk_size
+        placement = self._placement(frontier + 1, to)
         makers: list[FrameMaker] = [
             lambda _: tables.conform(news, schema.ledger_updates_by_milestone),
+            lambda _: history.spent_from(news, placement),
             *_balance_makers(_balances(applied, before, frontier), chunk_size),
+            *reason_makers(self.publication, applied, frontier, to, near=before is not None),
         ]
         with self.publication.store.batch(publish=publish) as batch:
             self._write(batch, makers, to)
         return to
+
+    def _placement(self, first: int, last: int) -> Placement:
+        """Where the rows of those milestones stand."""
+        chunk_size = self.publication.store_settings.chunk_size
+        standing = self.publication.reads.splits(range(first // chunk_size, last // chunk_size + 1))
+        hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
+        return Placement(chunk_size, schema.LOOKUPS, hot)
 
     def _write(self, batch: Batch, makers: list[FrameMaker], ledger_index: int) -> None:
         upsert_frames(batch, self.publication.staging, makers, self.publication.report.wrote)
@@ -174,18 +185,12 @@ class Ledger:
 
     def _staged(self, name: str, frame: DataFrame) -> DataFrame:
         """The frame, computed once."""
-        folder = self._stage(name, frame)
+        folder = self.publication.staging.write(name, frame)
         return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
 
     def _rows(self, name: str, frame: DataFrame) -> pa.Table:
         """The frame's rows, of few milestones, in this process."""
-        folder = self._stage(name, frame)
-        return pq.read_table(folder)
-
-    def _stage(self, name: str, frame: DataFrame) -> Path:
-        folder = self.publication.staging.folder(name)
-        frame.write.option("compression", "none").parquet(str(folder))
-        return folder
+        return pq.read_table(self.publication.staging.write(name, frame))
 
 
 def _genesis_outputs(genesis: DataFrame) -> DataFrame:
@@ -205,11 +210,15 @@ def _genesis_outputs(genesis: DataFrame) -> DataFrame:
 
 
 def _created(outputs: DataFrame) -> DataFrame:
-    return outputs.withColumn("is_spent", F.expr("false")).select(CHANGES.names)
+    created_by = F.substring("output_id", 1, 32)
+    unsigned = F.lit(None).cast("binary")
+    rows = outputs.withColumns({"transaction_id": created_by, "signer": unsigned, "is_spent": F.expr("false")})
+    return rows.select(CHANGES.names)
 
 
 def _spent(inputs: DataFrame) -> DataFrame:
-    return inputs.select("milestone_index", "white_flag_index", "idx", F.expr("true").alias("is_spent"), "output_id")
+    known = [name for name in CHANGES.names if name in inputs.columns]
+    return inputs.select(*known, F.expr("true").alias("is_spent"))
 
 
 def _balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> DataFrame:
@@ -218,13 +227,12 @@ def _balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> Da
     `before` (BALANCES) is where the addresses stood at the frontier; None where the changes begin at genesis.
     """
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
-    allowance = F.col("output_type") == tables.DUST_ALLOWANCE_OUTPUT
-    dust = ~allowance & (F.col("amount") < DUST_THRESHOLD)
+    dust_allowance, dust_outputs = dust_change()
     steps = changes.groupBy("address", "milestone_index").agg(
         F.sum(sign * F.col("amount")).alias("balance"),
         F.sum(sign).alias("unspent_count"),
-        F.sum(F.when(allowance, sign * F.col("amount")).otherwise(0)).alias("dust_allowance"),
-        F.sum(F.when(dust, sign).otherwise(0)).alias("dust_outputs"),
+        F.sum(dust_allowance).alias("dust_allowance"),
+        F.sum(dust_outputs).alias("dust_outputs"),
     )
     if before is not None:
         steps = steps.unionByName(before)

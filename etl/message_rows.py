@@ -24,7 +24,7 @@ from ledger.chrysalis import (
     encode_output,
     encode_payload,
 )
-from ledger.ids import milestone_id, output_id, transaction_id
+from ledger.ids import ed25519_address, milestone_id, output_id, transaction_id
 
 CHRYSALIS = 1
 
@@ -48,7 +48,7 @@ transaction STRUCT<
   transaction_id: BINARY,
   inputs: ARRAY<STRUCT<kind: TINYINT, output_id: BINARY>>,
   outputs: ARRAY<STRUCT<kind: TINYINT, address: BINARY, amount: DECIMAL(20,0), output_id: BINARY, data: BINARY>>,
-  unlocks: ARRAY<STRUCT<kind: TINYINT, public_key: BINARY, signature: BINARY, reference: INT>>,
+  unlocks: ARRAY<STRUCT<kind: TINYINT, public_key: BINARY, signature: BINARY, reference: INT, address: BINARY>>,
   tagged_data: {TAGGED_DATA}>,
 milestone {MILESTONE}
 """
@@ -82,7 +82,7 @@ class MessageRows:
         self._transaction = _Struct(("transaction_id",))
         self._inputs = _List(("kind", "output_id"))
         self._outputs = _List(OUTPUT_FIELDS)
-        self._unlocks = _List(("kind", "public_key", "signature", "reference"))
+        self._unlocks = _List(("kind", "public_key", "signature", "reference", "address"))
         self._transaction_tagged = _Struct(("tag", "data"))
         self._milestone = _Struct(("milestone_id", "milestone_index", "timestamp", "payload"))
         self._receipt = _Struct(("migrated_at", "treasury_input", "treasury_amount", "payload"))
@@ -159,6 +159,7 @@ class MessageRows:
                 [None if each is None else each.public_key for each in signed],
                 [None if each is None else each.signature for each in signed],
                 [None if isinstance(each, SignatureUnlock) else each.index for each in payload.unlock_blocks],
+                [None if each is None else ed25519_address(each.public_key) for each in signed],
             )
         )
         tagged = essence.payload
@@ -214,7 +215,7 @@ class MessageRows:
             extra={
                 "inputs": self._inputs.struct_array((pa.int8(), pa.binary())),
                 "outputs": self._outputs.struct_array(_OUTPUT_TYPES),
-                "unlocks": self._unlocks.struct_array((pa.int8(), pa.binary(), pa.binary(), pa.int32())),
+                "unlocks": self._unlocks.struct_array((pa.int8(), pa.binary(), pa.binary(), pa.int32(), pa.binary())),
                 "tagged_data": tagged,
             },
         )

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from db.intervals import Intervals
 from db.partitions import ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
 from db.sync import range_row
-from etl import tables, tables_pending
+from etl import history, tables, tables_pending
 from etl.lake import Lake, either, few_rows
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.report import Notify, Progress, Report
@@ -121,12 +122,10 @@ class Publication:
         existing = self.reads.splits(ranges) if known else []
         tails = self.reads.tails(ranges) if known else []
         lake = self.lake.messages(_whole_windows(run, chunk_size))
-        tag_lookup, address_lookup = schema.LOOKUPS
-        rows = rows_of_keys(tables.tagged(lake), tag_lookup, chunk_size).unionByName(
-            rows_of_keys(tables.addressed(tables.owned(lake)), address_lookup, chunk_size)
-        )
+        rows = (tables.tagged(lake), tables.addressed(tables.owned(lake)), history.concerned(lake))
+        keys = [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LOOKUPS, rows, strict=True)]
         grown = grow_splits(
-            rows,
+            reduce(DataFrame.unionByName, keys),
             few_rows(self.spark, SPLITS, existing),
             few_rows(self.spark, TAILS, tails),
             run,
@@ -169,6 +168,7 @@ class Publication:
 
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
+            lambda _: tables.conflict_reasons(lake),
             lambda _: tables.messages_by_milestone(lake),
             lambda _: tables.parents(lake),
             lambda _: tables.transactions(lake),
@@ -177,8 +177,9 @@ class Publication:
             lambda _: tables.spent_outputs(lake),
             lambda _: tables.tags(lake, opening.result().placement),
             lambda _: tables.outputs_by_address(tables.owned(lake), opening.result().placement),
-            lambda earlier: tables.tag_hints(earlier.read(schema.tags)),
-            lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
+            lambda _: history.transactions_by_address(lake, opening.result().placement),
+            lambda earlier: tables.hints(earlier.read, schema.tags),
+            lambda earlier: tables.hints(earlier.read, schema.outputs_by_address, schema.transactions_by_address),
             lambda _: tables.milestones(milestones()),
             lambda _: tables.milestone_ids(milestones()),
             lambda _: tables.receipts(milestones(), self.store_settings.network),

@@ -36,6 +36,7 @@ class Report:
     """The totals of a run. `seconds` by stage; spark_start stands apart from the rate.
 
     `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
+    `differing`: conflicts whose reason, by the ledger state, is not the source's; `differences`: the first of them.
     """
 
     run: str
@@ -50,6 +51,8 @@ class Report:
     rejected: list[str] = field(default_factory=list)
     ledger_index: int | None = None
     held: str = ""
+    differing: int = 0
+    differences: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -4,19 +4,19 @@ Rules of this file: each function is frame → frame and ends in `conform`, the 
 types; nothing reads or writes; ids stay binary (the writer of a store that wants text makes text of them).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
 from db.dialects import spark_type
-from db.model import Table
+from db.model import Lookup, Table
 from etl.placement import Placement
 from etl.sources.cone import INCLUDED
 
-MESSAGE_KIND = "message"
 LEGACY = "legacy"
 ADDRESS = "address"
 
@@ -24,8 +24,14 @@ DUST_ALLOWANCE_OUTPUT = 1
 TREASURY_OUTPUT = 2
 
 
-def _ms_timestamp() -> Column:
+def ms_timestamp() -> Column:
+    """The referencing milestone's time, in milliseconds since 1970."""
     return F.unix_millis("timestamp")
+
+
+def took_effect() -> Column:
+    """Whether a transaction, or a receipt, changed the ledger state."""
+    return F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,15 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
 
 
 def messages(lake: DataFrame) -> TableFrame:
-    """Every message."""
-    return conform(lake.withColumn("ms_timestamp", _ms_timestamp()), schema.messages)
+    """Every message, its conflict reason apart."""
+    return conform(lake.withColumn("ms_timestamp", ms_timestamp()).drop("conflict_reason"), schema.messages)
+
+
+def conflict_reasons(reasons: DataFrame) -> TableFrame:
+    """Reasons alone, where there is one: what the ledger state found, a silent source read again must not erase."""
+    return conform(
+        reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason"), schema.messages
+    )
 
 
 def messages_by_milestone(lake: DataFrame) -> TableFrame:
@@ -66,7 +79,7 @@ def parents(lake: DataFrame) -> TableFrame:
         F.explode("parents").alias("parent_id"),
         "milestone_index",
         "message_id",
-        _ms_timestamp().alias("ms_timestamp"),
+        ms_timestamp().alias("ms_timestamp"),
         "inclusion_state",
     )
     return conform(rows, schema.parents)
@@ -74,7 +87,7 @@ def parents(lake: DataFrame) -> TableFrame:
 
 def tags(lake: DataFrame, placement: Placement) -> TableFrame:
     """Tags of payloads, direct and inside transactions."""
-    rows = tagged(lake).withColumn("ms_timestamp", _ms_timestamp())
+    rows = tagged(lake).withColumn("ms_timestamp", ms_timestamp())
     return conform(placement.place(rows, schema.tags), schema.tags)
 
 
@@ -83,10 +96,16 @@ def tagged(lake: DataFrame) -> DataFrame:
     return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
 
 
-def tag_hints(tag_rows: DataFrame) -> TableFrame:
-    """Where the rows of tags are."""
-    hints = tag_rows.withColumn("table_kind", F.lit(MESSAGE_KIND)).select(*schema.tag_hints.names).distinct()
-    return conform(hints, schema.tag_hints)
+def hints(read: Callable[[Table], DataFrame], *lookup_tables: Table) -> TableFrame:
+    """Where the rows of lookups are that share a table of hints; `read` gives the rows of one."""
+    lookups = [lookup for lookup in schema.LOOKUPS if lookup.table in lookup_tables]
+    rows = reduce(DataFrame.unionByName, [_partitions(lookup, read(lookup.table)) for lookup in lookups])
+    return conform(rows.distinct(), lookups[0].hints)
+
+
+def _partitions(lookup: Lookup, rows: DataFrame) -> DataFrame:
+    """The key of each row's partition, with what its hints add."""
+    return rows.select(*lookup.table.partition, *(F.lit(value).alias(name) for name, value in lookup.hint_constants))
 
 
 def transactions(lake: DataFrame) -> TableFrame:
@@ -170,7 +189,7 @@ def spent_outputs(lake: DataFrame) -> TableFrame:
 
 
 def spent(lake: DataFrame) -> DataFrame:
-    """Inputs of included transactions: output_id, who spends it (message_id, transaction_id, idx) and where."""
+    """Inputs of included transactions: output_id, who spends it (message_id, transaction_id, idx, signer) and where."""
     return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
 
 
@@ -197,8 +216,8 @@ def owned(lake: DataFrame) -> DataFrame:
             "milestone_index",
             "white_flag_index",
             "message_id",
-            _ms_timestamp().alias("ms_timestamp"),
-            (F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))).alias("included"),
+            ms_timestamp().alias("ms_timestamp"),
+            took_effect().alias("included"),
             "idx",
             F.col("output.output_id").alias("output_id"),
             F.col("output.kind").alias("output_type"),
@@ -207,11 +226,6 @@ def owned(lake: DataFrame) -> DataFrame:
             F.col("output.data").alias("data"),
         )
     )
-
-
-def addresses_hints(address_rows: DataFrame) -> TableFrame:
-    """Where the rows of addresses are."""
-    return conform(address_rows.select(*schema.addresses_hints.names).distinct(), schema.addresses_hints)
 
 
 def milestones(lake_milestones: DataFrame) -> TableFrame:
@@ -270,7 +284,7 @@ def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
     rows = lake_milestones.select(
         F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
         "milestone_index",
-        _ms_timestamp().alias("ms_timestamp"),
+        ms_timestamp().alias("ms_timestamp"),
         F.when(complete, F.lit(0)).alias("synced_by"),
         "message_count",
         "verified",
@@ -292,10 +306,11 @@ def transaction_outputs(lake: DataFrame) -> DataFrame:
 
 
 def _inputs(lake: DataFrame) -> DataFrame:
-    """One row an input: idx, kind, output_id and its unlock block's bytes."""
+    """One row an input: idx, kind, output_id, its unlock block's bytes and the address that signed it."""
     unlock = F.element_at("transaction.unlocks", F.col("idx") + 1)
     signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
     reference = F.concat(F.lit(b"\x01"), _u16_bytes(unlock["reference"]))
+    meant = F.try_element_at("transaction.unlocks", unlock["reference"] + 1)
     rows = lake.where("transaction IS NOT NULL").select(
         "*", F.posexplode("transaction.inputs").alias("idx", "input"), F.expr("transaction.transaction_id")
     )
@@ -309,6 +324,7 @@ def _inputs(lake: DataFrame) -> DataFrame:
         F.col("input.kind").alias("kind"),
         F.col("input.output_id").alias("output_id"),
         F.when(unlock["kind"] == 0, signature).otherwise(reference).alias("unlock"),
+        F.coalesce(unlock["address"], meant["address"]).alias("signer"),
     )
 
 

@@ -66,6 +66,12 @@ class Staging:
         _sorted(frame).write.options(**options).parquet(str(directory))
         return Staged(frame.table, frame.columns, directory)
 
+    def write(self, name: str, frame: DataFrame) -> Path:
+        """Writes any frame as it comes; where."""
+        directory = self.folder(name)
+        frame.write.option("compression", "none").parquet(str(directory))
+        return directory
+
     def folder(self, name: str) -> Path:
         """A folder of its own, not yet there, that goes with the rest."""
         return self._root / f"{next(self._numbers):04d}-{name}"

@@ -1,5 +1,22 @@
 -- Layout 2: ledger. Rendered from db/schema.py by `python -m db.migrations --write`.
 
+CREATE TABLE IF NOT EXISTS transactions_by_address (
+  address BLOB NOT NULL,
+  included INTEGER NOT NULL,
+  ms_range_id INTEGER NOT NULL,
+  partition_id INTEGER NOT NULL,
+  milestone_index INTEGER NOT NULL,
+  transaction_id BLOB NOT NULL,
+  message_id BLOB NOT NULL,
+  ms_timestamp INTEGER,
+  direction TEXT,
+  received INTEGER,
+  sent INTEGER,
+  inputs_count INTEGER,
+  outputs_count INTEGER,
+  PRIMARY KEY (address, included, ms_range_id, partition_id, milestone_index DESC, transaction_id DESC, message_id DESC)
+) WITHOUT ROWID;
+
 CREATE TABLE IF NOT EXISTS receipts (
   network TEXT NOT NULL,
   migrated_at INTEGER NOT NULL,

@@ -7,6 +7,7 @@ of its own, given one ascending load of everything.
 """
 
 import gzip
+import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -142,6 +143,44 @@ def transaction_rows(rows: Rows, entry: dict[str, Any], seen: dict[str, Any], po
             at | {"transaction_id": transaction_id, "idx": idx, "variant": "output", "data": data}
         )
         output_rows(rows, output, output_id, message_id, index, seen["ms_timestamp"], position, included=state == 1)
+    history_rows(rows, payload, transaction_id, seen)
+
+
+def ed25519_address(public_key: str) -> str:
+    """Address type, BLAKE2b-256 of the public key (TIP-7)."""
+    return "00" + hashlib.blake2b(bytes.fromhex(public_key), digest_size=32).hexdigest()
+
+
+def history_rows(rows: Rows, payload: dict[str, Any], transaction_id: str, seen: dict[str, Any]) -> None:
+    """Rows of one attachment of a transaction under every address that it pays or that signed it."""
+    outputs = payload["essence"]["outputs"]
+    signers = {
+        ed25519_address(block["signature"]["publicKey"]) for block in payload["unlockBlocks"] if block["type"] == 0
+    }
+    received: Counter[str] = Counter()
+    for output in outputs:
+        received[owner(output)] += int(output["amount"])
+    for address in sorted(signers | set(received)):
+        direction = "received" if address not in signers else "both" if address in received else "sent"
+        rows["transactions_by_address"].append(
+            {
+                "address": address,
+                "included": seen["inclusion_state"] == 1,
+                "milestone_index": seen["milestone_index"],
+                "transaction_id": transaction_id,
+                "message_id": seen["message_id"],
+                "ms_timestamp": seen["ms_timestamp"],
+                "direction": direction,
+                "received": received[address],
+                "inputs_count": len(payload["essence"]["inputs"]),
+                "outputs_count": len(outputs),
+            }
+        )
+
+
+def owner(output: dict[str, Any]) -> str:
+    """The serialized address of an output."""
+    return f"{output['address']['type']:02x}{output['address']['address']}"
 
 
 def receipt_bytes(receipt: dict[str, Any]) -> bytes:
@@ -176,6 +215,24 @@ def receipt_rows(rows: Rows, milestone: dict[str, Any], position: int, network: 
     rows["receipts"].append(at | {"migrated_at": receipt["migratedAt"], "payload": receipt_bytes(receipt)})
     amount = receipt["transaction"]["output"]["amount"]
     rows["treasury"].append(at | {"milestone_id": milestone["milestoneId"], "amount": amount})
+    migrated: Counter[str] = Counter()
+    for fund in receipt["funds"]:
+        migrated[owner(fund)] += fund["deposit"]
+    rows["transactions_by_address"] += [
+        {
+            "address": address,
+            "included": True,
+            "milestone_index": index,
+            "transaction_id": receipt["transaction"]["input"]["milestoneId"],
+            "message_id": milestone["messageId"],
+            "ms_timestamp": 1000 * milestone["timestamp"],
+            "direction": "migrated",
+            "received": deposit,
+            "inputs_count": 1,
+            "outputs_count": len(receipt["funds"]),
+        }
+        for address, deposit in migrated.items()
+    ]
     for idx, fund in enumerate(receipt["funds"]):
         output = {"type": 0, "address": fund["address"], "amount": fund["deposit"]}
         output_id = milestone["milestoneId"] + u16(idx).hex()
@@ -203,9 +260,9 @@ def output_rows(
     included: bool,
 ) -> None:
     """Rows of one output that an attachment, a receipt or genesis creates."""
-    owner = {"address": f"{output['address']['type']:02x}{output['address']['address']}", "amount": output["amount"]}
+    owned = {"address": owner(output), "amount": output["amount"]}
     rows["outputs_by_address"].append(
-        owner
+        owned
         | {
             "output_kind": "legacy",
             "variant": "address",
@@ -219,7 +276,7 @@ def output_rows(
     )
     if included:
         rows["outputs"].append(
-            owner
+            owned
             | {
                 "output_id": output_id,
                 "created_milestone_index": index,
@@ -331,6 +388,11 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
 LOOKUPS = {
     "tags": (("tag",), "tag_hints", {"table_kind": "message"}),
     "outputs_by_address": (("address", "output_kind", "variant", "included"), "addresses_hints", {}),
+    "transactions_by_address": (
+        ("address", "included"),
+        "addresses_hints",
+        {"output_kind": "transaction", "variant": "address"},
+    ),
 }
 """Lookup table → key columns, hint table, what its hints add."""
 

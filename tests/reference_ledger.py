@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from db.partitions import place
-from tests.reference import ORACLE, Rows, output_rows, read_json, u16
+from tests.reference import ORACLE, Rows, output_rows, owner, read_json, u16
 
 DUST_BELOW = 1_000_000
 
@@ -62,11 +62,6 @@ class Replay:
         return rows
 
 
-def owner(output: dict[str, Any]) -> str:
-    """The serialized address of an output."""
-    return f"{output['address']['type']:02x}{output['address']['address']}"
-
-
 def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk_size: int) -> None:
     """Adds genesis and the ledger state after each of the lines, which follow it without a gap."""
     start, replay = genesis(), Replay()
@@ -99,7 +94,9 @@ def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk
     rows["address_balances"] = replay.balance_rows(0, chunk_size)
     rows["ledger_updates_by_milestone"] = []
     for line in lines:
-        rows["ledger_updates_by_milestone"] += changes(replay, line)
+        news = changes(replay, line)
+        rows["ledger_updates_by_milestone"] += news
+        sent_amounts(rows, line, news)
         rows["address_balances"] += replay.balance_rows(line["milestone"]["index"], chunk_size)
     rows["addresses_hints"] += [
         {
@@ -116,6 +113,19 @@ def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk
 
 
 HINT_OF_OUTPUT = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
+
+
+def sent_amounts(rows: Rows, line: dict[str, Any], news: Sequence[dict[str, Any]]) -> None:
+    """Completes the history of one milestone's included transactions by what each address spent in them."""
+    sent: dict[tuple[str, str], int] = defaultdict(int)
+    for each in news:
+        if each["is_spent"]:
+            sent[line["messages"][each["white_flag_index"]]["id"], each["address"]] += each["amount"]
+    for row in rows["transactions_by_address"]:
+        amount = sent.pop((row["message_id"], row["address"]), None)
+        if amount is not None:
+            row["sent"] = amount
+    assert not sent, "only who signs spends"
 
 
 def changes(replay: Replay, line: dict[str, Any]) -> list[dict[str, Any]]:

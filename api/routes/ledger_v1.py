@@ -53,7 +53,7 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Jso
 
 async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
     """The outputs that a milestone created and spent, in the order in which they took effect."""
-    if not await ledger.is_applied(network.store, network.name, index):
+    if index not in await ledger.get_applied(network.store, network.name):
         raise NotFound(f"what milestone {index} changed")
     rows = await ledger.list_changes(network.store, index)
     return {

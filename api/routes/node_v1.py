@@ -47,6 +47,7 @@ from api.responses_v1 import (
     MilestoneResponse,
     OutputResponse,
 )
+from api.routes.history_v1 import HISTORY_V1
 from api.routes.ledger_v1 import LEDGER_V1
 from api.version import program_version
 from db.queries import ledger, messages, milestones, outputs, transactions
@@ -198,7 +199,7 @@ async def address_outputs(
     output_type: OutputType,
     include_spent: IncludeSpent,
     included: Included,
-    page_size: PageSizeOf100,
+    page_size: PageSize,
     state: State,
     newest: NewestFirst,
     expanded: Expanded,
@@ -332,6 +333,7 @@ NODE_V1 = Family(
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
         Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,)),
         *LEDGER_V1,
+        *HISTORY_V1,
     ),
     wrap=lambda value: {"data": value},
 )

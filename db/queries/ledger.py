@@ -29,11 +29,11 @@ async def get_ledger_index(store: Store, network: str) -> int:
     return found
 
 
-async def is_applied(store: Store, network: str, milestone_index: int) -> bool:
-    """Whether the ledger state holds what that milestone changed; LedgerUnknown without a genesis."""
+async def get_applied(store: Store, network: str) -> range:
+    """The milestones whose changes the ledger state holds, all since genesis; LedgerUnknown without a genesis."""
     genesis = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
     newest = await get_ledger_index(store, network)
-    return bool(genesis[0]["ledger_index"] < milestone_index <= newest)
+    return range(genesis[0]["ledger_index"] + 1, newest + 1)
 
 
 async def find_balance(store: Store, address: str, ledger_index: int) -> Row | None:

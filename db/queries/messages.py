@@ -4,6 +4,8 @@ Rules of this file: one named question a function, on Store alone; `get_` raises
 `list_` gives a Page. Ids and tags are lowercase hex.
 """
 
+from collections.abc import Sequence
+
 from db import schema
 from db.paging import Page, list_lookup, list_partition
 from db.store import NotFound, Row, Store
@@ -26,6 +28,12 @@ async def get_message(store: Store, message_id: str) -> Row:
     if row is None:
         raise NotFound(f"message {message_id}")
     return row
+
+
+async def find_messages(store: Store, message_ids: Sequence[str]) -> list[Row]:
+    """Rows of `messages`, in that order, of those that are known there."""
+    rows = await store.get_many(schema.messages, [(message_id,) for message_id in message_ids])
+    return [row for row in rows if row is not None]
 
 
 async def list_children(

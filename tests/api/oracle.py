@@ -5,8 +5,11 @@ first: pending by id downwards, then milestone and id downwards.
 """
 
 import json
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -106,6 +109,67 @@ class Oracle:
             for entry in self.included.values()
             for spent in entry["message"]["payload"]["essence"]["inputs"]
         }
+
+    @cached_property
+    def histories(self) -> dict[str, list[Json]]:
+        """Address → what it received, sent and tried to, newest first; after genesis."""
+        found: dict[str, list[Json]] = {}
+        for line in self.milestones:
+            milestone, receipt = line["milestone"], line["milestone"]["payload"]["receipt"]
+            at = {
+                "referencedByMilestoneIndex": milestone["index"],
+                "milestoneTimestampReferenced": milestone["timestamp"],
+            }
+            for entry in line["messages"]:
+                if "transactionId" in entry:
+                    for address, item in self._attached(entry):
+                        found.setdefault(address, []).append(at | item)
+            deposits = Counter[str]()
+            for fund in receipt["funds"] if receipt else ():
+                deposits[fund["address"]["address"]] += fund["deposit"]
+            for address, deposit in deposits.items():
+                item = {
+                    "messageId": milestone["messageId"],
+                    "transactionId": receipt["transaction"]["input"]["milestoneId"],
+                    "ledgerInclusionState": "migrated",
+                    "inputsCount": 1,
+                    "outputsCount": len(receipt["funds"]),
+                    "addressBalanceChange": deposit,
+                }
+                found.setdefault(address, []).append(at | item)
+        keys = ("referencedByMilestoneIndex", "transactionId", "messageId")
+        return {
+            address: sorted(items, key=lambda item: [item[key] for key in keys], reverse=True)
+            for address, items in found.items()
+        }
+
+    def _attached(self, entry: Json) -> Iterator[tuple[str, Json]]:
+        """Each address that one attachment pays or is signed by, and what its history says of it."""
+        payload, state = entry["message"]["payload"], entry["metadata"]["ledgerInclusionState"]
+        essence, changes = payload["essence"], Counter[str]()
+        signatures = [block["signature"] for block in payload["unlockBlocks"] if block["type"] == 0]
+        keys = [bytes.fromhex(signature["publicKey"]) for signature in signatures]
+        concerned = {blake2b(key, digest_size=32).hexdigest() for key in keys}
+        concerned |= {output["address"]["address"] for output in essence["outputs"]}
+        if state == "included":
+            for output in essence["outputs"]:
+                changes[output["address"]["address"]] += output["amount"]
+            for spent in essence["inputs"]:
+                index = spent["transactionOutputIndex"].to_bytes(2, "little").hex()
+                output = self.outputs[f"{spent['transactionId']}{index}"]["output"]
+                changes[output["address"]["address"]] -= output["amount"]
+        for address in concerned:
+            item = {
+                "messageId": entry["id"],
+                "transactionId": entry["transactionId"],
+                "ledgerInclusionState": state,
+                "inputsCount": len(essence["inputs"]),
+                "outputsCount": len(essence["outputs"]),
+                "addressBalanceChange": changes[address],
+            }
+            if state == "conflicting":
+                item["conflictReason"] = entry["metadata"]["conflictReason"]
+            yield address, item
 
     @cached_property
     def conflicting_outputs(self) -> dict[str, Json]:

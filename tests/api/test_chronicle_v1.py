@@ -3,6 +3,7 @@
 import dataclasses
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from api.network import NetworkMount
 from db.store import StoreUnavailable
 from tests.api.asgi import ask
 from tests.api.conftest import filled_store
-from tests.api.oracle import PENDING, Oracle
+from tests.api.oracle import PENDING, Json, Oracle
 from tests.api.test_error_shape import BrokenStore, assert_shape, client_of
 from tests.api.test_node_v1 import data
 
@@ -26,20 +27,62 @@ async def test_every_attachment_of_every_transaction_is_told_as_what_it_is(
     attachments = [entry for entry in oracle.entries if "transactionId" in entry]
     assert len(attachments) > len(oracle.included)
     for entry in attachments:
-        essence, milestone = entry["message"]["payload"]["essence"], oracle.milestone_of[entry["id"]]
         path = f"/api/testing/transactions/{entry['id']}"
         found = await data(client, path, responses_chronicle.TransactionResponse)
-        assert found == {
-            "messageId": entry["id"],
-            "milestoneIndex": None if milestone == PENDING else milestone,
-            "outputs": [
-                {"output": output, "spendingMessageId": oracle.spender.get((entry["transactionId"], index))}
-                for index, output in enumerate(essence["outputs"])
-            ],
-            "inputs": essence["inputs"],
-            "ledgerInclusionState": entry["metadata"].get("ledgerInclusionState"),
-        }
+        assert found == attached(oracle, entry)
         assert list(found) == ["messageId", "milestoneIndex", "outputs", "inputs", "ledgerInclusionState"]
+
+
+def attached(oracle: Oracle, entry: Json) -> Json:
+    """What Chronicle says of one attachment of a transaction."""
+    essence, milestone = entry["message"]["payload"]["essence"], oracle.milestone_of[entry["id"]]
+    return {
+        "messageId": entry["id"],
+        "milestoneIndex": None if milestone == PENDING else milestone,
+        "outputs": [
+            {"output": output, "spendingMessageId": oracle.spender.get((entry["transactionId"], index))}
+            for index, output in enumerate(essence["outputs"])
+        ],
+        "inputs": essence["inputs"],
+        "ledgerInclusionState": entry["metadata"].get("ledgerInclusionState"),
+    }
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 100])
+@pytest.mark.parametrize("states", [("included", "conflicting"), ("included",), ("conflicting",), ()])
+async def test_what_every_address_received_and_sent_each_attachment_once(
+    app: Any, oracle: Oracle, states: tuple[str, ...], page_size: int
+) -> None:
+    query = {f"ledger_{state}": str(state in states).lower() for state in ("included", "conflicting")}
+    lengths = []
+    for address, history in oracle.histories.items():
+        items = [item for item in history if item["ledgerInclusionState"] in states]
+        expected = [attached(oracle, oracle.by_id[item["messageId"]]) for item in items]
+        found: list[Json] = []
+        state = {}
+        while True:
+            path = f"/api/testing/transactions/ed25519/{address}"
+            status, body = await ask(app, path, query | {"page_size": page_size} | state)
+            assert status == 200, body
+            responses_chronicle.TransactionsResponse.model_validate(body, strict=True, extra="forbid")
+            found += body["data"]["transactions"]
+            if body["data"]["state"] is None:
+                break
+            assert len(body["data"]["transactions"]) == page_size
+            state = {"state": body["data"]["state"]}
+        assert found == expected
+        lengths.append(len(found))
+    assert sum(lengths) > 20 if states else not any(lengths)
+
+
+async def test_transactions_of_no_state_are_nowhere(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    address = oracle.addresses[0]
+    path = f"/api/testing/transactions/ed25519/{address}?ledger_none=false&ledger_included=false"
+    assert_shape(await client.get(f"{path}&ledger_conflicting=false"), 404)
+    assert "ledger_conflicting" in assert_shape(await client.get(f"{path}&ledger_conflicting=no"), 400)
+    assert (await client.get(f"/api/testing/transactions/ed25519/{UNKNOWN}")).json() == {
+        "data": {"transactions": [], "state": None}
+    }
 
 
 async def test_a_reattached_transaction_is_answered_for_the_message_that_was_asked_for(

@@ -16,7 +16,7 @@ from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.store import WritableStore
 from tests.api.conftest import filled_store
-from tests.api.oracle import Oracle
+from tests.api.oracle import Json, Oracle
 from tests.api.test_node_v1 import data
 from tests.reference import reference_rows, write
 from tests.reference_ledger import ledger_rows
@@ -114,7 +114,15 @@ def without_genesis(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) ->
     store.close()
 
 
-@pytest.mark.parametrize("path", [f"addresses/ed25519/{UNPAID}", "milestones/1/utxo-changes", "treasury"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"addresses/ed25519/{UNPAID}",
+        f"addresses/ed25519/{UNPAID}/tx-history",
+        "milestones/1/utxo-changes",
+        "treasury",
+    ],
+)
 async def test_without_genesis_the_ledger_is_501_never_0(without_genesis: Any, path: str) -> None:
     transport = httpx.ASGITransport(app=without_genesis)
     async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
@@ -161,7 +169,7 @@ async def advancing(oracle: Oracle, tmp_path: Path) -> AsyncIterator[Advancing]:
     store = open_store(settings, writable=True)
     rows = reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network)
     ledger_rows(rows, oracle.milestones, settings.network, 100_000)
-    rows["ledger_frontier"] = [{"network": settings.network, "ledger_index": 30}]
+    rows["ledger_frontier"] = [{"network": settings.network, "ledger_index": index} for index in (0, 30)]
     write(store, rows)
     app = create_app({"testing": NetworkMount(store, settings.network, "atoi")}, "testing", ApiSettings())
     transport = httpx.ASGITransport(app=app)
@@ -200,10 +208,35 @@ async def test_every_answer_is_true_at_the_ledger_index_it_names(advancing: Adva
         )
         listed = (await client.get(f"/api/v1/addresses/ed25519/{address}/outputs")).json()["data"]
         assert (set(listed["outputIds"]), listed["ledgerIndex"]) == (ids, 30)
+    for address, history in oracle.histories.items():
+        path = f"/api/v1/addresses/ed25519/{address}/tx-history"
+        found = (await client.get(path)).json()["data"]
+        assert (found["history"], found["ledgerIndex"]) == (history_at(history, 30), 30)
+        lines = (await client.get(path, headers={"accept": "text/csv"})).text.split("\n\n")[2].splitlines()[1:]
+        assert [line[1:65] for line in lines[::-1]] == [item["messageId"] for item in history_at(history, 30)]
     assert (await client.get("/api/v1/milestones/31/utxo-changes")).status_code == 404
     treasury = [each for each in oracle.expected["receipts"] if each["milestoneIndex"] <= 30][-1]
     found = (await client.get("/api/v1/treasury")).json()["data"]
     assert found["amount"] == treasury["receipt"]["transaction"]["output"]["amount"]
+
+
+def history_at(history: list[Json], ledger_index: int) -> list[Json]:
+    """What of a history there was at that milestone."""
+    return [item for item in history if item["referencedByMilestoneIndex"] <= ledger_index]
+
+
+async def test_all_pages_of_a_history_name_one_state(advancing: Advancing, oracle: Oracle) -> None:
+    address, history = max(oracle.histories.items(), key=lambda item: len(history_at(item[1], 30)))
+    path = f"/api/v1/addresses/ed25519/{address}/tx-history?pageSize=3"
+    page = (await advancing.client.get(path)).json()["data"]
+    advancing.advance(50)
+    shown = list(page["history"])
+    while page["state"]:
+        page = (await advancing.client.get(f"{path}&state={page['state']}")).json()["data"]
+        assert page["ledgerIndex"] == 30
+        shown += page["history"]
+    assert shown == history_at(history, 30) != history
+    assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50
 
 
 @pytest.mark.parametrize("sort", ["newest", "oldest"])

@@ -81,7 +81,11 @@ def test_every_operation_tells_all(path: str, method: str, operation: dict[str, 
         if status == "304":
             assert "content" not in response
             continue
-        (content,) = response["content"].values()
+        content = response["content"]
+        if "text/csv" in content:
+            assert (status, list(content)) == ("200", ["application/json", "text/csv"])
+            continue
+        (content,) = content.values()
         assert status == "200" or content["example"]["error"]["code"] == status
 
 
@@ -110,7 +114,7 @@ def test_the_same_operations_differ_by_mount_in_nothing_but_defaults_and_what_pa
             assert mine == theirs
             if len(set(defaults)) > 1:
                 differing[name, mine["name"]] = defaults
-    pages = ("message_children", "included_message_children", "address_outputs", "ed25519_outputs")
+    pages = ("message_children", "included_message_children", "ed25519_outputs")
     spent = {("ed25519_outputs", "include-spent"): (False, True)}
     assert differing == {(name, "page_size"): (1000, 100) for name in pages} | spent
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from api.version import program_version
 from tests.api.oracle import Json, Oracle
+from tests.api.test_chronicle_listings import record
+from tests.api.test_chronicle_v1 import attached
 
 PAGE_SIZE = 1000
-"""What a page holds when nothing is said."""
+"""What a page of a node's holds when nothing is said."""
 
 
 def info(oracle: Oracle) -> Json:
@@ -19,22 +21,64 @@ def info(oracle: Oracle) -> Json:
     return {**oracle.expected["info"], **own, **rates}
 
 
-def listing(items: str, ids: list[str], **head: Any) -> Json:
-    assert len(ids) <= PAGE_SIZE
-    return {**head, "maxResults": PAGE_SIZE, "count": len(ids), items: ids, "state": None}
+def listing(name: str, items: list[Any], page_size: int = PAGE_SIZE, **head: Any) -> Json:
+    assert len(items) <= page_size
+    return {**head, "maxResults": page_size, "count": len(items), name: items, "state": None}
 
 
-def children(oracle: Oracle, message_id: str) -> Json:
-    return listing("childrenMessageIds", oracle.children.get(message_id, []), messageId=message_id)
+def children(message_id: str, items: list[Any], page_size: int = PAGE_SIZE) -> Json:
+    return listing("childrenMessageIds", items, page_size, messageId=message_id)
 
 
-def tagged(oracle: Oracle, tag: str) -> Json:
-    return listing("messageIds", oracle.tagged[tag], index=tag)
+def tagged(tag: str, items: list[Any]) -> Json:
+    return listing("messageIds", items, index=tag)
 
 
-def address_outputs(oracle: Oracle, address: str, output_type: int | None = None, *, include_spent: bool) -> Json:
-    ids = oracle.address_outputs(address, output_type=output_type, include_spent=include_spent)
-    return listing("outputIds", ids, addressType=0, address=address, ledgerIndex=oracle.expected["milestones"])
+def address_outputs(oracle: Oracle, address: str, items: list[Any], page_size: int = PAGE_SIZE) -> Json:
+    ledger_index = oracle.expected["milestones"]
+    return listing("outputIds", items, page_size, addressType=0, address=address, ledgerIndex=ledger_index)
+
+
+def message_records(oracle: Oracle, message_ids: list[str]) -> list[Json]:
+    """What `expanded` puts in place of messages."""
+    return [record(oracle, each, each) for each in message_ids]
+
+
+def output_records(oracle: Oracle, output_ids: list[str]) -> list[Json]:
+    """What `expanded` puts in place of outputs, newest first; conflicting ones too."""
+    known = oracle.conflicting_outputs | oracle.outputs
+    records = [record(oracle, each, known[each]["messageId"]) for each in output_ids]
+    return sorted(records, key=lambda each: (each["milestoneIndex"], each["id"]), reverse=True)
+
+
+def transactions(oracle: Oracle, address: str, states: tuple[str, ...]) -> Json:
+    """The transactions of an address that have one of those inclusion states, in Chronicle's words."""
+    items = [item for item in oracle.histories.get(address, []) if item["ledgerInclusionState"] in states]
+    return {"transactions": [attached(oracle, oracle.by_id[item["messageId"]]) for item in items], "state": None}
+
+
+def history(oracle: Oracle, address: str, page_size: int = PAGE_SIZE) -> Json:
+    items = oracle.histories.get(address, [])
+    ledger_index = oracle.expected["milestones"]
+    return listing("history", items, page_size, addressType=0, address=address, ledgerIndex=ledger_index)
+
+
+def sync(oracle: Oracle) -> Json:
+    """Everything from the first milestone to the last, and nothing after."""
+    end = oracle.expected["milestones"] + 1
+    gap = {"start": end, "end": 2147483647}
+    return {"completed": [{"start": 1, "end": end}], "synced_but_unlogged": [], "gaps": [gap]}
+
+
+SERVICE = {
+    "status": "Running",
+    "name": "Permanode",
+    "up_since": {"secs_since_epoch": 1640995200, "nanos_since_epoch": 0},
+    "downtime_ms": 0,
+    "microservices": {},
+    "log_path": None,
+}
+"""The server's own state, up since whenever."""
 
 
 def balance(oracle: Oracle, account: Json) -> Json:
@@ -54,4 +98,5 @@ def milestone_messages(line: Json) -> Json:
 
 def receipts(oracle: Oracle, migrated_at: int | None = None) -> Json:
     found = oracle.expected["receipts"]
-    return {"receipts": [each for each in found if migrated_at in (None, each["receipt"]["migratedAt"])]}
+    chosen = [each for each in found if migrated_at in (None, each["receipt"]["migratedAt"])]
+    return {"receipts": chosen, "state": None}

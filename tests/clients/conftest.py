@@ -3,9 +3,6 @@
 Rules of this file: one `permanode serve`, on loopback, for all; what clients need is installed when a test first asks.
 """
 
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,9 +10,8 @@ import pytest
 
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
-from tests.api.test_server import wait_for
+from tests.api.processes import permanode
 from tests.clients.installs import Node, install_node
-from tests.conftest import ROOT
 from tests.reference import ORACLE
 
 
@@ -29,19 +25,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator
     """The base URL of a server whose only network is the oracle ledger's."""
     folder = tmp_path_factory.mktemp("served")
     filled_store(folder, oracle, 100_000, 100_000).close()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    flags = ["--store", f"sqlite:///{folder}", "--network", oracle.expected["network"]]
-    command = [sys.executable, "-c", "import cli; cli.main()", *flags, "serve", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT)
-    base = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(base, process)
+    with permanode(folder, oracle.expected["network"], folder / "log") as base:
         yield base
-    finally:
-        process.terminate()
-        process.wait(10)
 
 
 @pytest.fixture(scope="session")

@@ -12,20 +12,10 @@ import pytest
 
 from tests.api.oracle import Oracle
 from tests.clients import bodies, rust_json
-from tests.clients.drive import Driver, Questions, cases
+from tests.clients.drive import Driver, Questions
 from tests.clients.installs import HERE, has_iota_client_wheel, interpreters, python_programs
 
 pytestmark = pytest.mark.clients
-
-NOT_YET = (
-    "get_address_balance",
-    "get_balance",
-    "get_milestone_utxo_changes",
-    "get_receipts",
-    "get_receipts_migrated_at",
-    "get_treasury",
-)
-"""Methods whose endpoint the server still lacks (404, 501); one that it answers fails here until it is taken out."""
 
 UNORDERED = ("find_messages", "get_message_index")
 """Methods whose answers the client puts into an order of its own, another each time."""
@@ -183,7 +173,7 @@ def check(python: str, method: str, questions: Questions, node: str, permanode: 
     client.check(method, questions, ordered=method not in UNORDERED)
 
 
-@pytest.mark.parametrize("method", cases(QUESTIONS, NOT_YET))
+@pytest.mark.parametrize("method", QUESTIONS)
 def test_we_are_its_only_node(python: str, server: str, oracle: Oracle, method: str) -> None:
     check(python, method, QUESTIONS[method](oracle), node=server)
 

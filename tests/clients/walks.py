@@ -1,7 +1,6 @@
-"""Questions to every operation of openapi.yaml, with ids that the oracle ledger holds, and the whole bodies to answer.
+"""Calls of every operation of openapi.yaml, by the questions of questions.py, and what a driver has to print of each.
 
-Rules of this file: a question stands under its path below the mount, as every mount answers alike; a body is what
-follows from the oracle's lines, bytes are hex.
+Rules of this file: a question stands under its path below the mount, so that every mount of a kind is asked alike.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,104 +10,75 @@ from typing import Any
 import yaml
 
 from tests.api.oracle import Json, Oracle
-from tests.clients import bodies
+from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
 from tests.conftest import ROOT
 
-MOUNTS = ("/api/v1", "/api/core/v1", "/api/{network}")
+CONTRACT = ROOT / "openapi.yaml"
+
+NETWORK_MOUNT = "/api/{network}"
+
+MOUNTS = ("/api/v1", "/api/core/v1", NETWORK_MOUNT)
 
 
 @dataclass(frozen=True)
 class Walk:
-    """One call of an operation. `given`: parameter, as on the wire → value. `answer`: a JSON body, or hex of bytes."""
+    """One call of an operation. `given`: parameter, as on the wire → value. `answer`: a JSON body, or hex of bytes.
 
+    `varying`: keys of the body whose values nobody can foretell.
+    """
+
+    method: str
     path: str
     operation: str
+    status: int
     given: Mapping[str, Any]
     answer: Any
+    varying: tuple[str, ...]
 
     @property
     def is_bytes(self) -> bool:
         return isinstance(self.answer, str)
 
+    def check(self, printed: Json) -> None:
+        """Compares what a driver printed, whole; what was refused comes with its whole body."""
+        if self.status != 200:
+            assert printed == {"refused": self.status, "message": self.answer}, self
+            return
+        foretold = {key: self.answer[key] for key in self.varying if key in printed["answer"]}
+        found = printed["answer"] | foretold if foretold else printed["answer"]
+        assert found == self.answer, self
 
-def below(path: str) -> str:
-    """A path without its mount."""
-    return next((path.removeprefix(mount) for mount in MOUNTS if path.startswith(f"{mount}/")), path)
+
+def contract() -> Iterator[tuple[str, str, Json]]:
+    """Path, method and operation of everything that openapi.yaml promises."""
+    for path, item in yaml.safe_load(CONTRACT.read_text("utf-8"))["paths"].items():
+        for method, operation in item.items():
+            yield path, method, operation
+
+
+def place(path: str, method: str) -> tuple[str, str]:
+    """The mount of a path, "" for what stands alone, and where its questions stand."""
+    mount = next((mount for mount in MOUNTS if path.startswith(f"{mount}/")), "")
+    below = path.removeprefix(mount)
+    return mount, below if method == "get" else f"{method} {below}"
+
+
+def questions(oracle: Oracle) -> dict[str, Asked]:
+    """Mount → what is asked there."""
+    nodes = of_nodes(oracle)
+    return {"": of_the_server(oracle), "/api/v1": nodes, "/api/core/v1": nodes, NETWORK_MOUNT: of_networks(oracle)}
 
 
 def walks(oracle: Oracle) -> Iterator[Walk]:
-    """At least one for each operation of openapi.yaml, in its order; KeyError names a path that nobody asks."""
+    """At least one for each operation of openapi.yaml, in its order; KeyError names a path that nobody asks.
+
+    What promises no 200 has to answer 501.
+    """
     asked = questions(oracle)
-    for path, item in yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))["paths"].items():
-        network = {"network": oracle.expected["network"]} if "{network}" in path else {}
-        for operation in item.values():
-            for given, answer in asked[below(path)]:
-                yield Walk(path, operation["operationId"], network | given, answer)
-
-
-def of_every_kind(oracle: Oracle) -> list[Json]:
-    """Messages of the ledger, one of each payload, inclusion state and what else changes their bodies' form."""
-    found: dict[tuple[Any, ...], Json] = {}
-    for entry in oracle.entries:
-        payload = entry["message"]["payload"] or {"type": None}
-        inside = payload["essence"] if payload["type"] == 0 else payload
-        found.setdefault(
-            (
-                payload["type"],
-                bool(inside.get("payload") or inside.get("receipt")),
-                any(unlock["type"] for unlock in payload.get("unlockBlocks", [])),
-                *sorted(set(entry["metadata"]) | {entry["metadata"].get("ledgerInclusionState", "")}),
-            ),
-            entry,
-        )
-    return list(found.values())
-
-
-def questions(oracle: Oracle) -> dict[str, list[tuple[Json, Any]]]:
-    """Path below the mount → what is given and the whole answer, of each form that the answer has."""
-    entries, accounts, network = of_every_kind(oracle), oracle.expected["addresses"], oracle.expected["network"]
-    lines = [line for line in oracle.milestones if line["milestone"]["index"] in (1, 10, 50)]
-    included = [entry for entry in entries if entry is oracle.included.get(entry.get("transactionId", ""))]
-    found = [next(key for key, each in oracle.outputs.items() if each["isSpent"] is spent) for spent in (True, False)]
-
-    def of(entry: Json) -> dict[str, Any]:
-        children = bodies.children(oracle, entry["id"])
-        parts = {"": entry["message"], "/metadata": entry["metadata"], "/children": children}
-        return {part: {"data": value} for part, value in parts.items()} | {"/raw": entry["bytes_hex"]}
-
-    def outputs_of(account: Json) -> Json:
-        return {"data": bodies.address_outputs(oracle, account["address"], include_spent=True)}
-
-    parts = ("", "/metadata", "/raw", "/children")
-    message, transaction = "/messages/{messageId}", "/transactions/{transactionId}/included-message"
-    return {
-        "/health": [({}, {"isHealthy": True, "networks": [network]})],
-        "/api/routes": [({}, {"routes": ["core/v1", network, "v1"]})],
-        "/info": [({}, {"data": bodies.info(oracle)})],
-        "/messages": [({"index": tag}, {"data": bodies.tagged(oracle, tag)}) for tag in oracle.tagged],
-        **{message + part: [({"messageId": entry["id"]}, of(entry)[part]) for entry in entries] for part in parts},
-        **{
-            transaction + part: [({"transactionId": entry["transactionId"]}, of(entry)[part]) for entry in included]
-            for part in parts
-        },
-        "/outputs/{outputId}": [({"outputId": key}, {"data": oracle.outputs[key]}) for key in found],
-        "/outputs/{transactionId}/{outputIndex}": [
-            (
-                {"transactionId": key[:64], "outputIndex": oracle.outputs[key]["outputIndex"]},
-                {"data": oracle.outputs[key]},
-            )
-            for key in found
-        ],
-        "/addresses/{address}/outputs": [
-            ({"address": account["bech32"], "include-spent": True}, outputs_of(account)) for account in accounts[12:]
-        ],
-        "/addresses/ed25519/{address}/outputs": [
-            ({"address": account["address"], "include-spent": True}, outputs_of(account)) for account in accounts[12:]
-        ],
-        "/milestones/{index}": [
-            ({"index": line["milestone"]["index"]}, {"data": bodies.milestone(line)}) for line in lines
-        ],
-        "/milestones/{index}/messages": [
-            ({"index": line["milestone"]["index"]}, {"data": bodies.milestone_messages(line)}) for line in lines
-        ],
-    }
+    for path, method, operation in contract():
+        mount, below = place(path, method)
+        status = 200 if "200" in operation["responses"] else 501
+        network = {"network": oracle.expected["network"]} if mount == NETWORK_MOUNT else {}
+        for each in asked[mount][below]:
+            given = network | each.given
+            yield Walk(method, path, operation["operationId"], status, given, each.answer, each.varying)

@@ -31,6 +31,7 @@ STATE = (
     schema.treasury,
     schema.receipts,
     schema.outputs,
+    schema.messages,
 )
 
 
@@ -38,7 +39,6 @@ def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]
     """What a store must hold after one load of the milestones to `last`, beside genesis."""
     lines = oracle()[:last]
     rows = reference_rows(lines, [], *geometry, "permatest-1")
-    rows["messages"] = [row | {"conflict_reason": None} for row in rows["messages"]]
     ledger_rows(rows, lines, "permatest-1", geometry[0])
     return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
 

@@ -14,10 +14,10 @@ from db import schema
 from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.paging import list_lookup
 from db.partitions import place
-from db.queries import messages, outputs
+from db.queries import messages, outputs, transactions
 
 CHUNK_SIZE = 7
-TAGS, ADDRESSES = schema.LOOKUPS
+TAGS, ADDRESSES, _ = schema.LOOKUPS
 quick = given_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 fresh_tags = (hashlib.blake2b(str(number).encode(), digest_size=20).digest() for number in itertools.count())
 
@@ -272,6 +272,29 @@ async def test_the_work_of_a_page_is_bounded_and_hints_are_read_lazily(store):
             assert counting.rows["tags"] <= 3 * 11
             assert counting.rows["tag_hints"] <= 51
         cursor = None
+
+
+async def test_the_work_of_a_page_of_a_history_is_bounded_though_two_lists_are_merged(store):
+    address = b"\x00" + b"\x02" * 32
+    rows = [(address, m % 2 > 0, m // CHUNK_SIZE, 0, m, message_id(m), message_id(m)) for m in range(1000)]
+    with store.batch() as batch:
+        batch.upsert(schema.transactions_by_address, schema.transactions_by_address.key, rows)
+        hints = {(address, "transaction", "address", *row[1:4]) for row in rows}
+        batch.upsert(schema.addresses_hints, schema.addresses_hints.names, hints)
+    questions = (
+        (transactions.list_history, {"applied": range(1, 900)}),
+        (transactions.list_by_address, {"included": (True, False)}),
+    )
+    for (question, filters), newest in itertools.product(questions, (True, False)):
+        cursor = None
+        for _ in range(5):
+            counting = Counting(store)
+            ask = bind(question, counting, address.hex(), **filters)
+            page = await ask(newest=newest, page_size=10, cursor=cursor)
+            assert len(page.rows) == 10
+            cursor = page.cursor
+            assert counting.rows["transactions_by_address"] <= 4 * 11
+            assert counting.rows["addresses_hints"] <= 102
 
 
 async def test_a_filter_that_drops_everything_still_ends_its_page(store):

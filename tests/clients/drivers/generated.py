@@ -5,12 +5,12 @@ an answer that does not fit the client's models, to the last key, ends it.
 """
 
 import importlib
-import inspect
 import json
 import pkgutil
 import sys
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import attrs
 
@@ -24,6 +24,14 @@ def modules(package: Any) -> dict[str, Any]:
 def plain(name: str) -> str:
     """A name without what its language adds to it: include-spent and include_spent are one."""
     return "".join(character for character in name.lower() if character.isalnum())
+
+
+def typed(value: Any, hint: Any) -> Any:
+    """A value as the client takes it: a word of an enumeration as its member."""
+    for kind in (hint, *get_args(hint)):
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return kind(value)
+    return value
 
 
 def check_typed(value: Any, where: str) -> None:
@@ -50,16 +58,17 @@ def main() -> None:
     for line in sys.stdin:
         operation, given = json.loads(line)
         ask = asking[operation].sync_detailed
-        names = {plain(name): name for name in inspect.signature(ask).parameters}
-        found = ask(client=client, **{names[plain(name)]: value for name, value in given.items()})
-        if found.status_code != 200:
-            raise ValueError(f"{operation}: {found.status_code} {found.content!r}")
+        hints = get_type_hints(ask)
+        names = {plain(name): name for name in hints}
+        arguments = {names[plain(name)]: typed(value, hints[names[plain(name)]]) for name, value in given.items()}
+        found = ask(client=client, **arguments)
         if hasattr(found.parsed, "payload"):
             answer = found.parsed.payload.read().hex()
         else:
             check_typed(found.parsed, operation)
             answer = found.parsed.to_dict()
-        sys.stdout.write(json.dumps({"answer": answer}) + "\n")
+        told = {"answer": answer} if found.status_code == 200 else {"refused": found.status_code, "message": answer}
+        sys.stdout.write(json.dumps(told) + "\n")
 
 
 main()

@@ -5,29 +5,18 @@ import type { paths } from "./api.js";
 
 export const client = createClient<paths>({ baseUrl: process.argv[2] });
 
-/** Paths that answer JSON. */
-type JsonPath = {
-    [Path in keyof paths]: paths[Path] extends {
-        get: { responses: { 200: { content: { "application/json": unknown } } } };
-    }
-        ? Path
-        : never;
-}[keyof paths];
-
-/** The body of a good answer. */
-export type Answer<Path extends JsonPath> = paths[Path] extends {
-    get: { responses: { 200: { content: { "application/json": infer Body } } } };
+/** The body of an answer; nothing fits it where the contract has none in JSON. */
+export type Answer<Path extends keyof paths, Method extends "get" | "post", Status extends number> = paths[Path] extends {
+    [M in Method]: { responses: { [S in Status]: { content: { "application/json": infer Body } } } };
 }
     ? Body
     : never;
 
 /** Prints one answer; bytes as hex. */
 export function print({ data, error, response }: { data?: unknown; error?: unknown; response: Response }): void {
-    if (data === undefined) {
-        throw new Error(`${response.url}: ${response.status} ${JSON.stringify(error)}`);
-    }
     const answer = data instanceof ArrayBuffer ? Buffer.from(data).toString("hex") : data;
-    process.stdout.write(`${JSON.stringify({ answer })}\n`);
+    const told = response.ok ? { answer } : { refused: response.status, message: error };
+    process.stdout.write(`${JSON.stringify(told)}\n`);
 }
 
 /** What the compiler has to refuse; it complains about each of these lines that it does not. */
@@ -41,6 +30,9 @@ export function refused(): void {
     // @ts-expect-error: a word that is not among those of the parameter
     client.GET("/api/v1/messages", { params: { query: { index: "78", sort: "best" } } });
     // @ts-expect-error: a body without its content
-    const body: Answer<"/api/v1/milestones/{index}"> = { data: { index: 1 } };
+    const body: Answer<"/api/v1/milestones/{index}", "get", 200> = { data: { index: 1 } };
     void body;
+    // @ts-expect-error: a status that the contract lacks
+    const teapot: Answer<"/api/v1/tips", "get", 418> = { error: { code: "418", message: "" } };
+    void teapot;
 }

@@ -98,6 +98,23 @@ CREATE TABLE outputs_by_address (
   PRIMARY KEY (address, output_kind, variant, included, ms_range_id, partition_id, milestone_index DESC, output_id DESC, message_id DESC)
 ) WITHOUT ROWID;
 
+CREATE TABLE transactions_by_address (
+  address BLOB NOT NULL,
+  included INTEGER NOT NULL,
+  ms_range_id INTEGER NOT NULL,
+  partition_id INTEGER NOT NULL,
+  milestone_index INTEGER NOT NULL,
+  transaction_id BLOB NOT NULL,
+  message_id BLOB NOT NULL,
+  ms_timestamp INTEGER,
+  direction TEXT,
+  received INTEGER,
+  sent INTEGER,
+  inputs_count INTEGER,
+  outputs_count INTEGER,
+  PRIMARY KEY (address, included, ms_range_id, partition_id, milestone_index DESC, transaction_id DESC, message_id DESC)
+) WITHOUT ROWID;
+
 CREATE TABLE addresses_hints (
   address BLOB NOT NULL,
   output_kind TEXT NOT NULL,
