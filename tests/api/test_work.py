@@ -24,7 +24,7 @@ LEAST_PAGE = 100
 LISTINGS = sorted(
     path
     for path, item in openapi.document()["paths"].items()
-    if any(each["name"] == "page_size" for each in item.get("get", {}).get("parameters", ()))
+    if any(each["name"] in {"page_size", "pageSize"} for each in item.get("get", {}).get("parameters", ()))
 )
 PAGE_SIZES = (1, 10, 100, 1000)
 
@@ -88,7 +88,7 @@ async def test_no_page_of_the_oracle_ledger_reads_more(
     app, store = counted
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
     for page_size, sort, more in itertools.product(PAGE_SIZES, ("newest", "oldest"), ({}, {"include-spent": "false"})):
-        query: dict[str, Any] = {"index": tag, "page_size": page_size, "sort": sort} | more
+        query: dict[str, Any] = {"index": tag, "page_size": page_size, "pageSize": page_size, "sort": sort} | more
         for _ in range(3):
             store.rows = 0
             status, body = await ask(app, largest(path, oracle), query)
