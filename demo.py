@@ -38,9 +38,7 @@ def run(port: int, folder: Path = HOME / ".demo") -> None:
                 settings.store(),
                 settings.build("etl", EtlSettings),
                 [SAMPLE],
-                first=None,
-                last=None,
-                force=False,
+                genesis=SAMPLE / "genesis.json",
                 notify=notify,
             )
         print(present(done))

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import typer.main
 
+from api.page_sizes import FAMILIES, MAXIMUM
 from cli import app
+from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from db.schema_page import schema_page
 from settings import FILE, PARTS, default, describe_kind, load_part, variable
 
@@ -60,7 +62,21 @@ def help_texts() -> dict[str, str]:
     return found
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"settings.md": settings_page, "cli.md": cli_page, "schema.md": schema_page}
+def limits_page() -> str:
+    """docs/limits.md: what bounds the work of a request."""
+    text = MADE.format(source="api/page_sizes.py and db/paging.py") + _LIMITS_HEAD
+    text += f"\n| family | above {MAXIMUM} | zero | negative | not an integer |\n|---|---|---|---|---|\n"
+    for name, sizes in FAMILIES.items():
+        text += f"| {name} | {sizes.above} | {sizes.zero} | {sizes.negative} | {sizes.unreadable} |\n"
+    return text + _LIMITS_WORK.format(per_row=EXAMINED_PER_ROW, at_least=EXAMINED_AT_LEAST)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "cli.md": cli_page,
+    "schema.md": schema_page,
+    "limits.md": limits_page,
+}
 
 
 def write(*, check: bool) -> list[str]:
@@ -80,6 +96,46 @@ _CLI_HEAD = """\
 
 `./permanode COMMAND` sets everything up first; inside the environment it is `permanode COMMAND`.
 Exit codes: 0 good, 3 loaded with rejects, 1 failed, 2 not understood.
+"""
+
+_LIMITS_HEAD = """\
+# Limits
+
+What bounds the work of a request. Every bound ends in an answer: a 400 that names the parameter, a page with a `state`
+for the rest, or a 503.
+
+## Page size
+
+What `page_size` leads to when it is none: 400, the listing's default, or the maximum, as the family's original does.
+Nodes had no page size, so at `/api/v1` and `/api/core/v1` it is ours and refused by name. Chronicle took what it could
+not read for none given and had no upper bound, so at `/api/{network}` an old client may send anything. The
+`pageSize` of tx-history is read as inx-api-core-v1 did, under every prefix. Defaults: 1000, and at `/api/{network}`, as
+Chronicle had it, 100 for a message's children and an Ed25519 address's outputs and transactions.
+"""
+
+_LIMITS_WORK = """
+A parameter that is given twice is a 400 in all; parameters that nobody knows are ignored in all.
+
+## Rows
+
+A page reads one row more than it shows, to know whether it is the last. Where a filter drops rows, it looks at no more
+than {per_row} for each that it may show, or {at_least} in all, then answers with what it has and a `state`: only such a
+page may be short, or empty, and not be the last. With everything that is looked up beside them a listing reads no more
+than ten rows for each that its page may hold, pages below 100 as one of 100; the test suite counts them at the store.
+
+A milestone's `utxo-changes` are one answer, as nodes have them: a row for each input and output of its transactions.
+Chronicle's transactions name who spent each of their outputs: a row for each, and a transaction has up to 127. CSV has
+all of a history, a page of 1000 at a time, each within the time of a request.
+
+## Time
+
+A request has `api.deadline_s` seconds. Then its statement is interrupted, wherever it is, and it is answered with 503;
+the next one finds the connection free. A long statement on the event loop holds up other requests of the same worker at
+most so long.
+
+## Sizes
+
+An index has 1 to 64 bytes (TIP-6), a `state` at most 1024 characters. Request bodies are not read: nobody posts here.
 """
 
 _SETTINGS_HEAD = """\

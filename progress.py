@@ -60,6 +60,13 @@ def report_lines(report: Report) -> list[str]:
         f"rows: {_counts(report.rows_by_table)}",
         f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; Spark's start apart: {start:.1f}",
     ]
+    if report.ledger_index is not None:
+        lines.append(f"ledger state after milestone {report.ledger_index:,}")
+    if report.held:
+        lines.append(f"it cannot go on: {report.held}")
+    if report.differing:
+        lines.append(f"{report.differing:,} conflicts have another reason than the source tells; the source's stays")
+        lines += [f"  {line}" for line in report.differences]
     if report.rejects:
         lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
         lines += [f"  {line}" for line in report.rejected]

@@ -1,11 +1,12 @@
 """From settings to a listening HTTP server.
 
 Rules of this file: the port is taken before anything slow happens, so a busy one is said at once; every worker process
-opens its own stores, from the same settings.
+opens its own stores and configures its own logging, from the same settings.
 """
 
 import os
 import socket
+import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias
@@ -13,7 +14,9 @@ from typing import TypeAlias
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
+import logs
 from api.app import ApiSettings, create_app
+from api.metrics import SHARED_FOLDER
 from api.network import NetworkMount
 from db.connect import open_store
 from ledger.networks import find_network
@@ -31,17 +34,35 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
     settings.store()
     listener = listener or listen(api.host, api.port)
     if api.workers == 1:
-        uvicorn.Server(configure(make_app(settings))).run(sockets=[listener])
-        return
-    os.environ |= settings.environment()
-    Multiprocess(configure("serving:make_worker_app", workers=api.workers), [listener]).run()
+        logs.configure()
+        run(make_app(settings), listener, api)
+    else:
+        os.environ |= settings.environment()
+        run("serving:make_worker_app", listener, api)
 
 
-def configure(app: ASGIApp | str, workers: int = 1) -> uvicorn.Config:
-    """Uvicorn's part: nothing is logged that the application logs itself."""
-    return uvicorn.Config(
-        app, factory=isinstance(app, str), workers=workers, log_level="warning", access_log=False, server_header=False
+def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:
+    """Answers with that application, or with what a factory of that name makes in each worker, until interrupted.
+
+    SIGTERM and SIGINT end it: connections are accepted no more, requests under way have `shutdown_s` to end.
+    """
+    config = uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=api.workers,
+        timeout_graceful_shutdown=api.shutdown_s,
+        # Nothing is logged that the application logs itself, and all of it in our form.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
     )
+    if api.workers == 1:
+        uvicorn.Server(config).run(sockets=[listener])
+        return
+    with tempfile.TemporaryDirectory(prefix="permanode-metrics-") as folder:
+        os.environ[SHARED_FOLDER] = folder
+        Multiprocess(config, [listener]).run()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -66,5 +87,6 @@ def make_app(settings: Settings) -> ASGIApp:
 
 def make_worker_app() -> ASGIApp:
     """The application of one worker process, whose settings are all in the environment."""
+    logs.configure()
     file = os.environ.get("PERMANODE_CONFIG")
     return make_app(read(Path(file) if file else None, os.environ, {}))

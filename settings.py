@@ -63,6 +63,12 @@ class Setting:
     value: object
     origin: str
     help: str
+    secret: bool = False
+
+    @property
+    def shown(self) -> object:
+        """The value as it may be printed."""
+        return "(secret)" if self.secret and self.value else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +104,11 @@ class Settings:
             if section == prefix and (name not in fields or name in fixed):
                 raise SettingsError(f"{given.origin}: no setting {key}{_nearest(name, fields.keys() - fixed.keys())}")
         for name, field in fields.items():
-            key, text = f"{prefix}.{name}", field.metadata["help"]
+            key, text, secret = f"{prefix}.{name}", field.metadata["help"], field.metadata.get("secret", False)
             if name in fixed:
                 yield Setting(key, fixed[name], "the network's name", text)
             elif (found := self.given.get(key)) is not None:
-                yield Setting(key, _conform(found, kinds[name], key), found.origin, text)
+                yield Setting(key, _conform(found, kinds[name], key), found.origin, text, secret)
             elif (value := default(field)) is not dataclasses.MISSING:
                 yield Setting(key, value, "default", text)
             else:

@@ -1,24 +1,31 @@
 """Wiring: networks and families become one application.
 
 Rules of this file: nothing is decided here but what stands where. `/api/v1` and `/api/core/v1` are the default
-network's, `/api/{network}` any network's, all the same operations; so no network may be named like a mount.
+network's, `/api/{network}` any network's, all the same operations, there with Chronicle's defaults and its own
+operations beside them; so no network may be named like a mount.
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
+from limits import parse
 from starlette.types import ASGIApp
 
+from api.compression import Compression
 from api.docs_page import docs_routes
 from api.door import Door
 from api.errors import NoSuchNetwork
-from api.health import HEALTH
+from api.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
+from api.health import HEALTH, ROUTES
+from api.metrics import Metrics
 from api.network import NetworkMount
 from api.operations import Mount, OperationRoute
-from api.params import NETWORK
+from api.params import CHRONICLE, NETWORK
+from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.routes.node_v1 import NODE_V1
 from api.tree import Tree
 
@@ -44,12 +51,38 @@ class ApiSettings:
     port: int = field(default=8000, metadata={"help": "port to listen on"})
     workers: int = field(default=1, metadata={"help": "server processes; each reads the stores on its own"})
     access_log: bool = field(default=False, metadata={"help": "one log line a request, with its id"})
+    deadline_s: float = field(default=10.0, metadata={"help": "seconds until a request is answered with 503"})
+    shutdown_s: int = field(default=30, metadata={"help": "seconds that requests under way have to end on SIGTERM"})
+    compress_from: int = field(
+        default=2048, metadata={"help": "bytes from which an answer is compressed for clients that ask; 0: never"}
+    )
+    keys: tuple[str, ...] = field(
+        default=(), metadata={"help": "API keys, one of which every request must show; none: open", "secret": True}
+    )
+    jwt_secret: str | None = field(
+        default=None, metadata={"help": "secret of HS256 whose JWTs are let in as keys are", "secret": True}
+    )
+    rate_limit: str | None = field(
+        default=None, metadata={"help": "how often a client may ask, as 100/minute; each worker counts on its own"}
+    )
+
+    def __post_init__(self) -> None:
+        for name, least in (("workers", 1), ("deadline_s", 0.001), ("shutdown_s", 0), ("compress_from", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be {least} or more, not {getattr(self, name)}")
+        if self.jwt_secret is not None and len(self.jwt_secret.encode()) < JWT_SECRET_BYTES_MIN:
+            raise ValueError(f"jwt_secret must have {JWT_SECRET_BYTES_MIN} bytes or more")
+        if self.rate_limit is not None:
+            try:
+                parse(self.rate_limit)
+            except ValueError as error:
+                raise ValueError(f"rate_limit must be as 100/minute, not {self.rate_limit!r}") from error
 
 
 class Permanode(FastAPI):
     """FastAPI for the contract and its pages; requests go through the Door and the Tree."""
 
-    def __init__(self, *, access_log: bool) -> None:
+    def __init__(self, settings: ApiSettings) -> None:
         super().__init__(
             title="Permanode",
             version=CONTRACT_VERSION,
@@ -59,16 +92,28 @@ class Permanode(FastAPI):
             redoc_url=None,
             telemetry=NO_TELEMETRY,
         )
-        self.access_log = access_log
-        self.router.routes.extend(docs_routes(self.title, str(self.openapi_url)))
+        self.settings = settings
+        self.metrics = Metrics()
+        self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
-        return Door(Tree(self.routes), self.router, access_log=self.access_log)
+        settings = self.settings
+        answering: ASGIApp = Tree(self.routes)
+        if settings.compress_from:
+            answering = Compression(answering, settings.compress_from)
+        if settings.keys or settings.jwt_secret:
+            answering = Credentials(answering, settings.keys, settings.jwt_secret)
+        if settings.rate_limit:
+            answering = RateLimit(answering, settings.rate_limit)
+        return Door(
+            answering, self.router, self.metrics, deadline_s=settings.deadline_s, access_log=settings.access_log
+        )
 
 
 def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[OperationRoute]:
     """Every operation at every place it stands."""
+    up_since_ns = time.time_ns()
 
     def named(path: Mapping[str, str]) -> NetworkMount:
         try:
@@ -76,12 +121,25 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
         except KeyError:
             raise NoSuchNetwork(path["network"]) from None
 
+    def mounted(_: Mapping[str, str]) -> list[str]:
+        below = {mount.prefix[len("/api/") :] for _, mount in mounts}
+        return sorted(below - {"", "{network}"} | networks.keys())
+
+    def running(path: Mapping[str, str]) -> Service:
+        return Service({path["network"]: named(path)}, up_since_ns)
+
+    of_network = Mount("/api/{network}", named, "_of_network", (NETWORK,), CHRONICLE)
     mounts = (
         (HEALTH, Mount("", lambda _: networks)),
+        (ROUTES, Mount("", mounted)),
         (NODE_V1, Mount("/api/v1", lambda _: networks[default])),
         # Where inx-api-core-v1 mounts it.
         (NODE_V1, Mount("/api/core/v1", lambda _: networks[default], "_of_core")),
-        (NODE_V1, Mount("/api/{network}", named, "_of_network", (NETWORK,))),
+        (NODE_V1, of_network),
+        (CHRONICLE_V1, of_network),
+        (CHRONICLE_SYNC, of_network),
+        (CHRONICLE_SERVICE, replace(of_network, context=running)),
+        (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
     )
     for family, mount in mounts:
         for operation in family.operations:
@@ -99,6 +157,6 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
             raise ValueError(f"network {name} cannot be mounted at /api/{name}: {taken}")
     if default not in networks:
         raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
-    app = Permanode(access_log=settings.access_log)
+    app = Permanode(settings)
     app.router.routes.extend(routes(networks, default))
     return app

@@ -1,7 +1,7 @@
-"""What every request passes on its way in and out: its id, cross-origin headers, and errors.
+"""What every request passes on its way in and out: its id, its deadline, cross-origin headers, errors, its record.
 
 Rules of this file: plain ASGI, one frame; whatever an application raises is answered here and nowhere else; each
-answer, an error too, carries X-Request-Id, and the log names a failure by the same id.
+answer, an error too, carries X-Request-Id, and the log names a request by the same id.
 """
 
 import logging
@@ -10,26 +10,39 @@ import re
 import time
 from collections.abc import Awaitable
 from itertools import count
+from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.errors import MethodNotAllowed, error_body, status_of
+from api.errors import RequestError, error_body, status_of
+from api.metrics import OTHER, Metrics
+from db.deadline import DEADLINE
 
 log = logging.getLogger("permanode.api")
+access = logging.getLogger("permanode.access")
+
+ACCESS = "%(request_id)s %(method)s %(path)s %(status)d %(ms).1f ms %(bytes)d bytes %(operation)s"
+"""A request in the log, for people; as JSON it is these fields."""
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """A client's own request id is kept when it looks like one."""
 
-CORS = [(b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", b"X-Request-Id")]
-"""Everything here may be read from any page."""
+SHARED_HEADERS = [
+    # Everything here may be read from any page.
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"X-Request-Id, Retry-After"),
+    (b"vary", b"accept-encoding"),
+]
 
 
 class Door:
     """ASGI middleware before `app` for http; what is not http (lifespan, websocket) goes to `others`."""
 
-    def __init__(self, app: ASGIApp, others: ASGIApp, *, access_log: bool = False) -> None:
+    def __init__(self, app: ASGIApp, others: ASGIApp, metrics: Metrics, *, deadline_s: float, access_log: bool) -> None:
         self.app = app
         self.others = others
+        self.metrics = metrics
+        self.deadline_s = deadline_s
         self.access_log = access_log
         self.prefix = os.urandom(4).hex().encode()
         self.numbers = count(1)
@@ -47,33 +60,53 @@ class Door:
             await self.others(scope, receive, send)
             return
         request_id = self.request_id(scope)
-        begun = time.perf_counter() if self.access_log else 0.0
-        sent = 0
+        begun = time.monotonic()
+        deadline = DEADLINE.set(begun + self.deadline_s)
+        status = sent_bytes = 0
 
         def answer(message: Message) -> Awaitable[None]:
-            nonlocal sent
+            nonlocal status, sent_bytes
             if message["type"] == "http.response.start":
-                sent = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id), *CORS]
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id), *SHARED_HEADERS]
+            elif self.access_log:
+                sent_bytes += len(message.get("body", b""))
             return send(message)
 
         try:
             await self.app(scope, receive, answer)
         except Exception as error:
-            status = status_of(error)
-            where = f"{request_id.decode()} {scope['method']} {scope['path']}"
-            if status == 500:
-                log.exception("%s failed", where)
-            elif status > 500:
-                log.warning("%s: %s", where, error)
-            if sent:
+            self.report(error, request_id, scope)
+            if status:
                 raise
             body = error_body(error)
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-            if isinstance(error, MethodNotAllowed):
-                headers.append((b"allow", error.allowed.encode()))
-            await answer({"type": "http.response.start", "status": status, "headers": headers})
+            if isinstance(error, RequestError):
+                headers += error.headers
+            await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
             await answer({"type": "http.response.body", "body": body})
-        if self.access_log:
-            spent_ms = 1000 * (time.perf_counter() - begun)
-            log.info("%s %s %s %d %.1f ms", request_id.decode(), scope["method"], scope["path"], sent, spent_ms)
+        finally:
+            DEADLINE.reset(deadline)
+            spent_s = time.monotonic() - begun
+            operation = scope.get("operation", OTHER)
+            self.metrics.observe(operation, status, spent_s)
+            if self.access_log:
+                fields = {
+                    "request_id": request_id.decode(),
+                    "operation": operation,
+                    "method": scope["method"],
+                    "path": quote(scope["path"]),
+                    "status": status,
+                    "ms": round(1000 * spent_s, 3),
+                    "bytes": 0 if scope["method"] == "HEAD" else sent_bytes,
+                }
+                access.info(ACCESS, fields)
+
+    def report(self, error: Exception, request_id: bytes, scope: Scope) -> None:
+        """Logs what is our fault."""
+        status = status_of(error)
+        where = f"{request_id.decode()} {scope['method']} {quote(scope['path'])}"
+        if status == 500:
+            log.exception("%s failed", where)
+        elif status == 503:
+            log.warning("%s: %s", where, error)

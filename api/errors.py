@@ -8,7 +8,7 @@ answered in ours, which tell nothing, and the log has the rest.
 import orjson
 
 from db.paging import CursorError
-from db.store import NotFound, StoreUnavailable
+from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable
 
 SHOWN_MAX = 80
 """How much of what a client sent is shown back."""
@@ -20,7 +20,9 @@ def shown(text: str) -> str:
 
 
 class RequestError(Exception):
-    """Root of what a request can be refused for; str() is what the client reads."""
+    """Root of what a request can be refused for; str() is what the client reads, `headers` go with it."""
+
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class BadParameter(RequestError):
@@ -52,20 +54,53 @@ class MethodNotAllowed(RequestError):
 
     def __init__(self, method: str, allowed: str) -> None:
         super().__init__(f"method {method} is not allowed here, only {allowed}")
-        self.allowed = allowed
+        self.headers = ((b"allow", allowed.encode()),)
+
+
+class Unauthorized(RequestError):
+    """The server answers only who shows a key or a token."""
+
+    def __init__(self) -> None:
+        super().__init__("header Authorization: expected Bearer and a key or a token of this server")
+        self.headers = ((b"www-authenticate", b'Bearer realm="permanode"'),)
+
+
+class TooManyRequests(RequestError):
+    """The client asked more often than this server lets it."""
+
+    def __init__(self, allowed: str, wait_s: int) -> None:
+        super().__init__(f"no more than {allowed}: ask again in {wait_s} s")
+        self.headers = ((b"retry-after", b"%d" % wait_s),)
+
+
+class NotReady(RequestError):
+    """The server can answer, but has nothing to tell yet."""
+
+
+class NotKept(RequestError):
+    """A node would answer this, an archive has nothing to answer; the message says why."""
 
 
 STATUS: dict[type[Exception], int] = {
     BadParameter: 400,
     CursorError: 400,
+    Unauthorized: 401,
     NoSuchRoute: 404,
     NoSuchNetwork: 404,
     NotFound: 404,
     MethodNotAllowed: 405,
+    TooManyRequests: 429,
+    NotKept: 501,
+    LedgerUnknown: 501,
+    DeadlinePassed: 503,
+    NotReady: 503,
     StoreUnavailable: 503,
 }
 
-SILENT = {500: "internal server error", 503: "the store does not answer, try again later"}
+SILENT: dict[type[Exception], str] = {
+    DeadlinePassed: "the answer took longer than this server allows; ask for less at once, or later",
+    StoreUnavailable: "the store does not answer, try again later",
+}
 """What a client reads where the cause is none of its business."""
 
 
@@ -76,9 +111,11 @@ def status_of(error: Exception) -> int:
 
 def message_of(error: Exception) -> str:
     """What a client reads of an exception."""
-    silent = SILENT.get(status_of(error))
+    silent = next((SILENT[kind] for kind in type(error).__mro__ if kind in SILENT), None)
     if silent is not None:
         return silent
+    if status_of(error) == 500:
+        return "internal server error"
     if isinstance(error, CursorError):
         return f"parameter state: {error}"
     return f"{error} is not in this archive" if isinstance(error, NotFound) else str(error)

@@ -1,23 +1,34 @@
-"""/health: whether this server can answer, for load balancers and old clients alike.
+"""What a server says of itself: /health for load balancers and old clients alike, /api/routes for node software.
 
-An archive is healthy when its stores answer; that it no longer grows is no illness.
+An archive is healthy when it can answer: each network's store answers and holds a complete milestone. That it no longer
+grows is no illness, so the age of its newest milestone does not count (a node's health, and inx-chronicle's, ends five
+minutes after it).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from api.errors import NotReady
 from api.network import NetworkMount
 from api.operations import Family, Operation
-from api.responses import HealthResponse
+from api.responses import HealthResponse, RoutesResponse
+from db.sync import find_ledger_index
 
 
 async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
-    """Whether every network's store answers.
+    """Whether this server can answer.
 
-    503 as soon as one does not.
+    503 as soon as one network's store does not answer, or holds no complete milestone yet.
     """
-    for network in networks.values():
-        await network.store.ping()
+    for name, network in networks.items():
+        if await find_ledger_index(network.store, network.name) is None:
+            raise NotReady(f"network {name} holds no complete milestone yet")
     return {"isHealthy": True, "networks": sorted(networks)}
 
 
-HEALTH = Family("health", (Operation("/health", health, HealthResponse),), wrap=lambda value: value)
+async def api_routes(mounts: Sequence[str]) -> dict[str, object]:
+    """What stands below /api, as node software lists it."""
+    return {"routes": list(mounts)}
+
+
+HEALTH = Family("server", (Operation("/health", health, HealthResponse),), wrap=lambda value: value)
+ROUTES = Family("server", (Operation("/api/routes", api_routes, RoutesResponse),), wrap=lambda value: value)

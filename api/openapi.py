@@ -9,14 +9,14 @@ from typing import Any
 
 import yaml
 
-from api.app import Permanode, routes
+from api.app import ApiSettings, Permanode, routes
 
 COMMITTED = Path(__file__).parent.parent / "openapi.yaml"
 
 
 def document() -> dict[str, Any]:
     """The contract; it does not depend on which networks are served."""
-    app = Permanode(access_log=False)
+    app = Permanode(ApiSettings())
     app.router.routes.extend(routes({}, ""))
     return app.openapi()
 

@@ -8,7 +8,7 @@ route here is documented as any APIRoute and calls its handler directly.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import parse_qsl
@@ -20,21 +20,26 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import BadParameter
+from api.exports import CSV, prefers_csv, send_csv
 from api.params import Param
 from api.responses import ERRORS
 
 BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
 
-ERRORS_OF_ALL = (500, 503)
+AS_CSV = {"content": {CSV: {"schema": {"type": "string"}}}}
+
+ERRORS_OF_ALL = (401, 429, 500, 503)
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
+Export: TypeAlias = Callable[..., AsyncGenerator[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
 
-    `immutable`: the answer of that id never changes; the id is its ETag.
+    `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
+    operation is there to say no. `csv`: a handler of the path's parameters alone, for clients that ask for CSV.
     """
 
     path: str
@@ -42,6 +47,9 @@ class Operation:
     answer: type[BaseModel] | None
     errors: tuple[int, ...] = ()
     immutable: Param | None = None
+    method: str = "GET"
+    status: int = 200
+    csv: Export | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +66,14 @@ class Mount:
     """Where a family stands. `context` finds the handlers' first argument from the path's parameters.
 
     `suffix` ends the operationIds, as the same operation may stand under several prefixes; `params` are those of the
-    prefix.
+    prefix; `dialect` chooses the parameters' defaults.
     """
 
     prefix: str
     context: Callable[[Mapping[str, str]], object]
     suffix: str = ""
     params: tuple[Param, ...] = ()
+    dialect: str = ""
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
@@ -82,7 +91,8 @@ def arguments(handler: Handler) -> dict[str, Param]:
 def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
     """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored."""
     values: dict[str, str] = {}
-    for name, text in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
+    for name, text in pairs:
         if name in known:
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
@@ -90,25 +100,35 @@ def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
     return values
 
 
-def is_known(scope: Scope, etag: bytes) -> bool:
-    """Whether the client has the answer of that ETag already (If-None-Match, RFC 9110 13.1.2)."""
-    return any(
-        name == b"if-none-match" and any(each.strip().removeprefix(b"W/") in (etag, b"*") for each in value.split(b","))
-        for name, value in scope["headers"]
-    )
+def known_etag(scope: Scope, etag: bytes) -> bytes | None:
+    """The answer's ETag as the client names it that has it already (If-None-Match, RFC 9110 13.1.2): weak where it got
+    it compressed. None: it has not.
+    """
+    for name, value in scope["headers"]:
+        if name == b"if-none-match":
+            for each in value.split(b","):
+                validator: bytes = each.strip()
+                if validator.removeprefix(b"W/") == etag:
+                    return validator
+                if validator == b"*":
+                    return etag
+    return None
 
 
 def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
-    """The operation as an ASGI application that reads `path_params` from its scope."""
+    """The operation as an ASGI application that reads `path_params` from its scope and leaves its `operation` there."""
     handler, wrap, context = operation.handler, family.wrap, mount.context
-    params = arguments(handler)
+    params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = [(name, param) for name, param in params.items() if param.where == "query"]
     known = frozenset(param.name for _, param in from_query)
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
+    operation_id = handler.__name__ + mount.suffix
     media_type = b"application/octet-stream" if operation.answer is None else b"application/json"
+    varying = [(b"vary", b"accept")] if operation.csv else []
 
     async def serve(scope: Scope, _: Receive, send: Send) -> None:
+        scope["operation"] = operation_id
         path = scope["path_params"]
         values = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query:
@@ -117,24 +137,36 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         value = await handler(context(path), **values)
         body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
         status = 200
-        headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body))]
+        headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body)), *varying]
         if identity is not None:
             etag = b'"%s"' % str(values[identity]).encode()
-            caching = [(b"etag", etag), (b"cache-control", b"public, max-age=31536000, immutable")]
-            if is_known(scope, etag):
-                status, body, headers = 304, b"", caching
-            else:
-                headers += caching
+            named = known_etag(scope, etag)
+            if named is not None:
+                status, body, headers = 304, b"", []
+            headers += [(b"etag", named or etag), (b"cache-control", b"public, max-age=31536000, immutable")]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    return serve
+    if operation.csv is None:
+        return serve
+    export = operation.csv
+
+    async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
+        if not prefers_csv(scope):
+            await serve(scope, receive, send)
+            return
+        scope["operation"] = operation_id
+        path = scope["path_params"]
+        values = {name: param.read(path[param.name]) for name, param in from_path}
+        await send_csv(export(context(path), **values), scope, receive, send)
+
+    return serve_either
 
 
 def responses(operation: Operation, shared: Sequence[int]) -> dict[int | str, dict[str, Any]]:
     """What an operation may answer beside its model: bytes, nothing new, errors in the order of their statuses."""
     return {
-        **({200: BYTES} if operation.answer is None else {}),
+        **({200: BYTES} if operation.answer is None else {200: AS_CSV} if operation.csv else {}),
         **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),
         **{status: ERRORS[status] for status in sorted({*operation.errors, *shared})},
     }
@@ -144,7 +176,8 @@ class OperationRoute(APIRoute):
     """An operation at its place: FastAPI documents it, `app` is ours."""
 
     def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
-        handler, params = operation.handler, (*mount.params, *arguments(operation.handler).values())
+        handler = operation.handler
+        params = [*mount.params, *(param.at(mount.dialect) for param in arguments(handler).values())]
         summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
 
         async def documented() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
@@ -153,6 +186,8 @@ class OperationRoute(APIRoute):
         super().__init__(
             mount.prefix + operation.path,
             documented,
+            methods=[operation.method],
+            status_code=operation.status,
             name=handler.__name__,
             operation_id=handler.__name__ + mount.suffix,
             summary=summary.rstrip("."),
@@ -161,7 +196,9 @@ class OperationRoute(APIRoute):
             response_model=operation.answer,
             response_class=Response if operation.answer is None else JSONResponse,
             response_description="The answer",
-            responses=responses(operation, [*ERRORS_OF_ALL, 400] if params else ERRORS_OF_ALL),
+            responses=responses(
+                operation, [*ERRORS_OF_ALL, *([400] if params else []), *([404] if mount.params else [])]
+            ),
             openapi_extra={"parameters": [param.documented() for param in params]} if params else None,
         )
         self.app = application(operation, family, mount)

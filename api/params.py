@@ -7,15 +7,13 @@ too, so that it is parsed and documented as if it had been sent.
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from api.errors import BadParameter
+from api.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM, NODE_V1, PageSizes
 from ledger.bech32 import parse_address
-
-PAGE_SIZE_MAX = 1000
-"""Hornet's limits.maxResults, and what a page holds when nothing is said."""
 
 TAG_MAX_BYTES = 64
 """Longest index of an indexation payload (TIP-6)."""
@@ -25,6 +23,12 @@ INDEX_MAX = 2**32 - 1
 
 OUTPUT_INDEX_MAX = 126
 """A transaction has at most 127 outputs (TIP-7)."""
+
+TIMESTAMP_MAX = 2**64 - 1
+"""Chronicle's timestamps are u64."""
+
+CHRONICLE = "chronicle"
+"""The dialect of mounts whose clients expect Chronicle v1."""
 
 Schema: TypeAlias = Mapping[str, object]
 
@@ -42,6 +46,12 @@ class Param:
     example: object
     default: str | None = None
     required: bool = False
+    elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What differs at mounts of another dialect: dialect → field → value."""
+
+    def at(self, dialect: str) -> "Param":
+        """The parameter as a mount of that dialect has it."""
+        return replace(self, **self.elsewhere[dialect]) if dialect in self.elsewhere else self
 
     def read(self, text: str | None) -> object:
         """The value of that text; of the default when there is none, or None. BadParameter names what was expected."""
@@ -60,7 +70,7 @@ class Param:
         """The OpenAPI parameter object."""
         schema = dict(self.schema)
         if self.default is not None:
-            schema["default"] = self.default if schema["type"] == "string" else json.loads(self.default)
+            schema["default"] = self.default if schema.get("type") == "string" else json.loads(self.default)
         return {
             "name": self.name,
             "in": self.where,
@@ -94,6 +104,17 @@ def choice(words: Mapping[str, object]) -> Callable[[str], object]:
         return words[text]
 
     return parse
+
+
+def flag(name: str, meaning: str, default: str) -> Param:
+    """A query parameter that is true or false."""
+    words = choice({"true": True, "false": False, "1": True, "0": False})
+    return Param(name, "query", meaning, "true or false", {"type": "boolean"}, words, example=True, default=default)
+
+
+def page_size(sizes: PageSizes, default: int) -> dict[str, Any]:
+    """The fields of a page size that is read as those of a family are."""
+    return {"schema": sizes.schema(), "parse": lambda text: sizes.read(text, default), "default": str(default)}
 
 
 def hex_param(name: str, meaning: str, size: int, example: str) -> Param:
@@ -149,22 +170,30 @@ MILESTONE_INDEX = Param(
     1,
     required=True,
 )
+MIGRATED_AT = replace(
+    MILESTONE_INDEX,
+    name="migratedAt",
+    meaning="Index of a milestone of the legacy network",
+    example=100,
+)
 TAG = Param(
     "index",
     "query",
-    "The index bytes as hex; messages whose indexation payload, direct or inside a transaction, has this index",
+    "The index bytes as hex, or with utf8=true as text; messages whose indexation payload, direct or inside a "
+    "transaction, has this index",
     f"hex of 1 to {TAG_MAX_BYTES} bytes",
-    {"type": "string", "pattern": f"^([0-9a-fA-F]{{2}}){{1,{TAG_MAX_BYTES}}}$", "maxLength": 2 * TAG_MAX_BYTES},
-    lambda text: parse_hex(text, 1, TAG_MAX_BYTES),
+    {"type": "string", "minLength": 1, "maxLength": 2 * TAG_MAX_BYTES},
+    str,
     "7065726d616e6f6465",
     required=True,
 )
+UTF8 = flag("utf8", "`index` is text, not hex", default="false")
 ADDRESS = Param(
     "address",
     "path",
     "A bech32 address of this network",
     "a bech32 address",
-    {"type": "string", "minLength": 8, "maxLength": 90},
+    {"type": "string", "format": "bech32", "pattern": "^[A-Za-z]{1,30}1[02-9AC-HJ-NP-Zac-hj-np-z]{59}$"},
     parse_address,
     "atoi1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j927htlge",
     required=True,
@@ -178,26 +207,48 @@ OUTPUT_TYPE = Param(
     choice({"0": 0, "1": 1}),
     0,
 )
-INCLUDE_SPENT = Param(
-    "include-spent",
+INCLUDE_SPENT = flag("include-spent", "Also outputs that are spent", default="false")
+INCLUDE_SPENT_IN_HISTORY = replace(INCLUDE_SPENT, elsewhere={CHRONICLE: {"default": "true"}})
+"""For the route that Chronicle had: it knew no spent outputs apart. The bech32 one is only the node's."""
+INCLUDED = flag(
+    "included",
+    "Only outputs that an included transaction created; false: also those that only conflicting ones would have",
+    default="true",
+)
+LEDGER_NONE = flag(
+    "ledger_none", "Also transactions without inclusion state; an archive lists none of them", default="true"
+)
+LEDGER_INCLUDED = flag("ledger_included", "Also included transactions", default="true")
+LEDGER_CONFLICTING = flag("ledger_conflicting", "Also conflicting transactions", default="true")
+EXPANDED = flag("expanded", "Objects with inclusion state and milestone in place of ids", default="false")
+START_TIMESTAMP = Param(
+    "start_timestamp",
     "query",
-    "Also outputs that are spent",
-    "true or false",
-    {"type": "boolean"},
-    choice({"true": True, "false": False, "1": True, "0": False}),
-    example=True,
-    default="false",
+    "Only what a milestone of this time or later referenced, in seconds since 1970",
+    f"an integer from 0 to {TIMESTAMP_MAX}",
+    {"type": "integer", "minimum": 0, "maximum": TIMESTAMP_MAX},
+    lambda text: parse_int(text, 0, TIMESTAMP_MAX),
+    1640995200,
+)
+END_TIMESTAMP = replace(
+    START_TIMESTAMP,
+    name="end_timestamp",
+    meaning="Only what a milestone before this time referenced, in seconds since 1970",
+    example=1640995700,
 )
 PAGE_SIZE = Param(
     "page_size",
     "query",
     "Most results in one answer",
-    f"an integer from 1 to {PAGE_SIZE_MAX}",
-    {"type": "integer", "minimum": 1, "maximum": PAGE_SIZE_MAX},
-    lambda text: parse_int(text, 1, PAGE_SIZE_MAX),
-    100,
-    default=str(PAGE_SIZE_MAX),
+    f"an integer from 1 to {MAXIMUM}",
+    example=100,
+    **page_size(NODE_V1, MAXIMUM),
+    elsewhere={CHRONICLE: page_size(CHRONICLE_V1, MAXIMUM)},
 )
+HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
+"""As inx-api-core-v1 spells and reads it, at every mount."""
+PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
+"""For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
 STATE = Param(
     "state",
     "query",
@@ -234,11 +285,32 @@ OutputIndex: TypeAlias = Annotated[int, OUTPUT_INDEX]
 TransactionId: TypeAlias = Annotated[str, TRANSACTION_ID]
 Ed25519Address: TypeAlias = Annotated[str, ED25519_ADDRESS]
 MilestoneIndex: TypeAlias = Annotated[int, MILESTONE_INDEX]
+MigratedAt: TypeAlias = Annotated[int, MIGRATED_AT]
 Tag: TypeAlias = Annotated[str, TAG]
+Utf8: TypeAlias = Annotated[bool, UTF8]
 Address: TypeAlias = Annotated[tuple[str, bytes], ADDRESS]
 OutputType: TypeAlias = Annotated[int | None, OUTPUT_TYPE]
 IncludeSpent: TypeAlias = Annotated[bool, INCLUDE_SPENT]
+IncludeSpentInHistory: TypeAlias = Annotated[bool, INCLUDE_SPENT_IN_HISTORY]
+Included: TypeAlias = Annotated[bool, INCLUDED]
+LedgerNone: TypeAlias = Annotated[bool, LEDGER_NONE]
+LedgerIncluded: TypeAlias = Annotated[bool, LEDGER_INCLUDED]
+LedgerConflicting: TypeAlias = Annotated[bool, LEDGER_CONFLICTING]
+Expanded: TypeAlias = Annotated[bool, EXPANDED]
+StartTimestamp: TypeAlias = Annotated[int | None, START_TIMESTAMP]
+EndTimestamp: TypeAlias = Annotated[int | None, END_TIMESTAMP]
 PageSize: TypeAlias = Annotated[int, PAGE_SIZE]
+HistoryPageSize: TypeAlias = Annotated[int, HISTORY_PAGE_SIZE]
+PageSizeOf100: TypeAlias = Annotated[int, PAGE_SIZE_OF_100]
 State: TypeAlias = Annotated[str | None, STATE]
 NewestFirst: TypeAlias = Annotated[bool, SORT]
 OldestFirst: TypeAlias = Annotated[bool, replace(SORT, example="newest", default="oldest")]
+
+
+def tag_of(index: str, *, utf8: bool) -> str:
+    """The index bytes as lowercase hex; BadParameter when it is not that."""
+    try:
+        return parse_hex(index.encode().hex() if utf8 else index, 1, TAG_MAX_BYTES)
+    except ValueError as error:
+        expected = f"text of 1 to {TAG_MAX_BYTES} bytes" if utf8 else TAG.expected
+        raise BadParameter(TAG.name, expected, index) from error

@@ -28,11 +28,18 @@ class Page(BaseModel):
 
 
 class HealthResponse(BaseModel):
-    """Every network's store answers."""
+    """Every network's store answers, and holds a complete milestone."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"isHealthy": True, "networks": ["mainnet"]}]})
     isHealthy: Literal[True]
     networks: list[str]
+
+
+class RoutesResponse(BaseModel):
+    """What stands below /api."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"routes": ["core/v1", "mainnet", "v1"]}]})
+    routes: list[str]
 
 
 class ErrorDetail(BaseModel):
@@ -56,7 +63,10 @@ def error(status: int, meaning: str, message: str) -> dict[str, Any]:
 
 ERRORS: dict[int, dict[str, Any]] = {
     400: error(400, "A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
+    401: error(401, "The server is protected", "header Authorization: expected Bearer and a key"),
     404: error(404, "Not in this archive", "milestone 51 is not in this archive"),
+    429: error(429, "The server limits how often a client asks", "no more than 100 per 1 minute: ask again in 7 s"),
     500: error(500, "A fault of ours", "internal server error"),
+    501: error(501, "Known to a node, not kept here", "an archive has no tips: it attaches no messages"),
     503: error(503, "The store does not answer", "the store does not answer, try again later"),
 }

@@ -4,7 +4,7 @@ Rules of this file: names of the fields are the node's; a field that a node leav
 is never null; ids are hex without 0x, networkId and nonce decimal strings, amounts numbers.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -15,6 +15,11 @@ MESSAGE_ID = "876fe83f9689add01ef834e258658e137b7082ea19ffe84ccef95f5ba0679ddb"
 PARENT_ID = "12e9b9675bdc22046f939661e293960ba8b291f3314d92104d0a33764778a0a8"
 TRANSACTION_ID = "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f"
 ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
+
+InclusionState: TypeAlias = Annotated[
+    Literal["noTransaction", "included", "conflicting"], Field(title="InclusionState")
+]
+"""The title names the type in generated clients."""
 
 
 class MessageResponse(BaseModel):
@@ -37,7 +42,7 @@ class MessageMetadata(BaseModel):
     isSolid: bool
     referencedByMilestoneIndex: U32 = omitted()
     milestoneIndex: U32 = omitted()
-    ledgerInclusionState: Literal["noTransaction", "included", "conflicting"] = omitted()
+    ledgerInclusionState: InclusionState = omitted()
     conflictReason: int = omitted()
     shouldPromote: bool = omitted()
     shouldReattach: bool = omitted()
@@ -57,11 +62,19 @@ class MessageMetadataResponse(BaseModel):
     data: MessageMetadata
 
 
+class Record(BaseModel):
+    """What `expanded` puts in place of an id; a pending message has neither state nor milestone."""
+
+    id: Hex
+    inclusionState: Literal["noTransaction", "included", "conflicting"] | None
+    milestoneIndex: U32 | None
+
+
 class MessageChildren(Page):
     """Messages that approve a message."""
 
     messageId: Hex32
-    childrenMessageIds: list[Hex32]
+    childrenMessageIds: list[Hex32 | Record]
 
 
 class MessageChildrenResponse(BaseModel):
@@ -75,7 +88,7 @@ class MessagesByIndex(Page):
     """Messages under an index."""
 
     index: Hex
-    messageIds: list[Hex32]
+    messageIds: list[Hex32 | Record]
 
 
 class MessagesByIndexResponse(BaseModel):
@@ -119,7 +132,7 @@ class AddressOutputs(Page):
 
     addressType: Literal[0]
     address: Hex32
-    outputIds: list[Hex34]
+    outputIds: list[Hex34 | Record]
     ledgerIndex: U32
 
 

@@ -1,4 +1,8 @@
-"""A Chrysalis message and all that can be inside it, as node REST v1 spells it (ledger/rest_json.py renders it)."""
+"""A Chrysalis message and all that can be inside it, as node REST v1 spells it (ledger/rest_json.py renders it).
+
+Rules of this file: kinds are told apart by the constant in `type`; OpenAPI's `discriminator` is for texts alone, and
+client generators take the numbers for texts where one is declared.
+"""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -95,7 +99,7 @@ class TransactionPayload(BaseModel):
 
     type: Literal[0]
     essence: TransactionEssence
-    unlockBlocks: list[Annotated[SignatureUnlockBlock | ReferenceUnlockBlock, Field(discriminator="type")]]
+    unlockBlocks: list[SignatureUnlockBlock | ReferenceUnlockBlock]
 
 
 class MigratedFunds(BaseModel):
@@ -139,10 +143,7 @@ class MilestonePayload(BaseModel):
     signatures: list[Hex64]
 
 
-Payload: TypeAlias = Annotated[
-    TransactionPayload | MilestonePayload | IndexationPayload,
-    Field(discriminator="type"),
-]
+Payload: TypeAlias = TransactionPayload | MilestonePayload | IndexationPayload
 
 
 class Message(BaseModel):

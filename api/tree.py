@@ -17,7 +17,7 @@ from api.errors import MethodNotAllowed, NoSuchRoute
 
 PREFLIGHT = {
     "access-control-allow-methods": "GET, HEAD, OPTIONS",
-    "access-control-allow-headers": "Content-Type, Authorization",
+    "access-control-allow-headers": "Content-Type, Authorization, X-API-Key",
     "access-control-max-age": "86400",
 }
 

@@ -38,6 +38,16 @@ ROUNDS = 3
 
 OURS, BARE, DATASETTE = "ours", "bare FastAPI", "Datasette"
 
+BARS = (
+    ("message by id", BARE, 1.0),
+    ("metadata", BARE, 1.0),
+    ("balance", BARE, 1.0),
+    ("index, page of 100", BARE, 0.6),
+    ("outputs, page of 100", BARE, 0.6),
+    ("message by id", DATASETTE, 5.0),
+)
+"""Kind of question, peer, and how many times its rate ours must be."""
+
 PATHS_LUA = """
 local paths = {}
 for line in io.lines("%s") do paths[#paths + 1] = line end
@@ -95,6 +105,15 @@ def bare() -> Any:
     @app.get("/api/v1/messages")
     async def tagged(index: str, page_size: int) -> Response:
         return Response(bodies[f"/api/v1/messages?index={index}&page_size={page_size}"], media_type="application/json")
+
+    @app.get("/api/v1/addresses/ed25519/{address}")
+    async def balance(address: str) -> Response:
+        return Response(bodies[f"/api/v1/addresses/ed25519/{address}"], media_type="application/json")
+
+    @app.get("/api/v1/addresses/ed25519/{address}/outputs")
+    async def outputs(address: str, page_size: int) -> Response:
+        path = f"/api/v1/addresses/ed25519/{address}/outputs?include-spent=true&page_size={page_size}"
+        return Response(bodies[path], media_type="application/json")
 
     return app
 
@@ -167,6 +186,12 @@ def questions(database: Path) -> dict[str, list[str]]:
     tags = [
         row[0].hex() for row in connection.execute("SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC LIMIT 8")
     ]
+    addresses = [
+        row[0].hex()[2:]
+        for row in connection.execute(
+            "SELECT address FROM outputs_by_address GROUP BY address ORDER BY count(*) DESC LIMIT 8"
+        )
+    ]
     connection.close()
     chosen = random.Random(4).sample(ids, min(SAMPLE, len(ids)))
     return {
@@ -174,6 +199,10 @@ def questions(database: Path) -> dict[str, list[str]]:
         "metadata": [f"/api/v1/messages/{each}/metadata" for each in chosen],
         "children": [f"/api/v1/messages/{each}/children" for each in chosen],
         "index, page of 100": [f"/api/v1/messages?index={tag}&page_size=100" for tag in tags],
+        "outputs, page of 100": [
+            f"/api/v1/addresses/ed25519/{address}/outputs?include-spent=true&page_size=100" for address in addresses
+        ],
+        "balance": [f"/api/v1/addresses/ed25519/{address}" for address in addresses],
     }
 
 
@@ -235,13 +264,16 @@ def oracle_store(folder: Path) -> str:
     from db.connect import StoreSettings, open_store
     from db.migrate import migrate
     from tests.reference import ORACLE, read_lines, read_text, reference_rows, write
+    from tests.reference_ledger import ledger_rows
 
     network = json.loads(read_text(ORACLE / "expected.json"))["network"]
     settings = StoreSettings(url=f"sqlite:///{folder}", network=network)
     migrate(settings)
     lines, pending = read_lines(ORACLE / "milestones.jsonl"), read_lines(ORACLE / "pending.jsonl")
+    rows = reference_rows(lines, pending, settings.chunk_size, settings.partition_size, network)
+    ledger_rows(rows, lines, network, settings.chunk_size)
     store = open_store(settings, writable=True)
-    write(store, reference_rows(lines, pending, settings.chunk_size, settings.partition_size, network))
+    write(store, rows)
     store.close()
     return str(network)
 
@@ -305,12 +337,12 @@ def main() -> int:
         store = options.store or folder / "store"
         network = options.network if options.store else oracle_store(store)
         figures = run(store, network, options.seconds, folder)
-    own = figures[OURS]["message by id"].per_second
-    others = ((BARE, 1.0), (DATASETTE, 5.0))
-    missed = [name for name, bar in others if own < bar * figures[name]["message by id"].per_second]
-    print(
-        f"message by id, bars: 1.0 x bare FastAPI, 5 x Datasette: {'missed ' + ', '.join(missed) if missed else 'met'}"
-    )
+    missed = [
+        f"{kind}: {ratio:.2f} x {peer}, wanted {bar}"
+        for kind, peer, bar in BARS
+        if (ratio := figures[OURS][kind].per_second / figures[peer][kind].per_second) < bar
+    ]
+    print("bars: " + ("; ".join(missed) if missed else "met"))
     return 1 if missed else 0
 
 

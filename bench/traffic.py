@@ -33,11 +33,11 @@ from ledger.chrysalis import (
     encode_input,
     encode_output,
 )
+from ledger.dust import DUST_THRESHOLD
 from ledger.ids import signing_hash
+from ledger.networks import TOKEN_SUPPLY
 
-SUPPLY = 2_779_530_283_277_761
 TREASURY = 1_000_000_000_000
-DUST_LIMIT = 1_000_000
 HOT_TAG = b"HORNET Spammer"
 
 _WALLETS = 100  # genesis outputs are numbered by wallet, and an output's index is at most 126
@@ -88,8 +88,8 @@ class Traffic:
         self._rng = rng
         self._wallets = [Wallet(f"{seed}|wallet|{n}") for n in range(_WALLETS)]
         self._owners = {wallet.address: n for n, wallet in enumerate(self._wallets)}
-        amount = (SUPPLY - TREASURY) // _WALLETS
-        amounts = [amount] * (_WALLETS - 1) + [SUPPLY - TREASURY - amount * (_WALLETS - 1)]
+        amount = (TOKEN_SUPPLY - TREASURY) // _WALLETS
+        amounts = [amount] * (_WALLETS - 1) + [TOKEN_SUPPLY - TREASURY - amount * (_WALLETS - 1)]
         self.genesis: dict[UtxoInput, TransferOutput] = {
             UtxoInput(bytes(32), n): SigLockedSingle(wallet.address, amount)
             for n, (wallet, amount) in enumerate(zip(self._wallets, amounts, strict=True))
@@ -199,12 +199,12 @@ class Traffic:
         """One to three outputs that sum to `total`, for as many wallets."""
         rng = self._rng
         wanted = 1 + (rng.random() < 0.85) + (rng.random() < 0.2)
-        count = max(1, min(wanted, total // DUST_LIMIT))
+        count = max(1, min(wanted, total // DUST_THRESHOLD))
         outputs: list[TransferOutput] = []
         first = self._some_wallet()
         for n in range(count):
-            spare = total - DUST_LIMIT * (count - n)
-            amount = total if n == count - 1 else DUST_LIMIT + int(spare * rng.random())
+            spare = total - DUST_THRESHOLD * (count - n)
+            amount = total if n == count - 1 else DUST_THRESHOLD + int(spare * rng.random())
             kind = SigLockedDustAllowance if rng.random() < 0.02 else SigLockedSingle
             outputs.append(kind(self._wallets[(first + n * 37) % _WALLETS].address, amount))
             total -= amount

@@ -25,7 +25,8 @@ class Cursor:
     """The last row that was shown (or looked at).
 
     `pending`: it was a pending row; then `final_to` is the newest milestone the listing had when its pending rows were
-    begun: a row that becomes final later counts as pending for this listing, so it is shown exactly once.
+    begun: a row that becomes final later counts as pending for this listing, so it is shown exactly once. In a listing
+    of ledger state, which has no pending rows, it is the ledger index that all its pages show.
     """
 
     key: Key

@@ -41,6 +41,15 @@ def size(value: Intervals) -> int:
     return sum(last - first + 1 for first, last in value)
 
 
+def nth(value: Intervals, position: int) -> int:
+    """The milestone at a position among all they hold, from 0; IndexError beyond the last."""
+    for first, last in value:
+        if position <= last - first:
+            return first + position
+        position -= last - first + 1
+    raise IndexError(position)
+
+
 def contains(value: Intervals, index: int) -> bool:
     """Whether one of them holds the milestone."""
     return any(first <= index <= last for first, last in value)

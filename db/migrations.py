@@ -18,7 +18,7 @@ from db.model import Table
 from db.store import Row, StoreMismatch, WritableStore
 
 DIRECTORY = Path(__file__).resolve().parents[1] / "migrations"
-NAMES: dict[int, str] = {1: "chrysalis"}
+NAMES: dict[int, str] = {1: "chrysalis", 2: "ledger"}
 """Layout → what it brought."""
 
 SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}

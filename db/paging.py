@@ -10,31 +10,40 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TypeAlias
 
-from db import schema
+from db import chronicle_state, schema
 from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.model import Lookup, Table
 from db.partitions import lookup_key_text
 from db.store import Bound, Key, Row, Store
-from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source
+from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source, within
+from db.times import Window
 
 __all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition"]
 
-EXAMINED_PER_ROW = 10
-EXAMINED_AT_LEAST = 1_000
+EXAMINED_PER_ROW = 3
+"""Rows that a page looks at for each that it may show, where some are dropped. To know whether a row is shown may take
+another: with the last batch, a page reads no more than ten rows for each that it may show (docs/limits.md).
+"""
+
+EXAMINED_AT_LEAST = 300
 BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
-"""Rows read at once where most may be dropped."""
+"""Rows read at once, at least, where some were dropped."""
 
-Keep: TypeAlias = Callable[[Sequence[Row]], Awaitable[Sequence[bool]]]
-"""Which of these rows are shown."""
+Keep: TypeAlias = Callable[[Sequence[Row], int | None], Awaitable[Sequence[bool]]]
+"""Which of these rows are shown, at that ledger index where the listing has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows in the listing's order; `cursor` leads to the next page, None: this is the last."""
+    """Rows in the listing's order; `cursor` leads to the next page, None: this is the last.
+
+    `as_of`: the ledger index that all pages show, where the listing has one.
+    """
 
     rows: list[Row]
     cursor: str | None
+    as_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,14 @@ class Listing:
     question: str
     pending: Source | None = None
     keep: Keep | None = None
+    window: Window | None = None
+    as_of: int | None = None
+    """The ledger index that a first page shows: later milestones are left out. A cursor brings its own."""
+
+    def asked(self, *, newest: bool) -> str:
+        """Everything that makes the listing what it is, the order included."""
+        span = f" {self.window.start_ms}-{self.window.end_ms}" if self.window else ""
+        return f"{self.question}{span} {'newest' if newest else 'oldest'}"
 
 
 async def list_lookup(
@@ -59,18 +76,25 @@ async def list_lookup(
     with_pending: bool = False,
     keep: Keep | None = None,
     question: str = "",
+    window: Window | None = None,
+    as_of: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Page:
-    """A page of everything under one key of a lookup, or of several keys merged.
+    """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
+    a ledger index, of what was there then.
 
-    `question` names what `keep` filters by. `with_pending` needs exactly one key.
+    `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending`
+    needs exactly one key; pending rows lie in no window.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
         lookup.table,
-        [lookup_source(lookup, key) for key in keys],
+        [lookup_source(lookup, key, _read(lookup.table, columns, window)) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {question}",
-        pending_source(lookup.table.name, *texts) if with_pending else None,
+        pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
         keep,
+        window,
+        as_of,
     )
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
@@ -84,18 +108,25 @@ async def list_partition(
     page_size: int,
     cursor: str | None,
     with_pending: bool = False,
+    window: Window | None = None,
+    prefix: Key = (),
+    columns: Sequence[str] | None = None,
 ) -> Page:
-    """A page of one partition of a table that needs no hints."""
-    text = lookup_key_text(partition)
-    pending = pending_source(table.name, text) if with_pending else None
-    listing = Listing(table, [partition_source(table, partition)], f"{table.name} {text}", pending)
+    """A page of one partition of a table that needs no hints; in a window as in list_lookup.
+
+    `prefix`: of rows whose first clustering columns are these. `columns`: as in list_lookup.
+    """
+    text = lookup_key_text(partition + prefix)
+    pending = pending_source(table.name, text) if with_pending and window is None else None
+    source = partition_source(table, partition, prefix=prefix, columns=_read(table, columns, window))
+    listing = Listing(table, [source], f"{table.name} {text}", pending, window=window)
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
 
 async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
     """The page of `page_size` rows (1 or more) after `cursor`; CursorError when that is of another listing."""
-    question = f"{listing.question} {'newest' if newest else 'oldest'}"
-    after = parse_cursor(cursor, question) if cursor is not None else None
+    question = listing.asked(newest=newest)
+    after = _position(listing, cursor, question, newest=newest) if cursor is not None else None
     reader = _Reader(store, listing, after, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
     shown: list[Row] = []
@@ -103,16 +134,36 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
     examined = 0
     while len(shown) <= page_size:
         missing = page_size + 1 - len(shown)
-        rows, kept = await reader.next(min(max(missing, FILTERED_BATCH) if listing.keep else missing, BATCH_AT_MOST))
+        at_least = FILTERED_BATCH if examined > len(shown) else 0
+        rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST))
         if not rows:
-            return Page(shown, None)
+            return Page(shown, None, reader.as_of)
         shown += kept
         pending += [reader.pending] * len(kept)
         examined += len(rows)
         if examined >= bound and len(shown) <= page_size:
-            return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question))
+            return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question), reader.as_of)
     last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
-    return Page(shown[:page_size], format_cursor(last, question))
+    return Page(shown[:page_size], format_cursor(last, question), reader.as_of)
+
+
+def _read(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
+    """The columns to read where `columns` are wanted: what rows are sorted by, and what a window looks at, too."""
+    if columns is None:
+        return None
+    return tuple(dict.fromkeys((*table.clustering, *columns, *(["ms_timestamp"] if window else []))))
+
+
+def _position(listing: Listing, text: str, question: str, *, newest: bool) -> Cursor:
+    """Where a cursor says that the page begins; a state of Chronicle's begins with all rows of its milestone."""
+    try:
+        return parse_cursor(text, question)
+    except CursorError:
+        by_milestone = listing.table.clustering[0] == "milestone_index"
+        milestone_index = chronicle_state.find_milestone(text) if newest and by_milestone else None
+        if milestone_index is None:
+            raise
+        return Cursor((min(milestone_index + 1, schema.PENDING_RANGE),))
 
 
 class _Reader:
@@ -121,6 +172,9 @@ class _Reader:
     def __init__(self, store: Store, listing: Listing, after: Cursor | None, *, newest: bool) -> None:
         self._store, self._listing, self._newest = store, listing, newest
         self._final_to = after.final_to if after else None
+        self.as_of = listing.as_of
+        if after and listing.as_of is not None and after.final_to is not None:
+            self.as_of = min(after.final_to, listing.as_of)
         self._start = Bound(after.key, inclusive=False) if after else None
         self._parts = [newest, not newest] if listing.pending else [False]
         if after and after.pending != self._parts[0]:
@@ -148,15 +202,20 @@ class _Reader:
         """The cursor that continues after a row."""
         if pending:
             return Cursor(key_of(schema.pending, row), pending=True, final_to=self._final_to)
-        return Cursor(key_of(self._listing.table, row))
+        return Cursor(key_of(self._listing.table, row), final_to=self.as_of)
 
     def _open(self) -> Stream:
         if self.pending:
             assert self._listing.pending is not None
             return self._listing.pending(self._store, self._start, self._newest)
-        if self._newest and self._final_to is not None:
+        if self._newest and self._listing.pending and self._final_to is not None:
             self._start = Bound((self._final_to,))
-        return merged(self._listing.sources, self._listing.table)(self._store, self._start, self._newest)
+        source = merged(self._listing.sources, self._listing.table)
+        if self.as_of is not None:
+            source = within(source, [(0, self.as_of)])
+        if self._listing.window:
+            source = within(source, self._listing.window.milestones)
+        return source(self._store, self._start, self._newest)
 
     async def _kept(self, rows: list[Row]) -> list[Row]:
         if self.pending:
@@ -165,11 +224,12 @@ class _Reader:
                 self._final_to = await self._newest_milestone()
             found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
             kept = [message is None or message["milestone_index"] > self._final_to for message in found]
-        elif self._listing.keep:
-            kept = list(await self._listing.keep(rows))
-        else:
-            return rows
-        return list(compress(rows, kept))
+            return list(compress(rows, kept))
+        if self._listing.window:
+            rows = [row for row in rows if self._listing.window.holds(row["ms_timestamp"])]
+        if self._listing.keep:
+            rows = list(compress(rows, await self._listing.keep(rows, self.as_of)))
+        return rows
 
     async def _newest_milestone(self) -> int:
         """The milestone of the listing's newest final row; -1 when it has none."""

@@ -7,7 +7,7 @@ all tables in one place can be read and compared.
 
 from db.model import Lookup, Order, Table, Type, columns
 
-LAYOUT = 1
+LAYOUT = 2
 """The layout a complete milestone is written in; a later layout adds tables, `permanode rebuild` fills them."""
 
 PENDING_RANGE = 2_147_483_647
@@ -39,7 +39,7 @@ messages = Table(
         MS_TIMESTAMP,
         ("white_flag_index", Type.INT, "position in the milestone's cone; null while the cone is not whole"),
         INCLUSION_STATE,
-        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code; null where the source has none"),
+        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code: the source's, else the ledger state's, if any"),
     ),
     partition=("message_id",),
 )
@@ -174,6 +174,29 @@ outputs_by_address = Table(
     clustering=("milestone_index", "output_id", "message_id"),
 )
 
+transactions_by_address = Table(
+    "transactions_by_address",
+    "The history of an address: each attachment that pays it or is signed by it, and what was migrated to it",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        ("included", Type.BOOLEAN, "the attachment took effect; conflicting ones stand apart"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        ("transaction_id", Type.HEX, "the transaction; for migrated funds the milestone of the treasury they leave"),
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        ("direction", Type.TEXT, "received, sent, both or migrated"),
+        ("received", Type.BIGINT, "base tokens of its outputs to the address"),
+        ("sent", Type.BIGINT, "base tokens of its inputs from the address; written by the ledger state, null: none"),
+        ("inputs_count", Type.SMALLINT, "inputs of the transaction, whoever owned them"),
+        ("outputs_count", Type.SMALLINT, "outputs of the transaction, whoever owns them"),
+    ),
+    partition=("address", "included", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "transaction_id", "message_id"),
+    layout=2,
+)
+
 addresses_hints = Table(
     "addresses_hints",
     "Which partitions of an address hold rows, by kind and role",
@@ -245,6 +268,80 @@ pending_hints = Table(
     partition=("lookup", "key"),
     clustering=("bucket",),
     ttl_s=PENDING_TTL_S,
+)
+
+receipts = Table(
+    "receipts",
+    "Receipts of migrated funds",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("migrated_at", Type.INT, "milestone of the legacy network whose funds it migrates"),
+        MILESTONE_INDEX,
+        ("payload", Type.BLOB, "serialized receipt payload"),
+    ),
+    partition=("network",),
+    clustering=("migrated_at", "milestone_index"),
+    layout=2,
+)
+
+treasury = Table(
+    "treasury",
+    "The treasury after each milestone that changed it",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        MILESTONE_INDEX,
+        ("milestone_id", Type.HEX, "that milestone, whose receipt made the output"),
+        ("amount", Type.BIGINT, "base tokens left for migration"),
+    ),
+    partition=("network",),
+    clustering=("milestone_index",),
+    layout=2,
+)
+
+ledger_frontier = Table(
+    "ledger_frontier",
+    "How far the ledger state is applied: the greatest ledger_index is the ledger index; appended, never changed",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("ledger_index", Type.INT, "the ledger state after this milestone is all there"),
+    ),
+    partition=("network",),
+    clustering=("ledger_index",),
+    layout=2,
+)
+
+ledger_updates_by_milestone = Table(
+    "ledger_updates_by_milestone",
+    "Outputs that a milestone created and spent",
+    columns(
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        ("is_spent", Type.BOOLEAN, "spent rather than created"),
+        ("white_flag_index", Type.INT, "position of the message in the cone; the milestone's own for migrated funds"),
+        ("idx", Type.INT, "index of the output, or of the input that spends it, in its transaction"),
+        ("address", Type.HEX, "owner, serialized"),
+        ("amount", Type.BIGINT, "base tokens"),
+    ),
+    partition=("milestone_index",),
+    clustering=("output_id", "is_spent"),
+    layout=2,
+)
+
+address_balances = Table(
+    "address_balances",
+    "An address after each milestone that changed it: found by hints of kind balance",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        MS_RANGE_ID,
+        MILESTONE_INDEX,
+        ("balance", Type.BIGINT, "base tokens of its unspent outputs"),
+        ("unspent_count", Type.INT, "its unspent outputs"),
+        ("dust_allowance", Type.BIGINT, "base tokens in its unspent SigLockedDustAllowance outputs"),
+        ("dust_outputs", Type.INT, "its unspent SigLockedSingle outputs below the dust threshold"),
+    ),
+    partition=("address", "ms_range_id"),
+    clustering=("milestone_index",),
+    layout=2,
 )
 
 date_cache = Table(
@@ -376,9 +473,15 @@ TABLES: tuple[Table, ...] = (
     transactions_by_state,
     outputs,
     outputs_by_address,
+    transactions_by_address,
     addresses_hints,
     milestones,
     milestone_ids,
+    receipts,
+    treasury,
+    ledger_frontier,
+    ledger_updates_by_milestone,
+    address_balances,
     pending_messages,
     pending,
     pending_hints,
@@ -398,4 +501,10 @@ BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}
 LOOKUPS: tuple[Lookup, ...] = (
     Lookup(tags, tag_hints, ("tag",), (("table_kind", "message"),)),
     Lookup(outputs_by_address, addresses_hints, ("address", "output_kind", "variant", "included")),
+    Lookup(
+        transactions_by_address,
+        addresses_hints,
+        ("address", "included"),
+        (("output_kind", "transaction"), ("variant", "address")),
+    ),
 )

@@ -6,6 +6,7 @@ a point read allocates nothing it does not return; SQL is rendered once (sqlite_
 """
 
 import asyncio
+import contextvars
 import sqlite3
 import threading
 import time
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from db import schema
+from db.deadline import remaining_s
 from db.dialects import EXPIRES_AT, create_table_sqlite
 from db.model import Table
 from db.sqlite_batch import SqliteBatch, check_built
@@ -29,7 +31,17 @@ from db.sqlite_files import (
 from db.sqlite_lease import LeaseFile
 from db.sqlite_plans import ReadPlan, size_sql
 from db.sqlite_readers import BUSY_S, Readers
-from db.store import Bound, Key, Lease, Row, StoreError, StoreMismatch, StoreUnavailable, TableSize
+from db.store import (
+    Bound,
+    DeadlinePassed,
+    Key,
+    Lease,
+    Row,
+    StoreError,
+    StoreMismatch,
+    StoreUnavailable,
+    TableSize,
+)
 
 PAGE_BYTES = 16_384
 """Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
@@ -53,7 +65,7 @@ class SqliteStore:
         self._clock = clock
         self._lease_file = LeaseFile(path / "lease.sqlite", clock)
         self._lease: Lease | None = None
-        self._plans: dict[str, ReadPlan] = {}
+        self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
         self._readers = Readers(path)
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
@@ -83,9 +95,10 @@ class SqliteStore:
         upper: Bound | None = None,
         reverse: bool = False,
         limit: int,
+        columns: tuple[str, ...] | None = None,
     ) -> list[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards)."""
-        plan = self._plans.get(table.name) or self._plan(table)
+        plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         sql, parameters = plan.slice(partition, lower, upper, reverse=reverse)
         if plan.expires:
             parameters.append(int(self._clock()))
@@ -104,7 +117,7 @@ class SqliteStore:
         return await self._in_thread(self._describe)
 
     def _get(self, table: Table, key: Key) -> Row | None:
-        plan = self._plans.get(table.name) or self._plan(table)
+        plan = self._plans.get((table.name, None)) or self._plan(table)
         parameters = plan.key(key)
         if plan.expires:
             parameters.append(int(self._clock()))
@@ -123,15 +136,21 @@ class SqliteStore:
             connection = self._readers.connection()
             return [TableSize(table.name, *connection.execute(size_sql(table)).fetchone()) for table in TABLES]
 
-    def _plan(self, table: Table) -> ReadPlan:
-        plan = self._plans[table.name] = ReadPlan(table)
+    def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
+        plan = self._plans[table.name, columns] = ReadPlan(table, columns)
         return plan
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="sqlite-read")
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        context = contextvars.copy_context()
+        running = asyncio.get_running_loop().run_in_executor(self._pool, context.run, work)
+        try:
+            # The thread ends by itself, when its statement notices that its time is over.
+            return await asyncio.wait_for(running, remaining_s())
+        except TimeoutError as error:
+            raise DeadlinePassed("waiting for a thread") from error
 
     # Writes
 
@@ -272,7 +291,7 @@ class SqliteStore:
 
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
-        plan = self._plans.get(table.name) or self._plan(table)
+        plan = self._plans.get((table.name, None)) or self._plan(table)
         return self._slice(plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
 
     def execute(self, statements: Iterable[str]) -> None:
@@ -312,6 +331,8 @@ def _store_error(error: sqlite3.DatabaseError) -> StoreError:
     text = str(error)
     if text.startswith("no such"):
         return StoreMismatch(f"{text}: the store lacks a migration, run `permanode migrate`")
+    if text == "interrupted":
+        return DeadlinePassed("a statement was interrupted")
     if isinstance(error, sqlite3.OperationalError):
         return StoreUnavailable(text)
     return StoreError(text)

@@ -1,7 +1,8 @@
 """Read-only connections to the served generation, one a thread, reopened when CURRENT changes.
 
 Rules of this file: CURRENT is looked at no more often than CHECK_S, as a point read costs little more than that look;
-a generation that vanishes while it is opened was superseded, and the new one is tried.
+a generation that vanishes while it is opened was superseded, and the new one is tried. A connection interrupts its
+own statement when the deadline of the question passes.
 """
 
 import sqlite3
@@ -9,11 +10,15 @@ import threading
 import time
 from pathlib import Path
 
+from db.deadline import DEADLINE, is_over
 from db.sqlite_files import current_generation, current_stamp, half_of_memory
-from db.store import StoreMismatch, StoreUnavailable
+from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
 
 CHECK_S = 0.02
 """A reader serves a superseded generation no longer than this."""
+
+STEPS_BETWEEN_LOOKS = 10_000
+"""A statement under way looks at its deadline each time it made so many steps of SQLite's: about half a millisecond."""
 
 BUSY_S = 10.0
 OPEN_ATTEMPTS = 20
@@ -51,8 +56,10 @@ class Readers:
         self._local = _Local()
 
     def connection(self) -> sqlite3.Connection:
-        """The calling thread's connection to the served generation."""
+        """The calling thread's connection to the served generation; DeadlinePassed when there is no time for it."""
         now = time.monotonic()
+        if now > DEADLINE.get():
+            raise DeadlinePassed("no time left")
         if now >= self._check_after:
             self._stamp = current_stamp(self._path)
             self._check_after = now + CHECK_S
@@ -81,6 +88,7 @@ class Readers:
                 )  # fmt: skip
                 connection.execute("PRAGMA mmap_size = 2147418112")
                 connection.execute("PRAGMA cache_size = -16384")
+                connection.set_progress_handler(is_over, STEPS_BETWEEN_LOOKS)
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 self.inline = file.stat().st_size < half_of_memory()
             except (sqlite3.OperationalError, FileNotFoundError) as error:

@@ -26,12 +26,20 @@ class StoreUnavailable(StoreError):
     """The store cannot be reached or did not answer in time; the same question may succeed later."""
 
 
+class DeadlinePassed(StoreError):
+    """The question took longer than whoever asked would wait (db.deadline)."""
+
+
 class StoreMismatch(StoreError):
     """The store was made for something else: network, chunk_size, partition_size, layout or migrations differ."""
 
 
 class NotFound(StoreError):
     """What a `get_` question asked for is not in the store; the message names it."""
+
+
+class LedgerUnknown(StoreError):
+    """A question about the ledger state of a store that has none; the message says how it comes by one."""
 
 
 class LeaseHeld(StoreError):
@@ -65,7 +73,7 @@ class TableSize:
 
 
 class Store(Protocol):
-    """Reads."""
+    """Reads. Each ends with DeadlinePassed, at the latest, soon after the deadline of its context (db.deadline)."""
 
     async def get(self, table: Table, key: Key) -> Row | None:
         """The row of that whole primary key, or None. Expired rows do not exist."""
@@ -82,10 +90,12 @@ class Store(Protocol):
         upper: Bound | None = None,
         reverse: bool = False,
         limit: int,
+        columns: tuple[str, ...] | None = None,
     ) -> list[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards).
 
-        `lower` and `upper` compare by value, whichever way the table runs: lower <= row <= upper.
+        `columns`: rows have these alone, all where None. `lower` and `upper` compare by value, whichever way the table
+        runs: lower <= row <= upper.
         """
 
     async def ping(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from db import schema
+from db.intervals import Intervals, intersect
 from db.model import Lookup, Order, Table
 from db.partitions import ms_range_id
 from db.store import Bound, Key, Row, Store
@@ -33,11 +34,22 @@ def key_of(table: Table, row: Row) -> Key:
 
 
 class PartitionStream:
-    """One partition of a table."""
+    """One partition of a table, all columns or some; of it the rows whose first clustering columns are `prefix`."""
 
-    def __init__(self, store: Store, table: Table, partition: Key, start: Bound | None, *, newest: bool) -> None:
-        self._store, self._table, self._partition = store, table, partition
-        self._start, self._newest = start, newest
+    def __init__(
+        self,
+        store: Store,
+        table: Table,
+        partition: Key,
+        start: Bound | None,
+        *,
+        newest: bool,
+        prefix: Key = (),
+        columns: tuple[str, ...] | None = None,
+    ) -> None:
+        self._store, self._table, self._partition, self._columns = store, table, partition, columns
+        self._end = Bound(prefix) if prefix else None
+        self._start, self._newest = start or self._end, newest
         self._ended = False
 
     async def next(self, limit: int) -> list[Row]:
@@ -47,10 +59,11 @@ class PartitionStream:
         rows = await self._store.slice(
             self._table,
             self._partition,
-            lower=None if self._newest else self._start,
-            upper=self._start if self._newest else None,
+            lower=self._end if self._newest else self._start,
+            upper=self._start if self._newest else self._end,
             reverse=(self._table.order is Order.DESC) != self._newest,
             limit=limit,
+            columns=self._columns,
         )
         if len(rows) < limit:
             self._ended = True
@@ -133,12 +146,46 @@ class MergedStream:
         return rows
 
 
-def partition_source(table: Table, partition: Key) -> Source:
-    """One partition of a table."""
-    return lambda store, start, newest: PartitionStream(store, table, partition, start, newest=newest)
+class SpanStream:
+    """The rows of a source whose milestones lie in some intervals: at most one read goes beyond the end of each."""
+
+    def __init__(self, store: Store, source: Source, spans: Intervals, start: Bound | None, *, newest: bool) -> None:
+        self._store, self._source, self._start, self._newest = store, source, start, newest
+        if start:
+            milestone_index = _leading(start)
+            spans = intersect(spans, [(0, milestone_index) if newest else (milestone_index, schema.PENDING_RANGE)])
+        self._left = spans if newest else spans[::-1]
+        self._stream: Stream | None = None
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows, of one interval."""
+        while self._left:
+            first, last = self._left[-1]
+            if self._stream is None:
+                self._stream = self._open(last if self._newest else first)
+            rows = await self._stream.next(limit)
+            inside = [row for row in rows if first <= row["milestone_index"] <= last]
+            if not rows or len(inside) < len(rows):
+                self._left, self._stream = self._left[:-1], None
+            if inside:
+                return inside
+        return []
+
+    def _open(self, edge: int) -> Stream:
+        start = self._start if self._start and _leading(self._start) == edge else Bound((edge,))
+        return self._source(self._store, start, self._newest)
 
 
-def lookup_source(lookup: Lookup, key: Key) -> Source:
+def partition_source(
+    table: Table, partition: Key, *, prefix: Key = (), columns: tuple[str, ...] | None = None
+) -> Source:
+    """One partition of a table, or what begins with `prefix` in it."""
+    return lambda store, start, newest: PartitionStream(
+        store, table, partition, start, newest=newest, prefix=prefix, columns=columns
+    )
+
+
+def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None) -> Source:
     """All partitions of one key of a lookup."""
     values = dict(zip(lookup.key, key, strict=True)) | dict(lookup.hint_constants)
     hint_partition = tuple(values[name] for name in lookup.hints.partition)
@@ -150,7 +197,7 @@ def lookup_source(lookup: Lookup, key: Key) -> Source:
 
         def open_partition(hint: Row) -> Stream:
             partition = (*key, hint["ms_range_id"], hint["partition_id"])
-            return PartitionStream(store, lookup.table, partition, start, newest=newest)
+            return PartitionStream(store, lookup.table, partition, start, newest=newest, columns=columns)
 
         return HintedStream(
             store, lookup.hints, hint_partition, first if start else None, open_partition, newest=newest
@@ -184,6 +231,11 @@ def merged(sources: Sequence[Source], table: Table) -> Source:
     return lambda store, start, newest: MergedStream(
         [source(store, start, newest) for source in sources], lambda row: key_of(table, row), newest=newest
     )
+
+
+def within(source: Source, spans: Intervals) -> Source:
+    """Of a source the rows whose milestones lie in those intervals."""
+    return lambda store, start, newest: SpanStream(store, source, spans, start, newest=newest)
 
 
 async def get_chunk_size(store: Store) -> int:

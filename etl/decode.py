@@ -1,4 +1,4 @@
-"""The one Python crossing: lines of a milestone in, decoded and verified rows out, in Arrow batches.
+"""The Python crossing of every message: lines of a milestone in, decoded and verified rows out, in Arrow batches.
 
 Rules of this file: a task gets milestones in ascending order and yields rows in that order and within a milestone in
 white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so memory does not grow with the archive.
@@ -6,6 +6,7 @@ white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so 
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -87,7 +88,10 @@ def _check(planned: dict[str, Any], reader: LineReader, network_id: int) -> Chec
     if planned["known"]:
         in_part = any(row["verified"] is None for row in planned["known"])
         copies.append(Copy("lake", 0, partial(_known_cone, index, planned["known"]), partial=in_part))
-    return check_milestone(index, copies, network_id)
+    checked = check_milestone(index, copies, network_id)
+    if planned["known"]:
+        _keep_reasons(checked, planned["known"])
+    return checked
 
 
 def _check_pending(planned: dict[str, Any], reader: LineReader, network_id: int) -> Checked:
@@ -102,6 +106,15 @@ def _copy(place: dict[str, Any], reader: LineReader) -> Copy:
         return read_cone(reader.read(place["file"], place["offset"], place["length"]))
 
     return Copy(place["file"], place["line"], read)
+
+
+def _keep_reasons(checked: Checked, known: list[dict[str, Any]]) -> None:
+    """Conflict reasons that an earlier source told stay where this one is silent."""
+    told = {row["message_id"]: row["conflict_reason"] for row in known}
+    checked.messages = [
+        (replace(entry, conflict_reason=told.get(entry.message_id)) if entry.conflict_reason is None else entry, data)
+        for entry, data in checked.messages
+    ]
 
 
 def _known_cone(index: int, known: list[dict[str, Any]]) -> Cone:

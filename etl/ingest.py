@@ -4,22 +4,33 @@ Rules of this file: what the lake has whole is not decoded again unless forced; 
 `milestones` is committed last.
 """
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
+from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark import SparkContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, intersect, of_indices, size, subtract
+from db.store import Value
 from etl.decode import KNOWN_TYPE, decode_milestones, decode_pending, start_workers
-from etl.lake import Lake, either, milestone_rows, within
+from etl.lake import GENESIS, GENESIS_DDL, Lake, either, milestone_rows, within
 from etl.plan import UNKNOWN_MILESTONE, Plan, SourceFile, reject_table, scan
+from etl.sources.genesis import Genesis, open_genesis
+from etl.tables import TREASURY_OUTPUT
+from ledger.chrysalis import encode_output
 
 TASK_BYTES = 64 << 20
 """Archive bytes of a decoding task at most: small enough to balance, large enough for the lake's files."""
+
+GENESIS_ROWS = 50_000
+"""Genesis outputs written at once."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,25 @@ class Ingest:
         """Puts the run's files and their checksums into the lake."""
         self.lake.add_sources(astuple(each) for each in found.files)
 
+    def genesis(self, file: Path, folder: Path) -> None:
+        """Puts the outputs of a genesis file into the lake, some at a time through `folder`; CodecError, JsonError and
+        ValueError for one that is broken, of another network, or not the lake's.
+        """
+        with open_genesis(file) as genesis:
+            if genesis.network_id not in (None, self.network_id):
+                raise ValueError(f"{file}: network id {self.network_id} expected, found {genesis.network_id}")
+            folder.mkdir(parents=True)
+            with pq.ParquetWriter(folder / "part-0.parquet", GENESIS) as writer:
+                rest = _genesis_rows(genesis)
+                while rows := list(islice(rest, GENESIS_ROWS)):
+                    columns = zip(*rows, strict=True)
+                    arrays = [pa.array(column, each.type) for column, each in zip(columns, GENESIS, strict=True)]
+                    writer.write_batch(pa.record_batch(arrays, schema=GENESIS))
+        try:
+            self.lake.set_genesis(self.spark.read.schema(GENESIS_DDL).parquet(str(folder)))
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from error
+
     def _rejected(self) -> Accumulator[set[int]]:
         """Milestones that had a reject, filled by tasks; repeating a task changes nothing."""
         context: SparkContext = self.spark.sparkContext
@@ -120,6 +150,17 @@ class Ingest:
         files = ", ".join(f"'{_quoted(each.file)}'" for each in plan.files)
         unknown = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({files})"
         self.lake.replace("rejects", rows, f"({either(todo)}) OR ({unknown})")
+
+
+def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Value, ...]]:
+    at = (genesis.ledger_index, None if genesis.timestamp is None else 1_000 * genesis.timestamp)
+    if genesis.treasury is not None:
+        milestone_id, amount = genesis.treasury
+        yield (*at, milestone_id, None, TREASURY_OUTPUT, None, amount, None)
+    for each in genesis.outputs:
+        output = each.output
+        data = encode_output(output)
+        yield (*at, each.output_id, each.message_id, output.KIND, output.address, output.amount, data)
 
 
 def _messages(decoded: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -20,8 +20,9 @@ from pyspark.sql import functions as F
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, WritableStore
-from etl.ingest import Ingest
+from etl.ingest import Ingest, Ingested
 from etl.lake import Lake, either, intervals_of, lake_root
+from etl.ledger import Ledger
 from etl.publish import Publication
 from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, spark_session
@@ -55,46 +56,56 @@ def load(
     first: int | None = None,
     last: int | None = None,
     force: bool = False,
+    genesis: Path | None = None,
     notify: Notify = quiet,
 ) -> Report:
-    """Loads the milestones of [first, last) that the files hold and the store does not.
+    """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
+    `genesis` or an earlier load's gave it a beginning.
 
     Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
     """
-    files = archive_files(sources)
+    files = archive_files(sources) if sources or genesis is None else []
     brief = sum(path.stat().st_size for path in files) < BRIEF_BYTES
     with _run(store_settings, settings, notify, brief=brief) as (spark, lake, publication, report):
-        number = network_id(find_network(store_settings.network).id_name)
-        with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
-            complete = publication.reads.complete()
-            ingest = Ingest(spark, lake, number)
-            found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
-        kept = publication.reads.message_count()
-        with report.timed("tables"), ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
-
-            def commit() -> None:
-                ingest.commit(found)
-                _count(lake, found.run, report)
-
-            committing = pool.submit(commit)
-            opening = pool.submit(publication.open_splits, found.run)
-            noting = pool.submit(ingest.note_sources, found)
-
-            def is_bulk() -> bool:
-                if kept:
-                    committing.result()
-                return report.messages >= settings.bulk_share * kept
-
-            publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and is_bulk())
-            noting.result()
-            if found.pending:
-                publication.publish_pending()
-        report.skipped = found.skipped
-        report.pending = found.pending
-        report.rejects = report.rows_by_table.get("rejects", 0)
-        if report.rejects:
-            report.rejected = _reject_lines(lake, found.run)
+        ingest = Ingest(spark, lake, network_id(find_network(store_settings.network).id_name))
+        if genesis is not None:
+            with report.timed("genesis"):
+                ingest.genesis(genesis, publication.staging.folder("genesis"))
+        if files:
+            with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
+                complete = publication.reads.complete()
+                found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
+            with report.timed("tables"):
+                _fill(ingest, found, publication, files)
+            report.rejects = report.rows_by_table.get("rejects", 0)
+            if report.rejects:
+                report.rejected = _reject_lines(lake, found.run)
+        with report.timed("ledger"):
+            Ledger(publication).advance()
     return report
+
+
+def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path]) -> None:
+    """Commits the milestones to the lake and fills the tables from it, side by side as far as they do not depend."""
+    report, kept = publication.report, publication.reads.message_count()
+
+    def commit() -> None:
+        ingest.commit(found)
+        _count(publication.lake, found.run, report)
+
+    with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
+        committing = pool.submit(commit)
+        opening = pool.submit(publication.open_splits, found.run)
+        noting = pool.submit(ingest.note_sources, found)
+        if kept:
+            committing.result()
+        bulk = bool(found.run) and report.messages >= publication.settings.bulk_share * kept
+        publication.publish(found.run, files, opening, committing, bulk=bulk)
+        noting.result()
+        if found.pending:
+            publication.publish_pending()
+    report.skipped = found.skipped
+    report.pending = found.pending
 
 
 def rebuild(
@@ -109,6 +120,8 @@ def rebuild(
             run = intervals_of(lake.read("milestones"))
             _count(lake, run, report)
             publication.republish(run)
+        with report.timed("ledger"):
+            Ledger(publication).advance()
         report.rejects = report.rows_by_table.get("rejects", 0)
     return report
 
@@ -149,6 +162,8 @@ def _run(
         publication = Publication(spark, lake, store, reads, staging, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
+        # A machine's first JVM writes its class archive now, which takes a while.
+        notify(Progress("spark", 1, 1, "ending"))
 
 
 @contextmanager

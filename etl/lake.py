@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals
-from etl.message_rows import LAKE_RANGE, MESSAGE_DDL
+from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, RECEIPT
 
-MILESTONE_DDL = """
+MILESTONE_DDL = f"""
 milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
-milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY,
+milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY, receipt {RECEIPT},
 message_count INT, included INT, conflicting INT, no_transaction INT,
 transactions INT, tagged_data INT, no_payload INT
 """
@@ -36,6 +36,24 @@ COUNTS = (
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
 SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
+GENESIS = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "ms_timestamp": pa.int64(),
+        "output_id": pa.binary(),
+        "message_id": pa.binary(),
+        "kind": pa.int8(),
+        "address": pa.binary(),
+        "amount": pa.int64(),
+        "data": pa.binary(),
+    }
+)
+GENESIS_DDL = (
+    "milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY, "
+    "amount BIGINT, data BINARY"
+)
+"""The unspent outputs after that milestone; the treasury is one of them, its output_id the id of its milestone."""
+
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -44,6 +62,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "pending": (MESSAGE_DDL, ()),
     "rejects": (REJECTS_DDL, ()),
     "sources": (SOURCES_DDL, ()),
+    "genesis": (GENESIS_DDL, ()),
 }
 """Each table: its columns and what it is partitioned by."""
 
@@ -132,6 +151,24 @@ class Lake:
         known = self.read("pending")
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
 
+    def genesis_index(self) -> int:
+        """The milestone after which genesis is the ledger state."""
+        row = self.read("genesis").agg(F.min("milestone_index")).first()
+        assert row is not None
+        return int(row[0])
+
+    def set_genesis(self, rows: DataFrame) -> None:
+        """Puts GENESIS there; ValueError when another one is there already."""
+        if not self.has("genesis"):
+            self.replace("genesis", rows, "true")
+            return
+        held, new = (_digest(frame) for frame in (self.read("genesis"), rows))
+        if held != new:
+            raise ValueError(
+                f"another genesis than the lake's: {new[1]} outputs after milestone {new[0]}, "
+                f"and the lake has {held[1]} after milestone {held[0]}"
+            )
+
     def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
         """Notes files as SOURCES; each run has its own notes."""
         rows = few_rows(self._spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
@@ -147,6 +184,15 @@ class Lake:
                 self._spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
                 files[table] = len(self.read(table).inputFiles())
         return files
+
+
+def _digest(genesis: DataFrame) -> tuple[int, int, int]:
+    """First milestone, rows, and a sum that any changed row changes."""
+    row = genesis.agg(
+        F.min("milestone_index"), F.count("*"), F.sum(F.xxhash64(*GENESIS.names).cast("decimal(38,0)"))
+    ).first()
+    assert row is not None
+    return row[0], row[1], int(row[2] or 0)
 
 
 def few_rows(spark: SparkSession, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
@@ -224,5 +270,6 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
         "message_id",
         F.col("own.timestamp").alias("seconds"),
         F.col("own.payload").alias("payload"),
+        F.col("own.receipt").alias("receipt"),
         *COUNTS,
     )

@@ -15,6 +15,8 @@ from ledger.chrysalis import (
     Indexation,
     Message,
     Milestone,
+    Output,
+    SigLockedSingle,
     SignatureUnlock,
     Transaction,
     TreasuryInput,
@@ -22,11 +24,20 @@ from ledger.chrysalis import (
     encode_output,
     encode_payload,
 )
-from ledger.ids import milestone_id, output_id, transaction_id
+from ledger.ids import ed25519_address, milestone_id, output_id, transaction_id
 
 CHRYSALIS = 1
 
 TAGGED_DATA = "STRUCT<tag: BINARY, data: BINARY>"
+
+RECEIPT = """STRUCT<
+  migrated_at: INT, treasury_input: BINARY, treasury_amount: DECIMAL(20,0), payload: BINARY,
+  funds: ARRAY<STRUCT<kind: TINYINT, address: BINARY, amount: DECIMAL(20,0), output_id: BINARY, data: BINARY>>>"""
+"""Of the milestone's own message alone (its first attachment), so that it counts once. `funds` are outputs like a
+transaction's, their ids made of the milestone's."""
+
+MILESTONE = f"""STRUCT<
+  milestone_id: BINARY, milestone_index: INT, timestamp: BIGINT, payload: BINARY, receipt: {RECEIPT}>"""
 
 MESSAGE_DDL = f"""
 message_id BINARY, milestone_index INT, lake_range INT, white_flag_index INT, timestamp TIMESTAMP, version TINYINT,
@@ -37,9 +48,9 @@ transaction STRUCT<
   transaction_id: BINARY,
   inputs: ARRAY<STRUCT<kind: TINYINT, output_id: BINARY>>,
   outputs: ARRAY<STRUCT<kind: TINYINT, address: BINARY, amount: DECIMAL(20,0), output_id: BINARY, data: BINARY>>,
-  unlocks: ARRAY<STRUCT<kind: TINYINT, public_key: BINARY, signature: BINARY, reference: INT>>,
+  unlocks: ARRAY<STRUCT<kind: TINYINT, public_key: BINARY, signature: BINARY, reference: INT, address: BINARY>>,
   tagged_data: {TAGGED_DATA}>,
-milestone STRUCT<milestone_id: BINARY, milestone_index: INT, timestamp: BIGINT, payload: BINARY>
+milestone {MILESTONE}
 """
 
 REJECT_DDL = "reject STRUCT<file: STRING, line: INT, item: STRING, reason: STRING>"
@@ -52,7 +63,10 @@ LAKE_RANGE = 100_000
 MAX_TIMESTAMP_S = 253_402_300_799
 """9999-12-31T23:59:59Z, the last second that Spark and SQL timestamps can tell."""
 
+OUTPUT_FIELDS = ("kind", "address", "amount", "output_id", "data")
+
 _U64 = pa.decimal128(20, 0)
+_OUTPUT_TYPES = (pa.int8(), pa.binary(), _U64, pa.binary(), pa.binary())
 
 
 class MessageRows:
@@ -67,10 +81,12 @@ class MessageRows:
         self._tagged = _Struct(("tag", "data"))
         self._transaction = _Struct(("transaction_id",))
         self._inputs = _List(("kind", "output_id"))
-        self._outputs = _List(("kind", "address", "amount", "output_id", "data"))
-        self._unlocks = _List(("kind", "public_key", "signature", "reference"))
+        self._outputs = _List(OUTPUT_FIELDS)
+        self._unlocks = _List(("kind", "public_key", "signature", "reference", "address"))
         self._transaction_tagged = _Struct(("tag", "data"))
         self._milestone = _Struct(("milestone_id", "milestone_index", "timestamp", "payload"))
+        self._receipt = _Struct(("migrated_at", "treasury_input", "treasury_amount", "payload"))
+        self._funds = _List(OUTPUT_FIELDS)
         self._reject = _Struct(("file", "line", "item", "reason"))
 
     def add(self, checked: Checked) -> None:
@@ -78,6 +94,7 @@ class MessageRows:
         index = checked.milestone_index
         seconds = checked.milestone.timestamp if checked.milestone is not None else None
         micros = None if seconds is None or seconds > MAX_TIMESTAMP_S else seconds * 1_000_000
+        own = _own_message(checked)
         for position, (entry, data) in enumerate(checked.messages):
             self._add_row(
                 entry.message_id,
@@ -89,7 +106,7 @@ class MessageRows:
                 entry.conflict_reason,
                 checked.verified,
             )
-            self._add_message(entry.message)
+            self._add_message(entry.message, is_own=entry.message_id == own)
             self._reject.null()
         for reject in checked.rejects:
             self._add_row(None, index, None, None, None, None, None, None)
@@ -101,7 +118,7 @@ class MessageRows:
             self._columns[name].append(value)
         self.count += 1
 
-    def _add_message(self, message: Message) -> None:
+    def _add_message(self, message: Message, *, is_own: bool) -> None:
         self._network_ids.extend((message.network_id, 0))
         self._nonces.extend((message.nonce, 0))
         self._parents.rows([message.parents])
@@ -116,11 +133,9 @@ class MessageRows:
         else:
             self._no_transaction()
         if isinstance(payload, Milestone):
-            data = encode_payload(payload)
-            seconds = min(payload.timestamp, MAX_TIMESTAMP_S)
-            self._milestone.row((milestone_id(data), payload.index, seconds, data))
+            self._add_milestone(payload, is_own=is_own)
         else:
-            self._milestone.null()
+            self._no_milestone()
 
     def _add_transaction(self, payload: Transaction) -> None:
         identity = transaction_id(encode_payload(payload))
@@ -136,16 +151,7 @@ class MessageRows:
                 ],
             )
         )
-        outputs = essence.outputs
-        self._outputs.rows(
-            (
-                [each.KIND for each in outputs],
-                [None if isinstance(each, TreasuryOutput) else each.address for each in outputs],
-                [each.amount for each in outputs],
-                [output_id(identity, position) for position in range(len(outputs))],
-                [encode_output(each) for each in outputs],
-            )
-        )
+        self._outputs.rows(_output_columns(identity, essence.outputs))
         signed = [each if isinstance(each, SignatureUnlock) else None for each in payload.unlock_blocks]
         self._unlocks.rows(
             (
@@ -153,6 +159,7 @@ class MessageRows:
                 [None if each is None else each.public_key for each in signed],
                 [None if each is None else each.signature for each in signed],
                 [None if isinstance(each, SignatureUnlock) else each.index for each in payload.unlock_blocks],
+                [None if each is None else ed25519_address(each.public_key) for each in signed],
             )
         )
         tagged = essence.payload
@@ -160,6 +167,27 @@ class MessageRows:
             self._transaction_tagged.null()
         else:
             self._transaction_tagged.row((tagged.index, tagged.data))
+
+    def _add_milestone(self, payload: Milestone, *, is_own: bool) -> None:
+        data = encode_payload(payload)
+        identity = milestone_id(data)
+        self._milestone.row((identity, payload.index, min(payload.timestamp, MAX_TIMESTAMP_S), data))
+        receipt = payload.receipt if is_own else None
+        if receipt is None:
+            self._receipt.null()
+            self._funds.empty()
+            return
+        treasury = receipt.transaction
+        self._receipt.row(
+            (receipt.migrated_at, treasury.input.milestone_id, treasury.output.amount, encode_payload(receipt))
+        )
+        outputs = [SigLockedSingle(fund.address, fund.deposit) for fund in receipt.funds]
+        self._funds.rows(_output_columns(identity, outputs))
+
+    def _no_milestone(self) -> None:
+        self._milestone.null()
+        self._receipt.null()
+        self._funds.empty()
 
     def _no_transaction(self) -> None:
         self._transaction.null()
@@ -175,7 +203,7 @@ class MessageRows:
         self._columns["payload_kind"].append(None)
         self._tagged.null()
         self._no_transaction()
-        self._milestone.null()
+        self._no_milestone()
 
     def batch(self) -> pa.RecordBatch:
         """The rows so far, in the order of DECODED_DDL."""
@@ -186,10 +214,13 @@ class MessageRows:
             (pa.binary(),),
             extra={
                 "inputs": self._inputs.struct_array((pa.int8(), pa.binary())),
-                "outputs": self._outputs.struct_array((pa.int8(), pa.binary(), _U64, pa.binary(), pa.binary())),
-                "unlocks": self._unlocks.struct_array((pa.int8(), pa.binary(), pa.binary(), pa.int32())),
+                "outputs": self._outputs.struct_array(_OUTPUT_TYPES),
+                "unlocks": self._unlocks.struct_array((pa.int8(), pa.binary(), pa.binary(), pa.int32(), pa.binary())),
                 "tagged_data": tagged,
             },
+        )
+        receipt = self._receipt.array(
+            (pa.int32(), pa.binary(), _U64, pa.binary()), extra={"funds": self._funds.struct_array(_OUTPUT_TYPES)}
         )
         arrays = {
             "message_id": flat["message_id"],
@@ -208,7 +239,9 @@ class MessageRows:
             "payload_kind": flat["payload_kind"],
             "tagged_data": self._tagged.array((pa.binary(), pa.binary())),
             "transaction": transaction,
-            "milestone": self._milestone.array((pa.binary(), pa.int32(), pa.int64(), pa.binary())),
+            "milestone": self._milestone.array(
+                (pa.binary(), pa.int32(), pa.int64(), pa.binary()), extra={"receipt": receipt}
+            ),
             "reject": self._reject.array((pa.string(), pa.int32(), pa.string(), pa.string())),
         }
         return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
@@ -278,6 +311,27 @@ class _Struct:
             names.append(name)
             arrays.append(values)
         return pa.StructArray.from_arrays(arrays, names=names, mask=pa.array(self._null, pa.bool_()))
+
+
+def _own_message(checked: Checked) -> bytes | None:
+    """The message that carries the milestone itself: the first in white-flag order, else by id."""
+    own = (
+        entry.message_id
+        for entry, _ in checked.messages
+        if isinstance(entry.message.payload, Milestone) and entry.message.payload.index == checked.milestone_index
+    )
+    return next(own, None) if checked.verified else min(own, default=None)
+
+
+def _output_columns(identity: bytes, outputs: Sequence[Output]) -> Sequence[Sequence[Any]]:
+    """OUTPUT_FIELDS of what a transaction, or a milestone's receipt, created."""
+    return (
+        [each.KIND for each in outputs],
+        [None if isinstance(each, TreasuryOutput) else each.address for each in outputs],
+        [each.amount for each in outputs],
+        [output_id(identity, position) for position in range(len(outputs))],
+        [encode_output(each) for each in outputs],
+    )
 
 
 def _u64_array(pairs: "array[int]") -> pa.Array:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from db.intervals import Intervals
 from db.partitions import ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
 from db.sync import range_row
-from etl import tables
+from etl import history, tables, tables_pending
 from etl.lake import Lake, either, few_rows
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.report import Notify, Progress, Report
@@ -100,9 +101,9 @@ class Publication:
         est = 1 if newest is None else newest + 1
         rows = self.lake.read("pending")
         makers: list[FrameMaker] = [
-            lambda _: tables.pending_messages(rows),
-            lambda _: tables.pending(rows, est),
-            lambda _: tables.pending_hints(rows, est),
+            lambda _: tables_pending.pending_messages(rows),
+            lambda _: tables_pending.pending(rows, est),
+            lambda _: tables_pending.pending_hints(rows, est),
         ]
         with self.store.batch() as batch:
             for table in (schema.pending_messages, schema.pending, schema.pending_hints):
@@ -121,12 +122,10 @@ class Publication:
         existing = self.reads.splits(ranges) if known else []
         tails = self.reads.tails(ranges) if known else []
         lake = self.lake.messages(_whole_windows(run, chunk_size))
-        tag_lookup, address_lookup = schema.LOOKUPS
-        rows = rows_of_keys(tables.tagged(lake), tag_lookup, chunk_size).unionByName(
-            rows_of_keys(tables.addressed(lake), address_lookup, chunk_size)
-        )
+        rows = (tables.tagged(lake), tables.addressed(tables.owned(lake)), history.concerned(lake))
+        keys = [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LOOKUPS, rows, strict=True)]
         grown = grow_splits(
-            rows,
+            reduce(DataFrame.unionByName, keys),
             few_rows(self.spark, SPLITS, existing),
             few_rows(self.spark, TAILS, tails),
             run,
@@ -169,18 +168,22 @@ class Publication:
 
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
+            lambda _: tables.conflict_reasons(lake),
             lambda _: tables.messages_by_milestone(lake),
             lambda _: tables.parents(lake),
             lambda _: tables.transactions(lake),
             lambda _: tables.transactions_by_state(lake),
-            lambda _: tables.created_outputs(lake),
+            lambda _: tables.created_outputs(tables.created(lake)),
             lambda _: tables.spent_outputs(lake),
             lambda _: tables.tags(lake, opening.result().placement),
-            lambda _: tables.outputs_by_address(lake, opening.result().placement),
-            lambda earlier: tables.tag_hints(earlier.read(schema.tags)),
-            lambda earlier: tables.addresses_hints(earlier.read(schema.outputs_by_address)),
+            lambda _: tables.outputs_by_address(tables.owned(lake), opening.result().placement),
+            lambda _: history.transactions_by_address(lake, opening.result().placement),
+            lambda earlier: tables.hints(earlier.read, schema.tags),
+            lambda earlier: tables.hints(earlier.read, schema.outputs_by_address, schema.transactions_by_address),
             lambda _: tables.milestones(milestones()),
             lambda _: tables.milestone_ids(milestones()),
+            lambda _: tables.receipts(milestones(), self.store_settings.network),
+            lambda _: tables.treasury(milestones(), self.store_settings.network),
             lambda _: tables.date_cache(self._days(milestones())),
             lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
         ]

@@ -33,7 +33,11 @@ GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 
 @dataclass
 class Report:
-    """The totals of a run. `seconds` by stage; spark_start stands apart from the rate."""
+    """The totals of a run. `seconds` by stage; spark_start stands apart from the rate.
+
+    `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
+    `differing`: conflicts whose reason, by the ledger state, is not the source's; `differences`: the first of them.
+    """
 
     run: str
     milestones: int = 0
@@ -45,12 +49,16 @@ class Report:
     rows_by_table: dict[str, int] = field(default_factory=dict)
     rejects: int = 0
     rejected: list[str] = field(default_factory=list)
+    ledger_index: int | None = None
+    held: str = ""
+    differing: int = 0
+    differences: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
-        """0 all good, 3 loaded with rejects."""
-        return WITH_REJECTS if self.rejects else GOOD
+        """0 all good, 3 loaded with rejects, or with a ledger state that cannot go on."""
+        return WITH_REJECTS if self.rejects or self.held else GOOD
 
     @property
     def messages_per_second(self) -> float:

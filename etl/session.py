@@ -98,6 +98,10 @@ class EtlSettings:
     batch_messages: int = field(
         default=20_000, metadata={"help": "messages a transaction of a small load holds at most, whole milestones"}
     )
+    ledger_near: int = field(
+        default=10_000,
+        metadata={"help": "milestones that the ledger state may be behind and still be brought up from the store"},
+    )
     bulk_share: float = field(
         default=0.1, metadata={"help": "share of the store's messages from which a load builds a new generation"}
     )

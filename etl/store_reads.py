@@ -11,6 +11,7 @@ from typing import Any
 from db import schema, sync
 from db.intervals import Intervals
 from db.model import Order, Table
+from db.queries import ledger
 from db.store import Bound, Key, Row, Store
 
 PAGE = 10_000
@@ -39,6 +40,45 @@ class StoreReads:
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""
         return self._runner.run(sync.find_newest_milestone(self._store, self._network))
+
+    def ledger_index(self) -> int | None:
+        """The milestone whose ledger state the store has; None when genesis was never applied."""
+        return self._runner.run(ledger.find_ledger_index(self._store, self._network))
+
+    def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int]]:
+        """(output type, address, amount) of those of the outputs that were created here."""
+        return {
+            output_id: (row["data"][0], bytes.fromhex(row["address"]), row["amount"])
+            for output_id, row in self._created(output_ids)
+        }
+
+    def facts(self, output_ids: Sequence[bytes]) -> list[tuple[Any, ...]]:
+        """etl.conflicts.FACTS of those of the outputs that were created here."""
+        return [
+            (
+                output_id,
+                row["data"][0],
+                bytes.fromhex(row["address"]),
+                row["amount"],
+                row["created_milestone_index"],
+                row["created_white_flag_index"],
+                row["spent_milestone_index"],
+                row["spent_white_flag_index"],
+            )
+            for output_id, row in self._created(output_ids)
+        ]
+
+    def balances(self, addresses: Sequence[bytes], ledger_index: int) -> list[tuple[Any, ...]]:
+        """etl.ledger.BALANCES of those addresses after that milestone, at that milestone; none for unknown ones."""
+        return [
+            (
+                address,
+                ledger_index,
+                *(row[name] for name in ("balance", "unspent_count", "dust_allowance", "dust_outputs")),
+            )
+            for address in addresses
+            if (row := self._runner.run(ledger.find_balance(self._store, address.hex(), ledger_index))) is not None
+        ]
 
     def splits(self, ranges: Sequence[int]) -> list[tuple[str, int, str, list[int], int, int]]:
         """Splits of every lookup in those ranges, as etl.placement.SPLITS."""
@@ -70,6 +110,16 @@ class StoreReads:
     def sync_rows(self, ms_range_id: int) -> list[Row]:
         """The range's slice of `sync`."""
         return list(self._partition(schema.sync, (ms_range_id,)))
+
+    def _created(self, output_ids: Sequence[bytes]) -> Iterator[tuple[bytes, Row]]:
+        """Rows of `outputs` whose creator is known."""
+        for start in range(0, len(output_ids), PAGE):
+            some = output_ids[start : start + PAGE]
+            keys = [(output_id.hex(),) for output_id in some]
+            rows = self._runner.run(self._store.get_many(schema.outputs, keys))
+            for output_id, row in zip(some, rows, strict=True):
+                if row is not None and row["created_milestone_index"] is not None:
+                    yield output_id, row
 
     def _partition(self, table: Table, partition: Key) -> Iterator[Row]:
         after: Bound | None = None

@@ -4,27 +4,34 @@ Rules of this file: each function is frame → frame and ends in `conform`, the 
 types; nothing reads or writes; ids stay binary (the writer of a store that wants text makes text of them).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
 from db.dialects import spark_type
-from db.model import Table
+from db.model import Lookup, Table
 from etl.placement import Placement
 from etl.sources.cone import INCLUDED
 
-MESSAGE_KIND = "message"
 LEGACY = "legacy"
 ADDRESS = "address"
 
+DUST_ALLOWANCE_OUTPUT = 1
 TREASURY_OUTPUT = 2
 
 
-def _ms_timestamp() -> Column:
+def ms_timestamp() -> Column:
+    """The referencing milestone's time, in milliseconds since 1970."""
     return F.unix_millis("timestamp")
+
+
+def took_effect() -> Column:
+    """Whether a transaction, or a receipt, changed the ledger state."""
+    return F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,15 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
 
 
 def messages(lake: DataFrame) -> TableFrame:
-    """Every message."""
-    return conform(lake.withColumn("ms_timestamp", _ms_timestamp()), schema.messages)
+    """Every message, its conflict reason apart."""
+    return conform(lake.withColumn("ms_timestamp", ms_timestamp()).drop("conflict_reason"), schema.messages)
+
+
+def conflict_reasons(reasons: DataFrame) -> TableFrame:
+    """Reasons alone, where there is one: what the ledger state found, a silent source read again must not erase."""
+    return conform(
+        reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason"), schema.messages
+    )
 
 
 def messages_by_milestone(lake: DataFrame) -> TableFrame:
@@ -65,7 +79,7 @@ def parents(lake: DataFrame) -> TableFrame:
         F.explode("parents").alias("parent_id"),
         "milestone_index",
         "message_id",
-        _ms_timestamp().alias("ms_timestamp"),
+        ms_timestamp().alias("ms_timestamp"),
         "inclusion_state",
     )
     return conform(rows, schema.parents)
@@ -73,7 +87,7 @@ def parents(lake: DataFrame) -> TableFrame:
 
 def tags(lake: DataFrame, placement: Placement) -> TableFrame:
     """Tags of payloads, direct and inside transactions."""
-    rows = tagged(lake).withColumn("ms_timestamp", _ms_timestamp())
+    rows = tagged(lake).withColumn("ms_timestamp", ms_timestamp())
     return conform(placement.place(rows, schema.tags), schema.tags)
 
 
@@ -82,10 +96,16 @@ def tagged(lake: DataFrame) -> DataFrame:
     return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
 
 
-def tag_hints(tag_rows: DataFrame) -> TableFrame:
-    """Where the rows of tags are."""
-    hints = tag_rows.withColumn("table_kind", F.lit(MESSAGE_KIND)).select(*schema.tag_hints.names).distinct()
-    return conform(hints, schema.tag_hints)
+def hints(read: Callable[[Table], DataFrame], *lookup_tables: Table) -> TableFrame:
+    """Where the rows of lookups are that share a table of hints; `read` gives the rows of one."""
+    lookups = [lookup for lookup in schema.LOOKUPS if lookup.table in lookup_tables]
+    rows = reduce(DataFrame.unionByName, [_partitions(lookup, read(lookup.table)) for lookup in lookups])
+    return conform(rows.distinct(), lookups[0].hints)
+
+
+def _partitions(lookup: Lookup, rows: DataFrame) -> DataFrame:
+    """The key of each row's partition, with what its hints add."""
+    return rows.select(*lookup.table.partition, *(F.lit(value).alias(name) for name, value in lookup.hint_constants))
 
 
 def transactions(lake: DataFrame) -> TableFrame:
@@ -105,7 +125,7 @@ def transactions(lake: DataFrame) -> TableFrame:
             "inclusion_state",
         )
         .unionByName(
-            _outputs(lake).select(
+            transaction_outputs(lake).select(
                 "transaction_id",
                 "idx",
                 F.lit("output").alias("variant"),
@@ -136,69 +156,76 @@ def transactions_by_state(lake: DataFrame) -> TableFrame:
     return conform(rows.withColumn("transaction_id", F.col("transaction.transaction_id")), schema.transactions_by_state)
 
 
-def created_outputs(lake: DataFrame) -> TableFrame:
-    """The creator's half of `outputs`, of included messages."""
-    rows = (
-        _outputs(lake.where(F.col("inclusion_state") == INCLUDED))
+def created_outputs(created_rows: DataFrame) -> TableFrame:
+    """The creator's half of `outputs`."""
+    rows = created_rows.select(
+        "output_id",
+        F.col("milestone_index").alias("created_milestone_index"),
+        F.col("white_flag_index").alias("created_white_flag_index"),
+        F.col("message_id").alias("created_message_id"),
+        F.lit(LEGACY).alias("output_kind"),
+        "address",
+        "amount",
+        "data",
+    )
+    return conform(rows, schema.outputs)
+
+
+def created(lake: DataFrame) -> DataFrame:
+    """Outputs that took effect, of included transactions and of receipts: as `owned`, without `included`."""
+    return owned(lake).where("included").drop("included")
+
+
+def spent_outputs(lake: DataFrame) -> TableFrame:
+    """The spender's half of `outputs`, of included messages."""
+    rows = spent(lake).select(
+        "output_id",
+        F.col("milestone_index").alias("spent_milestone_index"),
+        F.col("white_flag_index").alias("spent_white_flag_index"),
+        F.col("transaction_id").alias("spent_transaction_id"),
+        F.col("message_id").alias("spent_message_id"),
+    )
+    return conform(rows, schema.outputs)
+
+
+def spent(lake: DataFrame) -> DataFrame:
+    """Inputs of included transactions: output_id, who spends it (message_id, transaction_id, idx, signer) and where."""
+    return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
+
+
+def outputs_by_address(owned_rows: DataFrame, placement: Placement) -> TableFrame:
+    """Outputs of every attachment under their address; included ones stand apart."""
+    return conform(placement.place(addressed(owned_rows), schema.outputs_by_address), schema.outputs_by_address)
+
+
+def addressed(owned_rows: DataFrame) -> DataFrame:
+    """`owned` outputs with the lookup columns of outputs_by_address, not yet placed."""
+    return owned_rows.withColumns({"output_kind": F.lit(LEGACY), "variant": F.lit(ADDRESS)})
+
+
+def owned(lake: DataFrame) -> DataFrame:
+    """Outputs of addresses, of every attachment of a transaction and of receipts: where and by whom they were created,
+    their own columns, and whether they took effect (`included`).
+    """
+    outputs = F.coalesce("transaction.outputs", "milestone.receipt.funds")
+    return (
+        lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL")
+        .select("*", F.posexplode(outputs).alias("idx", "output"))
         .where(F.col("output.kind") != TREASURY_OUTPUT)
         .select(
+            "milestone_index",
+            "white_flag_index",
+            "message_id",
+            ms_timestamp().alias("ms_timestamp"),
+            took_effect().alias("included"),
+            "idx",
             F.col("output.output_id").alias("output_id"),
-            F.col("milestone_index").alias("created_milestone_index"),
-            F.col("white_flag_index").alias("created_white_flag_index"),
-            F.col("message_id").alias("created_message_id"),
-            F.lit(LEGACY).alias("output_kind"),
+            F.col("output.kind").alias("output_type"),
             F.col("output.address").alias("address"),
             F.col("output.amount").try_cast("bigint").alias("amount"),
             F.col("output.data").alias("data"),
         )
     )
-    return conform(rows, schema.outputs)
-
-
-def spent_outputs(lake: DataFrame) -> TableFrame:
-    """The spender's half of `outputs`, of included messages."""
-    rows = (
-        _inputs(lake.where(F.col("inclusion_state") == INCLUDED))
-        .where("kind = 0")
-        .select(
-            "output_id",
-            F.col("milestone_index").alias("spent_milestone_index"),
-            F.col("white_flag_index").alias("spent_white_flag_index"),
-            F.col("transaction_id").alias("spent_transaction_id"),
-            F.col("message_id").alias("spent_message_id"),
-        )
-    )
-    return conform(rows, schema.outputs)
-
-
-def outputs_by_address(lake: DataFrame, placement: Placement) -> TableFrame:
-    """Outputs of every attachment under their address; included ones stand apart."""
-    return conform(placement.place(addressed(lake), schema.outputs_by_address), schema.outputs_by_address)
-
-
-def addressed(lake: DataFrame) -> DataFrame:
-    """Outputs with the lookup columns of outputs_by_address, not yet placed."""
-    return (
-        _outputs(lake)
-        .where(F.col("output.kind") != TREASURY_OUTPUT)
-        .select(
-            F.col("output.address").alias("address"),
-            F.lit(LEGACY).alias("output_kind"),
-            F.lit(ADDRESS).alias("variant"),
-            F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED)).alias("included"),
-            "milestone_index",
-            F.col("output.output_id").alias("output_id"),
-            "message_id",
-            _ms_timestamp().alias("ms_timestamp"),
-            F.col("output.kind").alias("output_type"),
-            F.col("output.amount").try_cast("bigint").alias("amount"),
-        )
-    )
-
-
-def addresses_hints(address_rows: DataFrame) -> TableFrame:
-    """Where the rows of addresses are."""
-    return conform(address_rows.select(*schema.addresses_hints.names).distinct(), schema.addresses_hints)
 
 
 def milestones(lake_milestones: DataFrame) -> TableFrame:
@@ -210,6 +237,33 @@ def milestones(lake_milestones: DataFrame) -> TableFrame:
 def milestone_ids(lake_milestones: DataFrame) -> TableFrame:
     """Index by milestone id."""
     return conform(lake_milestones.where("milestone_id IS NOT NULL"), schema.milestone_ids)
+
+
+def receipts(lake_milestones: DataFrame, network: str) -> TableFrame:
+    """Receipts of the milestones that carry one."""
+    rows = lake_milestones.where("receipt IS NOT NULL").select(
+        F.lit(network).alias("network"), F.col("receipt.migrated_at"), "milestone_index", F.col("receipt.payload")
+    )
+    return conform(rows, schema.receipts)
+
+
+def treasury(lake_milestones: DataFrame, network: str) -> TableFrame:
+    """What each receipt left in the treasury."""
+    rows = lake_milestones.where("receipt IS NOT NULL").select(
+        F.lit(network).alias("network"),
+        "milestone_index",
+        "milestone_id",
+        F.col("receipt.treasury_amount").alias("amount"),
+    )
+    return conform(rows, schema.treasury)
+
+
+def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:
+    """The treasury that genesis began with."""
+    rows = lake_genesis.where(F.col("kind") == TREASURY_OUTPUT).select(
+        F.lit(network).alias("network"), "milestone_index", F.col("output_id").alias("milestone_id"), "amount"
+    )
+    return conform(rows, schema.treasury)
 
 
 def date_cache(lake_milestones: DataFrame) -> TableFrame:
@@ -230,7 +284,7 @@ def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
     rows = lake_milestones.select(
         F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
         "milestone_index",
-        _ms_timestamp().alias("ms_timestamp"),
+        ms_timestamp().alias("ms_timestamp"),
         F.when(complete, F.lit(0)).alias("synced_by"),
         "message_count",
         "verified",
@@ -244,54 +298,7 @@ def rejects(lake_rejects: DataFrame) -> TableFrame:
     return conform(lake_rejects, schema.rejects)
 
 
-def pending_messages(lake_pending: DataFrame) -> TableFrame:
-    """Pending messages."""
-    return conform(lake_pending, schema.pending_messages)
-
-
-def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
-    """Lookup rows of pending messages: children, tags, outputs by address."""
-    key = F.concat_ws(":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false"))
-    rows = (
-        lake_pending.select("message_id", F.explode("parents").alias("parent"))
-        .select(
-            F.lit(schema.parents.name).alias("lookup"),
-            F.lower(F.hex("parent")).alias("key"),
-            F.col("message_id").alias("row_id"),
-            "message_id",
-        )
-        .unionByName(
-            tagged(lake_pending).select(
-                F.lit(schema.tags.name).alias("lookup"),
-                F.lower(F.hex("tag")).alias("key"),
-                F.col("message_id").alias("row_id"),
-                "message_id",
-            )
-        )
-        .unionByName(
-            _outputs(lake_pending)
-            .where(F.col("output.kind") != TREASURY_OUTPUT)
-            .select(
-                F.lit(schema.outputs_by_address.name).alias("lookup"),
-                key.alias("key"),
-                F.concat("output.output_id", "message_id").alias("row_id"),
-                "message_id",
-            )
-        )
-        .withColumn("ms_range_id", F.lit(schema.PENDING_RANGE))
-        .withColumn("bucket", F.lit(est_milestone_index // schema.PENDING_BUCKET))
-        .withColumn("est_milestone_index", F.lit(est_milestone_index))
-    )
-    return conform(rows, schema.pending)
-
-
-def pending_hints(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
-    """Where pending rows are."""
-    rows = pending(lake_pending, est_milestone_index).frame
-    return conform(rows.select("lookup", "key", "bucket").distinct(), schema.pending_hints)
-
-
-def _outputs(lake: DataFrame) -> DataFrame:
+def transaction_outputs(lake: DataFrame) -> DataFrame:
     """One row an output: idx and the output struct beside the message's columns."""
     return lake.where("transaction IS NOT NULL").select(
         "*", F.posexplode("transaction.outputs").alias("idx", "output"), F.expr("transaction.transaction_id")
@@ -299,10 +306,11 @@ def _outputs(lake: DataFrame) -> DataFrame:
 
 
 def _inputs(lake: DataFrame) -> DataFrame:
-    """One row an input: idx, kind, output_id and its unlock block's bytes."""
+    """One row an input: idx, kind, output_id, its unlock block's bytes and the address that signed it."""
     unlock = F.element_at("transaction.unlocks", F.col("idx") + 1)
     signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
     reference = F.concat(F.lit(b"\x01"), _u16_bytes(unlock["reference"]))
+    meant = F.try_element_at("transaction.unlocks", unlock["reference"] + 1)
     rows = lake.where("transaction IS NOT NULL").select(
         "*", F.posexplode("transaction.inputs").alias("idx", "input"), F.expr("transaction.transaction_id")
     )
@@ -316,6 +324,7 @@ def _inputs(lake: DataFrame) -> DataFrame:
         F.col("input.kind").alias("kind"),
         F.col("input.output_id").alias("output_id"),
         F.when(unlock["kind"] == 0, signature).otherwise(reference).alias("unlock"),
+        F.coalesce(unlock["address"], meant["address"]).alias("signer"),
     )
 
 

@@ -60,11 +60,21 @@ class Staging:
 
     def stage(self, frame: TableFrame) -> Staged:
         """Writes the frame sorted by the table's key."""
-        directory = self._root / f"{next(self._numbers):04d}-{frame.table.name}"
+        directory = self.folder(frame.table.name)
         # Read once, from end to end: nothing would be skipped by what is least and greatest.
         options = {"compression": "none", "parquet.column.statistics.enabled": "false"}
         _sorted(frame).write.options(**options).parquet(str(directory))
         return Staged(frame.table, frame.columns, directory)
+
+    def write(self, name: str, frame: DataFrame) -> Path:
+        """Writes any frame as it comes; where."""
+        directory = self.folder(name)
+        frame.write.option("compression", "none").parquet(str(directory))
+        return directory
+
+    def folder(self, name: str) -> Path:
+        """A folder of its own, not yet there, that goes with the rest."""
+        return self._root / f"{next(self._numbers):04d}-{name}"
 
     def read(self, staged: Staged, frame: DataFrame) -> DataFrame:
         """A staged frame again, so that what depends on it is not computed twice."""

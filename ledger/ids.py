@@ -32,6 +32,11 @@ def output_id(source_id: bytes, index: int) -> bytes:
     return source_id + index.to_bytes(2, "little")
 
 
+def ed25519_address(public_key: bytes) -> bytes:
+    """The 33-byte serialized address of a public key: type 0, then H of it (TIP-7)."""
+    return b"\x00" + blake2b(public_key, digest_size=32).digest()
+
+
 def network_id(id_name: str) -> int:
     """The number that stands for a network's name in messages: the first 8 bytes of H(name), little-endian."""
     return int.from_bytes(blake2b(id_name.encode(), digest_size=32).digest()[:8], "little")

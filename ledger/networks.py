@@ -1,6 +1,9 @@
-"""Networks by name: the name in messages' network ids, and the human-readable part of addresses."""
+"""Networks by name: the name in messages' network ids, and the human-readable part of addresses; their token supply."""
 
 from dataclasses import dataclass
+
+TOKEN_SUPPLY = 2_779_530_283_277_761
+"""Of every Chrysalis network: what all unspent outputs and the treasury are worth together."""
 
 
 @dataclass(frozen=True, slots=True)

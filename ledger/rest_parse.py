@@ -81,6 +81,12 @@ def parse_output_json(value: Any) -> Output:
     return output
 
 
+def parse_transfer_output_json(value: Any) -> TransferOutput:
+    """An output that an address owns, so no treasury. Raises JsonError."""
+    output: TransferOutput = _parse_tagged(value, _TRANSFER_OUTPUTS)
+    return output
+
+
 def parse_address_json(value: Any) -> bytes:
     """The 33 serialized bytes of an address. Raises JsonError."""
     _expect(value, "type", ED25519)
@@ -146,7 +152,7 @@ def _parse_essence(value: Any) -> Essence:
     _expect(value, "type", 0)
     return Essence(
         listed(value, "inputs", _parse_transfer_input, 1, MAX_ITEMS),
-        listed(value, "outputs", _parse_transfer_output, 1, MAX_ITEMS),
+        listed(value, "outputs", parse_transfer_output_json, 1, MAX_ITEMS),
         optional(value, "payload", _parse_essence_payload),
     )
 
@@ -154,11 +160,6 @@ def _parse_essence(value: Any) -> Essence:
 def _parse_transfer_input(value: Any) -> UtxoInput:
     spent: UtxoInput = _parse_tagged(value, _TRANSFER_INPUTS)
     return spent
-
-
-def _parse_transfer_output(value: Any) -> TransferOutput:
-    output: TransferOutput = _parse_tagged(value, _TRANSFER_OUTPUTS)
-    return output
 
 
 def _parse_essence_payload(value: Any) -> Indexation:

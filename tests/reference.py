@@ -7,6 +7,7 @@ of its own, given one ascending load of everything.
 """
 
 import gzip
+import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -40,6 +41,11 @@ def read_text(path: Path) -> str:
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """The JSON values of a .jsonl file, packed or not."""
     return [json.loads(line) for line in read_text(path).splitlines() if line]
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a file, packed or not."""
+    return json.loads(read_text(path))
 
 
 def u16(value: int) -> bytes:
@@ -133,41 +139,156 @@ def transaction_rows(rows: Rows, entry: dict[str, Any], seen: dict[str, Any], po
             )
     for idx, output in enumerate(payload["essence"]["outputs"]):
         data, output_id = output_bytes(output), transaction_id + u16(idx).hex()
-        owner = {
-            "address": f"{output['address']['type']:02x}{output['address']['address']}",
-            "amount": output["amount"],
-        }
         rows["transactions"].append(
             at | {"transaction_id": transaction_id, "idx": idx, "variant": "output", "data": data}
         )
-        rows["outputs_by_address"].append(
-            owner
-            | {
-                "output_kind": "legacy",
-                "variant": "address",
-                "included": state == 1,
-                "milestone_index": index,
-                "output_id": output_id,
-                "message_id": message_id,
+        output_rows(rows, output, output_id, message_id, index, seen["ms_timestamp"], position, included=state == 1)
+    history_rows(rows, payload, transaction_id, seen)
+
+
+def ed25519_address(public_key: str) -> str:
+    """Address type, BLAKE2b-256 of the public key (TIP-7)."""
+    return "00" + hashlib.blake2b(bytes.fromhex(public_key), digest_size=32).hexdigest()
+
+
+def history_rows(rows: Rows, payload: dict[str, Any], transaction_id: str, seen: dict[str, Any]) -> None:
+    """Rows of one attachment of a transaction under every address that it pays or that signed it."""
+    outputs = payload["essence"]["outputs"]
+    signers = {
+        ed25519_address(block["signature"]["publicKey"]) for block in payload["unlockBlocks"] if block["type"] == 0
+    }
+    received: Counter[str] = Counter()
+    for output in outputs:
+        received[owner(output)] += int(output["amount"])
+    for address in sorted(signers | set(received)):
+        direction = "received" if address not in signers else "both" if address in received else "sent"
+        rows["transactions_by_address"].append(
+            {
+                "address": address,
+                "included": seen["inclusion_state"] == 1,
+                "milestone_index": seen["milestone_index"],
+                "transaction_id": transaction_id,
+                "message_id": seen["message_id"],
                 "ms_timestamp": seen["ms_timestamp"],
-                "output_type": output["type"],
+                "direction": direction,
+                "received": received[address],
+                "inputs_count": len(payload["essence"]["inputs"]),
+                "outputs_count": len(outputs),
             }
         )
-        if state == 1:
-            rows["outputs"].append(
-                owner
-                | {
-                    "output_id": output_id,
-                    "created_milestone_index": index,
-                    "created_white_flag_index": position,
-                    "created_message_id": message_id,
-                    "output_kind": "legacy",
-                    "data": data,
-                }
-            )
 
 
-def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict[str, Any]]) -> None:
+def owner(output: dict[str, Any]) -> str:
+    """The serialized address of an output."""
+    return f"{output['address']['type']:02x}{output['address']['address']}"
+
+
+def receipt_bytes(receipt: dict[str, Any]) -> bytes:
+    """A receipt payload with the treasury transaction inside (TIP-17)."""
+    funds: bytes = b"".join(
+        bytes.fromhex(fund["tailTransactionHash"])
+        + bytes([fund["address"]["type"]])
+        + bytes.fromhex(fund["address"]["address"])
+        + fund["deposit"].to_bytes(8, "little")
+        for fund in receipt["funds"]
+    )
+    before, after = receipt["transaction"]["input"], receipt["transaction"]["output"]
+    treasury = (4).to_bytes(4, "little") + bytes([before["type"]]) + bytes.fromhex(before["milestoneId"])
+    treasury += bytes([after["type"]]) + after["amount"].to_bytes(8, "little")
+    migrated_at: int = receipt["migratedAt"]
+    data: bytes = (
+        (3).to_bytes(4, "little")
+        + migrated_at.to_bytes(4, "little")
+        + bytes([receipt["final"]])
+        + u16(len(receipt["funds"]))
+        + funds
+        + len(treasury).to_bytes(4, "little")
+        + treasury
+    )
+    return data
+
+
+def receipt_rows(rows: Rows, milestone: dict[str, Any], position: int, network: str) -> None:
+    """Rows of the funds that a milestone migrates."""
+    receipt, index = milestone["payload"]["receipt"], milestone["index"]
+    at = {"network": network, "milestone_index": index}
+    rows["receipts"].append(at | {"migrated_at": receipt["migratedAt"], "payload": receipt_bytes(receipt)})
+    amount = receipt["transaction"]["output"]["amount"]
+    rows["treasury"].append(at | {"milestone_id": milestone["milestoneId"], "amount": amount})
+    migrated: Counter[str] = Counter()
+    for fund in receipt["funds"]:
+        migrated[owner(fund)] += fund["deposit"]
+    rows["transactions_by_address"] += [
+        {
+            "address": address,
+            "included": True,
+            "milestone_index": index,
+            "transaction_id": receipt["transaction"]["input"]["milestoneId"],
+            "message_id": milestone["messageId"],
+            "ms_timestamp": 1000 * milestone["timestamp"],
+            "direction": "migrated",
+            "received": deposit,
+            "inputs_count": 1,
+            "outputs_count": len(receipt["funds"]),
+        }
+        for address, deposit in migrated.items()
+    ]
+    for idx, fund in enumerate(receipt["funds"]):
+        output = {"type": 0, "address": fund["address"], "amount": fund["deposit"]}
+        output_id = milestone["milestoneId"] + u16(idx).hex()
+        output_rows(
+            rows,
+            output,
+            output_id,
+            milestone["messageId"],
+            index,
+            1000 * milestone["timestamp"],
+            position,
+            included=True,
+        )
+
+
+def output_rows(
+    rows: Rows,
+    output: dict[str, Any],
+    output_id: str,
+    message_id: str,
+    index: int,
+    ms_timestamp: int | None,
+    position: int | None,
+    *,
+    included: bool,
+) -> None:
+    """Rows of one output that an attachment, a receipt or genesis creates."""
+    owned = {"address": owner(output), "amount": output["amount"]}
+    rows["outputs_by_address"].append(
+        owned
+        | {
+            "output_kind": "legacy",
+            "variant": "address",
+            "included": included,
+            "milestone_index": index,
+            "output_id": output_id,
+            "message_id": message_id,
+            "ms_timestamp": ms_timestamp,
+            "output_type": output["type"],
+        }
+    )
+    if included:
+        rows["outputs"].append(
+            owned
+            | {
+                "output_id": output_id,
+                "created_milestone_index": index,
+                "created_white_flag_index": position,
+                "created_message_id": message_id,
+                "output_kind": "legacy",
+                "data": output_bytes(output),
+            }
+        )
+
+
+def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict[str, Any]], network: str) -> None:
     """Rows of one milestone, its messages apart."""
     index, milestone_id = milestone["index"], milestone["milestoneId"]
     own = next(entry for entry in entries if entry["id"] == milestone["messageId"])
@@ -180,6 +301,8 @@ def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict
             "payload": payload_slice(bytes.fromhex(own["bytes_hex"])),
         }
     )
+    if milestone["payload"]["receipt"] is not None:
+        receipt_rows(rows, milestone, entries.index(own), network)
     rows["milestone_ids"].append({"milestone_id": milestone_id, "milestone_index": index})
     rows["sync"].append(
         {
@@ -189,7 +312,7 @@ def milestone_rows(rows: Rows, milestone: dict[str, Any], entries: Sequence[dict
             "logged_by": None,
             "message_count": len(entries),
             "verified": "merkle",
-            "layout": 1,
+            "layout": 2,
         }
     )
 
@@ -254,7 +377,7 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
                 "min_timestamp": min(times),
                 "max_timestamp": max(times),
                 "rising": times == sorted(times),
-                "layout": 1,
+                "layout": 2,
             }
         )
     rows["date_cache"] = [
@@ -265,6 +388,11 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
 LOOKUPS = {
     "tags": (("tag",), "tag_hints", {"table_kind": "message"}),
     "outputs_by_address": (("address", "output_kind", "variant", "included"), "addresses_hints", {}),
+    "transactions_by_address": (
+        ("address", "included"),
+        "addresses_hints",
+        {"output_kind": "transaction", "variant": "address"},
+    ),
 }
 """Lookup table → key columns, hint table, what its hints add."""
 
@@ -319,7 +447,7 @@ def reference_rows(
     for line in milestones:
         for position, entry in enumerate(line["messages"]):
             message_rows(rows, line["milestone"], entry, position)
-        milestone_rows(rows, line["milestone"], line["messages"])
+        milestone_rows(rows, line["milestone"], line["messages"], network)
     run = [line["milestone"]["index"] for line in milestones]
     rows["outputs"] = merged(rows["outputs"], "output_id")
     partition_rows(rows, run, chunk_size, partition_size)

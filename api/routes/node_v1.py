@@ -1,4 +1,4 @@
-"""Node REST v1 of Chrysalis (TIP-13, as Hornet 1.x answers), with pages: what old clients ask of a node.
+"""Node REST v1 of Chrysalis (TIP-13, as Hornet 1.x answers), widened by what Chronicle v1 adds to the same routes.
 
 Rules of this file: a handler asks one named question of db/queries and puts the answer into the node's words; keys
 stand in Hornet's order and are left out where Hornet leaves them out (`referencedByMilestoneIndex` and
@@ -7,18 +7,19 @@ stand in Hornet's order and are left out where Hornet leaves them out (`referenc
 A listing of what nobody knows is empty, not an error.
 """
 
-from typing import Any, TypeAlias
-
-from api.errors import BadParameter
+from api.listing import INCLUSION, Json, listing, window
 from api.network import NetworkMount
 from api.operations import Family, Operation
 from api.params import (
-    ADDRESS,
     MESSAGE_ID,
     TRANSACTION_ID,
     Address,
     Ed25519Address,
+    EndTimestamp,
+    Expanded,
+    Included,
     IncludeSpent,
+    IncludeSpentInHistory,
     MessageId,
     MilestoneIndex,
     NewestFirst,
@@ -27,9 +28,13 @@ from api.params import (
     OutputIndex,
     OutputType,
     PageSize,
+    PageSizeOf100,
+    StartTimestamp,
     State,
     Tag,
     TransactionId,
+    Utf8,
+    tag_of,
 )
 from api.responses_v1 import (
     AddressOutputsResponse,
@@ -42,17 +47,13 @@ from api.responses_v1 import (
     MilestoneResponse,
     OutputResponse,
 )
+from api.routes.history_v1 import HISTORY_V1
+from api.routes.ledger_v1 import LEDGER_V1
 from api.version import program_version
-from db.paging import Page
-from db.queries import messages, milestones, outputs, transactions
+from db.queries import ledger, messages, milestones, outputs, transactions
 from db.sync import complete
 from ledger.chrysalis import decode_message, decode_output
 from ledger.rest_json import message_json, output_json
-
-Json: TypeAlias = dict[str, Any]
-
-INCLUSION = ("noTransaction", "included", "conflicting")
-"""messages.inclusion_state in the node's words."""
 
 CONFLICTING = 2
 MILESTONE_PAYLOAD = 1
@@ -101,19 +102,40 @@ async def message_raw(network: NetworkMount, message_id: MessageId) -> bytes:
 
 
 async def message_children(
-    network: NetworkMount, message_id: MessageId, page_size: PageSize, state: State, newest: NewestFirst
+    network: NetworkMount,
+    message_id: MessageId,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
 ) -> Json:
     """The messages that approve a message, pending ones at the newest end."""
-    page = await messages.list_children(network.store, message_id, newest=newest, page_size=page_size, cursor=state)
-    return listing({"messageId": message_id}, "childrenMessageIds", "message_id", page, page_size)
+    span = await window(network, start, end)
+    page = await messages.list_children(
+        network.store, message_id, window=span, newest=newest, page_size=page_size, cursor=state
+    )
+    head = {"messageId": message_id}
+    return listing(head, "childrenMessageIds", "message_id", page, page_size, expanded=expanded)
 
 
 async def messages_by_index(
-    network: NetworkMount, index: Tag, page_size: PageSize, state: State, newest: NewestFirst
+    network: NetworkMount,
+    index: Tag,
+    utf8: Utf8,
+    page_size: PageSize,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
 ) -> Json:
     """The messages under an index, direct or inside a transaction, pending ones at the newest end."""
-    page = await messages.list_tagged(network.store, index, newest=newest, page_size=page_size, cursor=state)
-    return listing({"index": index}, "messageIds", "message_id", page, page_size)
+    tag = tag_of(index, utf8=utf8)
+    span = await window(network, start, end)
+    page = await messages.list_tagged(network.store, tag, window=span, newest=newest, page_size=page_size, cursor=state)
+    return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
 
 
 async def included_message(network: NetworkMount, transaction_id: TransactionId) -> Json:
@@ -132,11 +154,18 @@ async def included_message_raw(network: NetworkMount, transaction_id: Transactio
 
 
 async def included_message_children(
-    network: NetworkMount, transaction_id: TransactionId, page_size: PageSize, state: State, newest: NewestFirst
+    network: NetworkMount,
+    transaction_id: TransactionId,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
 ) -> Json:
     """The messages that approve the one that got a transaction included."""
     message_id = await transactions.get_included_message_id(network.store, transaction_id)
-    return await message_children(network, message_id, page_size, state, newest)
+    return await message_children(network, message_id, page_size, state, newest, expanded, start, end)
 
 
 async def output_of_transaction(
@@ -148,7 +177,8 @@ async def output_of_transaction(
 
 async def output(network: NetworkMount, output_id: OutputId) -> Json:
     """An output that an included transaction created, and whether it is spent at ledgerIndex."""
-    found = await outputs.get_output(network.store, output_id)
+    as_of = await ledger.find_ledger_index(network.store, network.name)
+    found = await outputs.get_output(network.store, output_id, as_of)
     value: Json = {
         "messageId": found["created_message_id"],
         "transactionId": output_id[:64],
@@ -159,7 +189,7 @@ async def output(network: NetworkMount, output_id: OutputId) -> Json:
         value["milestoneIndexSpent"] = found["spent_milestone_index"]
         value["transactionIdSpent"] = found["spent_transaction_id"]
     value["output"] = output_json(decode_output(found["data"]))
-    value["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
+    value["ledgerIndex"] = await ledger_index(network, as_of)
     return value
 
 
@@ -168,26 +198,42 @@ async def address_outputs(
     address: Address,
     output_type: OutputType,
     include_spent: IncludeSpent,
+    included: Included,
     page_size: PageSize,
     state: State,
     newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
 ) -> Json:
     """The outputs of an address; without include-spent those that are unspent at ledgerIndex."""
-    hrp, serialized = address
-    if hrp != network.bech32_hrp:
-        raise BadParameter(ADDRESS.name, f"an address of this network, {network.bech32_hrp}1…", f"{hrp}1…")
-    public_key_hash = serialized[1:].hex()
-    return await ed25519_outputs(network, public_key_hash, output_type, include_spent, page_size, state, newest)
+    return await ed25519_outputs(
+        network,
+        network.ed25519_address(address),
+        output_type,
+        include_spent,
+        included,
+        page_size,
+        state,
+        newest,
+        expanded,
+        start,
+        end,
+    )
 
 
 async def ed25519_outputs(
     network: NetworkMount,
     address: Ed25519Address,
     output_type: OutputType,
-    include_spent: IncludeSpent,
-    page_size: PageSize,
+    include_spent: IncludeSpentInHistory,
+    included: Included,
+    page_size: PageSizeOf100,
     state: State,
     newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
 ) -> Json:
     """The outputs of an Ed25519 address, given in hex."""
     page = await outputs.list_outputs_by_address(
@@ -195,13 +241,22 @@ async def ed25519_outputs(
         f"{ED25519:02x}{address}",
         output_type=output_type,
         include_spent=include_spent,
+        included=included,
+        window=await window(network, start, end),
+        as_of=await ledger.find_ledger_index(network.store, network.name),
         newest=newest,
         page_size=page_size,
         cursor=state,
     )
-    answer = listing({"addressType": ED25519, "address": address}, "outputIds", "output_id", page, page_size)
-    answer["ledgerIndex"] = await milestones.get_ledger_index(network.store, network.name)
+    head = {"addressType": ED25519, "address": address}
+    answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
+    answer["ledgerIndex"] = await ledger_index(network, page.as_of)
     return answer
+
+
+async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
+    """What an answer about outputs names: the ledger state it is true at, else how far all milestones are loaded."""
+    return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
@@ -251,12 +306,6 @@ async def info(network: NetworkMount) -> Json:
     }
 
 
-def listing(head: Json, items: str, column: str, page: Page, page_size: int) -> Json:
-    """A page in the node's words, with `state` for the next one."""
-    values = [row[column] for row in page.rows]
-    return head | {"maxResults": page_size, "count": len(values), items: values, "state": page.cursor}
-
-
 NODE_V1 = Family(
     "node REST v1",
     (
@@ -283,6 +332,8 @@ NODE_V1 = Family(
         Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
         Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,)),
+        *LEDGER_V1,
+        *HISTORY_V1,
     ),
     wrap=lambda value: {"data": value},
 )

@@ -4,11 +4,17 @@ Rules of this file: one named question a function, on Store alone; `get_` raises
 `list_` gives a Page. Ids and tags are lowercase hex.
 """
 
+from collections.abc import Sequence
+
 from db import schema
 from db.paging import Page, list_lookup, list_partition
 from db.store import NotFound, Row, Store
+from db.times import Window
 
 TAGS = schema.LOOKUPS[0]
+
+LISTED = ("inclusion_state",)
+"""What listings of messages tell beside ids and milestones."""
 
 
 async def find_message(store: Store, message_id: str) -> Row | None:
@@ -24,15 +30,41 @@ async def get_message(store: Store, message_id: str) -> Row:
     return row
 
 
-async def list_children(store: Store, message_id: str, *, newest: bool, page_size: int, cursor: str | None) -> Page:
+async def find_messages(store: Store, message_ids: Sequence[str]) -> list[Row]:
+    """Rows of `messages`, in that order, of those that are known there."""
+    rows = await store.get_many(schema.messages, [(message_id,) for message_id in message_ids])
+    return [row for row in rows if row is not None]
+
+
+async def list_children(
+    store: Store, message_id: str, *, window: Window | None = None, newest: bool, page_size: int, cursor: str | None
+) -> Page:
     """Rows of `parents` (or `pending`) whose `message_id` approves this message."""
     return await list_partition(
-        store, schema.parents, (message_id,), newest=newest, page_size=page_size, cursor=cursor, with_pending=True
+        store,
+        schema.parents,
+        (message_id,),
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        with_pending=True,
+        window=window,
+        columns=LISTED,
     )
 
 
-async def list_tagged(store: Store, tag: str, *, newest: bool, page_size: int, cursor: str | None) -> Page:
+async def list_tagged(
+    store: Store, tag: str, *, window: Window | None = None, newest: bool, page_size: int, cursor: str | None
+) -> Page:
     """Rows of `tags` (or `pending`) under an index, direct or inside a transaction."""
     return await list_lookup(
-        store, TAGS, [(tag,)], newest=newest, page_size=page_size, cursor=cursor, with_pending=True
+        store,
+        TAGS,
+        [(tag,)],
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        with_pending=True,
+        window=window,
+        columns=LISTED,
     )

@@ -39,6 +39,7 @@ async def list_milestone_messages(
         newest=newest,
         page_size=page_size,
         cursor=cursor,
+        columns=(),
     )
 
 

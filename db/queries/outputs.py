@@ -1,35 +1,51 @@
 """Questions about outputs.
 
 Rules of this file: as in messages.py. Spent means spent by an included transaction; an address is the hex of its
-serialized form.
+serialized form. `as_of` is a ledger index: the answer is what was true then; None, all that is loaded.
 """
 
 from collections.abc import Sequence
 
 from db import schema
 from db.paging import Page, list_lookup
+from db.queries.transactions import find_conflicting_message_id
 from db.store import NotFound, Row, Store
+from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
 OUTPUT_KINDS = ("legacy",)
 """Kinds that an address listing merges."""
 
+SPENT = tuple(name for name in schema.outputs.names if name.startswith("spent_"))
 
-async def find_output(store: Store, output_id: str) -> Row | None:
-    """An output that an included transaction created; None when unknown.
+
+async def find_output(store: Store, output_id: str, as_of: int | None = None) -> Row | None:
+    """An output that took effect; None when unknown.
 
     A row that only its spender wrote (its creator lies outside what was loaded) is not an output yet.
     """
     row = await store.get(schema.outputs, (output_id,))
-    return row if row is not None and row["created_milestone_index"] is not None else None
+    if row is None or row["created_milestone_index"] is None:
+        return None
+    if as_of is None:
+        return row
+    if row["created_milestone_index"] > as_of:
+        return None
+    return row if is_spent(row, as_of) else row | dict.fromkeys(SPENT)
 
 
-async def get_output(store: Store, output_id: str) -> Row:
+async def get_output(store: Store, output_id: str, as_of: int | None = None) -> Row:
     """As find_output; NotFound when unknown."""
-    row = await find_output(store, output_id)
+    row = await find_output(store, output_id, as_of)
     if row is None:
         raise NotFound(f"output {output_id}")
     return row
+
+
+async def find_spending_message_ids(store: Store, output_ids: Sequence[str]) -> list[str | None]:
+    """For each output the included message of its spender; None for one that is unspent or unknown."""
+    rows = await store.get_many(schema.outputs, [(output_id,) for output_id in output_ids])
+    return [row["spent_message_id"] if row else None for row in rows]
 
 
 async def list_outputs_by_address(
@@ -38,35 +54,54 @@ async def list_outputs_by_address(
     *,
     output_type: int | None = None,
     include_spent: bool = True,
+    included: bool = True,
+    window: Window | None = None,
+    as_of: int | None = None,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `outputs_by_address`: the included outputs an address owns or owned, each once.
+    """Rows of `outputs_by_address`: the outputs an address owns or owned, each once.
 
-    With a filter a page may be short, and empty, while its cursor still leads on: work is bounded.
+    Without `included` also those that no included transaction ever created, by one attachment each. With a filter a
+    page may be short, and empty, while its cursor still leads on: work is bounded.
     """
 
-    async def keep(rows: Sequence[Row]) -> list[bool]:
+    async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
         kept = [output_type is None or row["output_type"] == output_type for row in rows]
-        if include_spent:
+        if include_spent and included:
             return kept
-        wanted = [(row["output_id"],) for row, is_kept in zip(rows, kept, strict=True) if is_kept]
-        found = iter(await store.get_many(schema.outputs, wanted))
-        return [is_kept and not _is_spent(next(found)) for is_kept in kept]
+        wanted = [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
+        found = zip(wanted, await store.get_many(schema.outputs, [(row["output_id"],) for row in wanted]), strict=True)
+        shown = iter([await _is_shown(store, row, output, at, include_spent=include_spent) for row, output in found])
+        return [is_kept and next(shown) for is_kept in kept]
 
-    filtered = output_type is not None or not include_spent
+    filtered = output_type is not None or not include_spent or not included
     return await list_lookup(
         store,
         ADDRESSES,
-        [(address, kind, "address", True) for kind in OUTPUT_KINDS],
+        [(address, kind, "address", of) for kind in OUTPUT_KINDS for of in ((True,) if included else (True, False))],
         newest=newest,
         page_size=page_size,
         cursor=cursor,
         keep=keep if filtered else None,
         question=f"type {output_type} spent {include_spent}",
+        window=window,
+        as_of=as_of,
+        columns=("included", "output_type"),
     )
 
 
-def _is_spent(row: Row | None) -> bool:
-    return row is not None and row["spent_milestone_index"] is not None
+def is_spent(output: Row, as_of: int | None) -> bool:
+    """Whether a row of `outputs` was spent."""
+    milestone_index = output["spent_milestone_index"]
+    return milestone_index is not None and (as_of is None or milestone_index <= as_of)
+
+
+async def _is_shown(store: Store, row: Row, output: Row | None, as_of: int | None, *, include_spent: bool) -> bool:
+    """Whether a row of outputs_by_address is the one that its output is shown by; `output` is that one's own row."""
+    if row["included"]:
+        return include_spent or output is None or not is_spent(output, as_of)
+    if output is not None and output["created_milestone_index"] is not None:
+        return False
+    return await find_conflicting_message_id(store, row["output_id"][:64]) in (None, row["message_id"])

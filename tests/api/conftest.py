@@ -12,6 +12,7 @@ from db.migrate import migrate
 from db.store import WritableStore
 from tests.api.oracle import Oracle
 from tests.reference import ORACLE, reference_rows, write
+from tests.reference_ledger import ledger_rows
 
 GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
 """chunk_size and partition_size: all in one partition, and cut wherever it can be cut."""
@@ -22,8 +23,13 @@ def oracle() -> Oracle:
     return Oracle.read(ORACLE)
 
 
-def filled_store(folder: Path, oracle: Oracle, chunk_size: int, partition_size: int) -> WritableStore:
-    """A store with the oracle ledger in it, written by the naive reference, not by etl/."""
+def filled_store(
+    folder: Path, oracle: Oracle, chunk_size: int, partition_size: int, *, with_genesis: bool = True
+) -> WritableStore:
+    """A store with the oracle ledger in it, written by the naive reference, not by etl/.
+
+    `with_genesis`: its state too, which needs all milestones from the first on.
+    """
     settings = StoreSettings(
         url=f"sqlite:///{folder}",
         network=oracle.expected["network"],
@@ -32,7 +38,10 @@ def filled_store(folder: Path, oracle: Oracle, chunk_size: int, partition_size: 
     )
     migrate(settings)
     store = open_store(settings, writable=True)
-    write(store, reference_rows(oracle.milestones, oracle.pending, chunk_size, partition_size, settings.network))
+    rows = reference_rows(oracle.milestones, oracle.pending, chunk_size, partition_size, settings.network)
+    if with_genesis:
+        ledger_rows(rows, oracle.milestones, settings.network, chunk_size)
+    write(store, rows)
     return store
 
 

@@ -1,20 +1,55 @@
-"""The application that test_server.py starts in a process of its own: `uvicorn --factory tests.api.served:make`."""
+"""The application that tests start in processes of their own, and the program that serves it with a slow store.
 
+`uvicorn --factory tests.api.served:make` answers as ever; `python -m tests.api.served PORT WORKERS` is stopped while it
+answers, so each question takes SLOW_S there, and is said on stdout when it begins.
+"""
+
+import asyncio
 import os
+import sys
 from typing import Any
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
+from serving import listen, run
+
+SLOW_S = 2.0
+
+
+class SlowStore:
+    """A store whose answers to `get` come late."""
+
+    def __init__(self, store: Any) -> None:
+        self.slice, self.get_many = store.slice, store.get_many
+        self._get = store.get
+
+    async def get(self, *question: Any) -> Any:
+        sys.stdout.write("asked\n")
+        sys.stdout.flush()
+        await asyncio.sleep(SLOW_S)
+        return await self._get(*question)
+
+
+def open_tested_store() -> Any:
+    """The SQLite store in PERMANODE_TEST_STORE."""
+    folder, network = os.environ["PERMANODE_TEST_STORE"], os.environ["PERMANODE_TEST_NETWORK"]
+    return open_store(StoreSettings(url=f"sqlite:///{folder}", network=network))
+
+
+def application(store: Any) -> Any:
+    mount = NetworkMount(store, os.environ["PERMANODE_TEST_NETWORK"], "atoi")
+    return create_app({"mainnet": mount}, "mainnet", ApiSettings())
 
 
 def make() -> Any:
-    """The API over the SQLite store in PERMANODE_TEST_STORE."""
-    store = open_store(
-        StoreSettings(
-            url=f"sqlite:///{os.environ['PERMANODE_TEST_STORE']}",
-            network=os.environ["PERMANODE_TEST_NETWORK"],
-        )
-    )
-    mount = NetworkMount(store, os.environ["PERMANODE_TEST_NETWORK"], "atoi")
-    return create_app({"testing": mount}, "testing", ApiSettings())
+    return application(open_tested_store())
+
+
+def make_slow() -> Any:
+    return application(SlowStore(open_tested_store()))
+
+
+if __name__ == "__main__":
+    port, workers = map(int, sys.argv[1:])
+    run("tests.api.served:make_slow", listen("127.0.0.1", port), ApiSettings(workers=workers))

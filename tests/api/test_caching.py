@@ -35,7 +35,8 @@ async def test_a_client_that_has_it_gets_304_and_nothing_else(
     for path, identity in immutable(oracle):
         answer = await client.get(path, headers={"If-None-Match": known.format(identity)})
         assert (answer.status_code, answer.content) == (304, b"")
-        assert (answer.headers["etag"], answer.headers["cache-control"]) == (f'"{identity}"', FOREVER)
+        named = f'W/"{identity}"' if known.startswith('W/"{}"') else f'"{identity}"'
+        assert (answer.headers["etag"], answer.headers["cache-control"]) == (named, FOREVER)
         assert "x-request-id" in answer.headers
 
 

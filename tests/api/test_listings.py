@@ -16,9 +16,9 @@ FILTERED_PAGE_SIZES = (3, 100)
 UNKNOWN = "cd" * 32
 
 
-async def walk(app: Any, path: str, items: str, **query: Any) -> list[str]:
+async def walk(app: Any, path: str, items: str, **query: Any) -> list[Any]:
     """All items of a listing, page by page; every page but the last is full, and only the last has no state."""
-    found: list[str] = []
+    found: list[Any] = []
     while True:
         status, body = await ask(app, path, query)
         assert status == 200, body
@@ -33,7 +33,7 @@ async def walk(app: Any, path: str, items: str, **query: Any) -> list[str]:
         query["state"] = page["state"]
 
 
-async def check(app: Any, path: str, items: str, newest: list[str], **query: Any) -> None:
+async def check(app: Any, path: str, items: str, newest: list[Any], **query: Any) -> None:
     assert await walk(app, path, items, sort="newest", **query) == newest
     assert await walk(app, path, items, sort="oldest", **query) == newest[::-1]
 

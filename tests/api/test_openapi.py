@@ -14,6 +14,9 @@ from api.app import ApiSettings, create_app, routes
 from api.health import HEALTH
 from api.network import NetworkMount
 from api.operations import arguments
+from api.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
+from api.page_sizes import NODE_V1 as NODE_V1_SIZES
+from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1
 from api.routes.node_v1 import NODE_V1
 from tests.conftest import ROOT
 
@@ -71,13 +74,18 @@ def test_every_operation_tells_all(path: str, method: str, operation: dict[str, 
     for each in operation.get("parameters", []):
         assert each["description"]
         assert "example" in each or each["name"] == "state"
-    needed = {"200", "500", "503"} | ({"400"} if operation.get("parameters") else set())
-    assert needed <= set(operation["responses"]) <= needed | {"304", "404"}
+    assert operation["responses"].keys() & {"200", "501"}
+    needed = {"401", "429", "500", "503"} | ({"400"} if operation.get("parameters") else set())
+    assert needed <= set(operation["responses"]) <= needed | {"200", "304", "404", "501"}
     for status, response in operation["responses"].items():
         if status == "304":
             assert "content" not in response
             continue
-        (content,) = response["content"].values()
+        content = response["content"]
+        if "text/csv" in content:
+            assert (status, list(content)) == ("200", ["application/json", "text/csv"])
+            continue
+        (content,) = content.values()
         assert status == "200" or content["example"]["error"]["code"] == status
 
 
@@ -89,6 +97,28 @@ def test_every_answer_has_an_example_that_is_an_answer() -> None:
         model.model_validate(example, strict=True, extra="forbid")
 
 
+def test_the_same_operations_differ_by_mount_in_nothing_but_defaults_and_what_page_sizes_they_read() -> None:
+    paths = openapi.document()["paths"]
+    documented = {each["operationId"]: each for item in paths.values() for each in item.values()}
+    differing = {}
+    for name, operation in documented.items():
+        other = documented.get(f"{name}_of_network")
+        if other is None or name == "service":
+            continue
+        network, *parameters = other.get("parameters", [])
+        assert network["name"] == "network"
+        for mine, theirs in zip(operation.get("parameters", []), parameters, strict=True):
+            defaults = (mine["schema"].pop("default", None), theirs["schema"].pop("default", None))
+            if mine["name"] in {"page_size", "pageSize"}:
+                assert (mine.pop("schema"), theirs.pop("schema")) == (NODE_V1_SIZES.schema(), CHRONICLE_SIZES.schema())
+            assert mine == theirs
+            if len(set(defaults)) > 1:
+                differing[name, mine["name"]] = defaults
+    pages = ("message_children", "included_message_children", "ed25519_outputs")
+    spent = {("ed25519_outputs", "include-spent"): (False, True)}
+    assert differing == {(name, "page_size"): (1000, 100) for name in pages} | spent
+
+
 def test_a_handler_whose_argument_nothing_reads_is_refused() -> None:
     async def handler(network: object, message_id: str) -> None: ...
 
@@ -97,6 +127,7 @@ def test_a_handler_whose_argument_nothing_reads_is_refused() -> None:
 
 
 def test_handlers_have_no_defaults_of_their_own() -> None:
-    for operation in (*NODE_V1.operations, *HEALTH.operations):
+    families = (NODE_V1, HEALTH, CHRONICLE_V1, CHRONICLE_SYNC, CHRONICLE_SERVICE)
+    for operation in (operation for family in families for operation in family.operations):
         signature = inspect.signature(operation.handler)
         assert all(each.default is inspect.Parameter.empty for each in signature.parameters.values())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api import params
+from api import page_sizes, params
 from api.errors import BadParameter
 from api.params import Param, parse_hex, parse_int
 
@@ -48,8 +48,16 @@ def test_what_python_would_read_as_an_integer_is_not_one_here(text: str) -> None
 def test_every_example_and_default_is_a_value(param: Param) -> None:
     if param.example is not None:
         assert param.read(json.dumps(param.example).strip('"')) is not None
-    if param.default is not None:
-        assert param.read(None) == param.read(param.default)
+    for dialect in ("", *param.elsewhere):
+        here = param.at(dialect)
+        if here.default is not None:
+            assert here.read(None) == param.read(here.default)
+
+
+def test_a_default_is_another_only_where_a_dialect_says_so() -> None:
+    param = Param("p", "query", "", "", {}, int, 1, default="5", elsewhere={"there": {"default": "7"}})
+    assert [param.at(dialect).read(None) for dialect in ("", "elsewhere", "there")] == [5, 5, 7]
+    assert param.at("there").read("6") == 6
 
 
 @pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")
@@ -59,3 +67,45 @@ def test_absence_is_the_default_or_none_or_an_error_that_says_so(param: Param) -
             param.read(None)
     elif param.default is None:
         assert param.read(None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "node", "chronicle"),
+    [
+        ("1", 1, 1),
+        ("007", 7, 7),
+        ("1000", 1000, 1000),
+        ("1001", None, 1000),
+        ("9" * 5000, None, 1000),
+        ("0", None, 100),
+        ("000", None, 100),
+        ("-0", None, 100),
+        ("-1", None, 100),
+        ("-9999", None, 100),
+        ("ten", None, 100),
+        ("", None, 100),
+        ("-", None, 100),
+        ("1.5", None, 100),
+        ("+5", None, 100),
+        ("1e3", None, 100),
+        ("٣", None, 100),
+        (" 5", None, 100),
+    ],
+)
+def test_a_page_size_is_read_as_the_family_s_original_would(text: str, node: int | None, chronicle: int) -> None:
+    at_network = params.PAGE_SIZE_OF_100.at(params.CHRONICLE)
+    assert at_network.read(text) == chronicle
+    if node is None:
+        with pytest.raises(BadParameter, match="parameter page_size: expected an integer from 1 to 1000, found"):
+            params.PAGE_SIZE_OF_100.read(text)
+    else:
+        assert params.PAGE_SIZE_OF_100.read(text) == node
+
+
+@given(st.text(max_size=12) | st.integers(-3000, 3000).map(str))
+def test_no_page_is_larger_than_the_maximum_or_empty(text: str) -> None:
+    for sizes in page_sizes.FAMILIES.values():
+        try:
+            assert 1 <= sizes.read(text, 100) <= page_sizes.MAXIMUM
+        except ValueError:
+            assert sizes is page_sizes.NODE_V1

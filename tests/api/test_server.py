@@ -1,50 +1,42 @@
-"""One real server process over loopback: what an ASGI test transport cannot show."""
+"""Real server processes over loopback: what an ASGI test transport cannot show."""
 
-import os
+import json
 import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
-from tests.conftest import ROOT
+from tests.api.processes import free_port, permanode, started, wait_for
+from tests.api.served import SLOW_S
+
+WORKERS = (1, 2)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("served")
-    filled_store(folder, oracle, 100_000, 100_000).close()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "uvicorn", "--factory", "tests.api.served:make", "--port", str(port)]
-    environment = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": oracle.expected["network"]}
-    process = subprocess.Popen([*command, "--no-access-log"], env=os.environ | environment, cwd=ROOT)
-    base = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(base, process)
+def folder(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Path:
+    found = tmp_path_factory.mktemp("served")
+    filled_store(found, oracle, 100_000, 100_000).close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def network(oracle: Oracle) -> str:
+    name: str = oracle.expected["network"]
+    return name
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path, network: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with permanode(folder, network, tmp_path_factory.mktemp("log") / "stderr") as base:
         yield base
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(10)
-
-
-def wait_for(base: str, process: subprocess.Popen[bytes]) -> None:
-    """Returns when the server answers; fails when it ended instead."""
-    for _ in range(100):
-        assert process.poll() is None, "the server ended"
-        try:
-            if httpx.get(f"{base}/health").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    pytest.fail("the server never answered")
 
 
 def test_answers_of_each_kind(server: str, oracle: Oracle) -> None:
@@ -55,7 +47,10 @@ def test_answers_of_each_kind(server: str, oracle: Oracle) -> None:
         assert message.headers["content-type"] == "application/json"
         assert message.headers["x-request-id"]
         assert client.get(f"/api/v1/messages/{entry['id']}/raw").content.hex() == entry["bytes_hex"]
-        assert client.get(f"/api/testing/milestones/{milestone['index']}").json()["data"]["index"] == milestone["index"]
+        assert (
+            client.get(f"/api/{oracle.expected['network']}/milestones/{milestone['index']}").json()["data"]["index"]
+            == milestone["index"]
+        )
         assert client.get("/openapi.json").json()["openapi"].startswith("3.1")
         assert client.get("/nothing").json()["error"]["code"] == "404"
 
@@ -79,3 +74,102 @@ def test_bytes_that_are_no_request_do_not_stop_it(server: str) -> None:
             connection.sendall(garbage)
             assert b" 400 " in connection.recv(65536).split(b"\r\n")[0] + b" "
     assert httpx.get(f"{server}/health").status_code == 200
+
+
+def raw(base: str, request: str) -> bytes:
+    """All bytes of the answer to a request that closes its connection."""
+    host, port = base.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as connection:
+        connection.sendall(f"{request}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+@pytest.mark.parametrize("headers", ["", "\r\nAccept-Encoding: gzip"])
+def test_head_sends_the_headers_of_get_and_not_a_byte_more(server: str, oracle: Oracle, headers: str) -> None:
+    tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
+    paths = [f"/api/v1/messages?index={tag}", "/api/v1/messages/abc", "/docs", "/openapi.json", "/metrics"]
+    for path in [*paths, f"/api/v1/messages/{oracle.entries[0]['id']}/raw"]:
+        (get, body), (head, nothing) = (
+            raw(server, f"{method} {path} HTTP/1.1{headers}").split(b"\r\n\r\n", 1) for method in ("GET", "HEAD")
+        )
+        assert (bool(body), nothing) == (True, b"")
+        told = [line for line in head.lower().splitlines() if line.startswith(b"content-")]
+        if path != "/metrics":  # which counts the GET before
+            assert told == [line for line in get.lower().splitlines() if line.startswith(b"content-")]
+        assert any(line.startswith(b"content-length: ") for line in told)
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_sigterm_lets_requests_under_way_finish(
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
+) -> None:
+    port, entry = free_port(), oracle.entries[0]
+    base, asked = f"http://127.0.0.1:{port}", 4
+    variables = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network}
+    arguments = ("-m", "tests.api.served", str(port), str(workers))
+    with started(*arguments, log=tmp_path / "stderr", **variables) as process, ThreadPoolExecutor(asked) as pool:
+        wait_for(base, process)
+        answers = [pool.submit(httpx.get, f"{base}/api/v1/messages/{entry['id']}", timeout=20) for _ in range(asked)]
+        assert process.stdout is not None
+        for _ in range(asked):
+            assert process.stdout.readline() == "asked\n"
+        process.send_signal(signal.SIGTERM)
+        for answer in answers:
+            assert (answer.result().status_code, answer.result().json()) == (200, {"data": entry["message"]})
+        process.wait(SLOW_S + 10)
+    assert process.returncode in (0, -signal.SIGTERM)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{base}/health")
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_the_access_log_is_json_lines_on_stderr(
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
+) -> None:
+    log, ids = tmp_path / "stderr", [entry["id"] for entry in oracle.entries[:20]]
+    settings = {"PERMANODE_API_ACCESS_LOG": "true", "PERMANODE_API_WORKERS": str(workers)}
+    with permanode(folder, network, log, **settings) as base:
+        expected = []
+        for number, message_id in enumerate(ids):
+            path = f"/api/v1/messages/{message_id}"
+            answer = httpx.get(base + path, headers={"X-Request-Id": f"test-{number}"})
+            expected.append((f"test-{number}", "message", "GET", path, 200, int(answer.headers["content-length"])))
+        httpx.head(base + path, headers={"X-Request-Id": "test-head"})
+        expected.append(("test-head", "message", "HEAD", path, 200, 0))
+        unknown = httpx.get(f"{base}/a%0Ab", headers={"X-Request-Id": "test-other"})
+        expected.append(("test-other", "other", "GET", "/a%0Ab", 404, len(unknown.content)))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    keys = ("request_id", "operation", "method", "path", "status", "bytes")
+    found = [tuple(line[key] for key in keys) for line in lines if line["request_id"].startswith("test-")]
+    assert sorted(found) == sorted(expected)
+    for line in lines:
+        assert line.keys() == {"time", "level", "logger", "ms", *keys}
+        assert 0 < line["ms"] < 10_000
+        assert (line["level"], line["logger"]) == ("INFO", "permanode.access")
+
+
+def counted(text: str, **labels: str) -> float:
+    """The requests that /metrics tells of, with these labels."""
+    samples: list[Any] = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    return sum(
+        sample.value
+        for sample in samples
+        if sample.name == "permanode_request_seconds_count" and sample.labels.items() >= labels.items()
+    )
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_any_worker_tells_what_all_of_them_answered(
+    folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
+) -> None:
+    log, asked = tmp_path / "stderr", 60
+    with permanode(folder, network, log, PERMANODE_API_WORKERS=str(workers)) as base:
+        for entry in oracle.entries[:asked]:
+            assert httpx.get(f"{base}/api/v1/messages/{entry['id']}").status_code == 200
+            assert httpx.get(f"{base}/api/core/v1/messages/{entry['id'][:-1]}").status_code == 400
+        for _ in range(5):
+            text = httpx.get(f"{base}/metrics").text
+            assert counted(text, operation="message", status="2xx") == asked
+            assert counted(text, operation="message_of_core", status="4xx") == asked
+    assert log.read_text() == ""

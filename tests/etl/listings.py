@@ -1,12 +1,12 @@
 """Every page of every listing of a loaded oracle store, against what the oracle's lines say."""
 
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from db.connect import StoreSettings, open_store
 from db.paging import Page
-from db.queries import messages, milestones, outputs
+from db.queries import messages, milestones, outputs, transactions
 from db.store import Store
 from tests.api.oracle import Oracle
 from tests.reference import ORACLE
@@ -19,9 +19,10 @@ def whole_oracle() -> Oracle:
     return Oracle.read(ORACLE)
 
 
-async def check_listings(settings: StoreSettings, *, with_pending: bool = False) -> None:
+async def check_listings(settings: StoreSettings, *, with_pending: bool = False, with_genesis: bool = False) -> None:
     """All tags, children, addresses and milestones at every page size in both orders."""
-    oracle = whole_oracle() if with_pending else Oracle(whole_oracle().milestones, [], whole_oracle().expected)
+    oracle = whole_oracle() if with_genesis else whole_oracle().without_genesis()
+    oracle = oracle if with_pending else Oracle(oracle.milestones, [], oracle.expected)
     store = open_store(settings)
     try:
         for tag, ids in oracle.tagged.items():
@@ -31,12 +32,26 @@ async def check_listings(settings: StoreSettings, *, with_pending: bool = False)
         for address in oracle.addresses:
             ids = oracle.address_outputs(address, output_type=None, include_spent=True)
             await check(outputs.list_outputs_by_address, store, f"00{address}", "output_id", ids)
+        for address, history in whole_oracle().histories.items():
+            if with_genesis:
+                ids = [item["messageId"] for item in history]
+                await check(partial(list_history, range(1, 51)), store, f"00{address}", "message_id", ids)
+            attached = [item["messageId"] for item in history if item["ledgerInclusionState"] != "migrated"]
+            await check(list_attached, store, f"00{address}", "message_id", attached)
         for line in oracle.milestones:
             ids = [each["id"] for each in reversed(line["messages"])]
             index = line["milestone"]["index"]
             await check(milestones.list_milestone_messages, store, index, "message_id", ids)
     finally:
         store.close()
+
+
+def list_history(applied: range, store: Store, address: str, **page: Any) -> Awaitable[Page]:
+    return transactions.list_history(store, address, applied, **page)
+
+
+def list_attached(store: Store, address: str, **page: Any) -> Awaitable[Page]:
+    return transactions.list_by_address(store, address, included=(True, False), **page)
 
 
 async def check(

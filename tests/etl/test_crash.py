@@ -27,6 +27,7 @@ from tests.etl.store_rows import stored_rows
 pytestmark = pytest.mark.spark
 
 NETWORK = "permatest-1"
+GENESIS = SAMPLE / "genesis.json"
 
 BULK = {"PERMANODE_ETL_BULK_SHARE": "0"}
 SMALL = {"PERMANODE_ETL_BULK_SHARE": "1000000", "PERMANODE_ETL_BATCH_MESSAGES": "400"}
@@ -43,6 +44,7 @@ MOMENTS = (
     ("outputs", 1.0, SMALL),
     ("sync", 0.5, SMALL),
     ("pending_messages", 0.3, SMALL),
+    ("ledger", 2.0, SMALL),
 )
 """After the line of that stage or table, up to so many seconds later. A stage is passed by every try before it is
 through, so the moments come in the order of a load."""
@@ -53,7 +55,7 @@ def milestones() -> dict[int, set[str]]:
     lines = [
         json.loads(line)
         for path in sorted(SAMPLE.iterdir())
-        if path.suffix != ".jsonl"
+        if path.suffix not in (".json", ".jsonl")
         for line in path.read_text().splitlines()
     ]
     return {line["milestone_index"]: set(line["messages"]) for line in lines}
@@ -94,7 +96,7 @@ class Reader:
 
 def load(settings: StoreSettings, cwd: Path, **environment: str) -> Process:
     flags = ("--store", settings.url, "--network", settings.network)
-    return permanode(*flags, "load", SAMPLE, cwd=cwd, **environment)
+    return permanode(*flags, "load", SAMPLE, "--genesis", GENESIS, cwd=cwd, **environment)
 
 
 def reached(line: str, mark: str) -> bool:
@@ -140,7 +142,7 @@ def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, 
     assert reader.looks > moments
     assert len(killed) >= moments // 2, f"too many loads ended before they were killed: {killed}"
     clean = stores()
-    clean.load(SAMPLE)
+    clean.load(SAMPLE, genesis=GENESIS)
     assert stored_rows(tmp_path / "store") == clean.rows()
     in_lake = [
         (index, message_id.hex())  # type: ignore[attr-defined]

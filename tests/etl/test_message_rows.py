@@ -16,7 +16,7 @@ from ledger.chrysalis import Indexation, Message, Milestone, encode_message
 from ledger.ids import message_id
 from tests.conftest import ROOT
 from tests.etl.archives import Json, dump, oracle
-from tests.reference import input_bytes, output_bytes, payload_slice, u16
+from tests.reference import ed25519_address, input_bytes, output_bytes, payload_slice, u16
 
 U64 = 2**64 - 1
 NETWORK_ID = int(oracle()[0]["messages"][0]["message"]["networkId"])
@@ -102,13 +102,14 @@ def check_transaction(found: Json, payload: Json, transaction_id: str) -> None:
 
 def unlock(block: Json) -> Json:
     if block["type"] == 1:
-        return {"kind": 1, "public_key": None, "signature": None, "reference": block["reference"]}
+        return {"kind": 1, "public_key": None, "signature": None, "reference": block["reference"], "address": None}
     signature = block["signature"]
     return {
         "kind": 0,
         "public_key": bytes.fromhex(signature["publicKey"]),
         "signature": bytes.fromhex(signature["signature"]),
         "reference": None,
+        "address": bytes.fromhex(ed25519_address(signature["publicKey"])),
     }
 
 

@@ -88,7 +88,11 @@ def test_white_flag_index_is_the_oracle_s(archive_a: dict[tuple[int, int], Loadi
 
 def test_ascending_the_bound_holds(archive_a: dict[tuple[int, int], Loading]) -> None:
     rows = archive_a[7, 3].rows()
-    for table, key in (("tags", ("tag",)), ("outputs_by_address", ("address", "included"))):
+    for table, key in (
+        ("tags", ("tag",)),
+        ("outputs_by_address", ("address", "included")),
+        ("transactions_by_address", ("address", "included")),
+    ):
         sizes: dict[Any, int] = {}
         largest: dict[Any, int] = {}
         for row in rows[table]:

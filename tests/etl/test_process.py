@@ -70,7 +70,7 @@ def archive() -> list[dict[str, Any]]:
     return [
         json.loads(line)
         for path in sorted(SAMPLE.iterdir())
-        if path.suffix != ".jsonl"
+        if path.suffix not in (".json", ".jsonl")
         for line in path.read_text().splitlines()
     ]
 

@@ -114,3 +114,9 @@ def test_the_report_says_what_was_loaded_and_what_was_refused() -> None:
     assert "50 milestones loaded, 49 complete" in lines
     assert "848 messages" in lines
     assert "a.log:7: broken line" in lines
+
+
+def test_config_prints_no_secret(tmp_path: Path) -> None:
+    for arguments in (["config"], ["config", "--json"]):
+        done = permanode(*arguments, cwd=tmp_path, PERMANODE_API_KEYS="hunter2")
+        assert (done.returncode, "hunter2" in done.stdout, "(secret)" in done.stdout) == (0, False, True)

@@ -163,3 +163,11 @@ def test_variables_are_named_by_part_and_field() -> None:
     assert variable("network") == "PERMANODE_NETWORK"
     assert variable("store.chunk_size") == "PERMANODE_STORE_CHUNK_SIZE"
     assert variable("etl.driver_memory") == "PERMANODE_ETL_DRIVER_MEMORY"
+
+
+def test_secrets_are_held_but_not_shown() -> None:
+    settings = read(None, {"PERMANODE_API_KEYS": "abc,def"}, {})
+    assert settings.build("api", ApiSettings).keys == ("abc", "def")
+    rows = {row.key: row for row in settings.table()}
+    assert rows["api.keys"].shown == "(secret)"
+    assert (rows["api.jwt_secret"].shown, rows["api.port"].shown) == (None, 8000)

@@ -123,6 +123,21 @@ async def test_get_many_answers_in_the_order_asked(store):
     assert await store.get_many(schema.messages, []) == []
 
 
+async def test_a_slice_may_be_of_some_columns(store):
+    columns = ("parent_id", "milestone_index", "message_id", "ms_timestamp", "inclusion_state")
+    put(store, schema.parents, columns, [(C, 5, A, 7, None), (C, 5, B, 8, 1)])
+    some = ("message_id", "inclusion_state")
+    found = await store.slice(schema.parents, (C.hex(),), limit=9, columns=some)
+    assert [list(row.items()) for row in found] == [
+        [("message_id", B.hex()), ("inclusion_state", 1)],
+        [("message_id", A.hex()), ("inclusion_state", None)],
+    ]
+    whole = await store.slice(schema.parents, (C.hex(),), limit=1)
+    assert list(whole[0]) == list(schema.parents.names)
+    with pytest.raises(KeyError, match="nonsense"):
+        await store.slice(schema.parents, (C.hex(),), limit=1, columns=("nonsense",))
+
+
 ROWS = [(milestone, id_) for milestone in (0, 1, 2, 5) for id_ in (A, B)]
 ENDS = [
     None,

@@ -14,6 +14,7 @@ from db.intervals import (
     gaps,
     intersect,
     intervals,
+    nth,
     of_indices,
     parse_intervals,
     size,
@@ -31,6 +32,14 @@ def is_in_the_one_form(value):
     return all(first <= last for first, last in value) and all(
         left[1] + 1 < right[0] for left, right in pairwise(value)
     )
+
+
+@given(sets)
+def test_the_nth_is_counted_from_the_lowest(indices):
+    value = of_indices(indices)
+    assert [nth(value, position) for position in range(size(value))] == sorted(indices)
+    with pytest.raises(IndexError):
+        nth(value, size(value))
 
 
 @given(sets, sets)

@@ -3,7 +3,7 @@
 import pytest
 
 from db import schema, sync
-from db.queries import messages, milestones, outputs
+from db.queries import messages, milestones, outputs, transactions
 from db.store import NotFound
 
 A, B = b"\xaa" * 32, b"\xbb" * 32
@@ -46,6 +46,29 @@ async def test_an_output_whose_creator_is_not_loaded_is_not_found(store):
     assert (await outputs.get_output(store, output_id.hex()))["spent_milestone_index"] == 9
 
 
+@pytest.mark.parametrize("newest", [True, False])
+async def test_a_history_begins_after_genesis_and_a_row_on_both_sides_of_a_page_comes_once(store, newest):
+    address = b"\x00" + A
+    placed = [(address, m % 3 > 0, m // 7, 0, m, message, message) for m in range(20) for message in (A, B)]
+    with store.batch() as batch:
+        batch.upsert(schema.transactions_by_address, schema.transactions_by_address.key, placed)
+        hints = {(address, "transaction", "address", *row[1:4]) for row in placed}
+        batch.upsert(schema.addresses_hints, schema.addresses_hints.names, hints)
+    cursor, shown = None, []
+    while True:
+        page = await transactions.list_history(
+            store, address.hex(), range(5, 16), newest=newest, page_size=3, cursor=cursor
+        )
+        assert page.as_of == 15
+        shown += [(row["milestone_index"], row["message_id"]) for row in page.rows]
+        cursor = page.cursor
+        if cursor is None:
+            break
+        assert len(page.rows) == 3
+    expected = [(m, message.hex()) for m in range(5, 16) for message in (A, B)]
+    assert shown == (expected[::-1] if newest else expected)
+
+
 async def test_milestones_are_found_by_index_and_by_id(store):
     put(store, schema.milestones, ("milestone_index", "milestone_id"), [(0, A)])
     put(store, schema.milestone_ids, schema.milestone_ids.names, [(A, 0)])
@@ -68,7 +91,7 @@ def test_a_range_row_sums_what_is_complete_and_lists_what_is_not():
         "min_timestamp": 70,
         "max_timestamp": 500,
         "rising": False,
-        "layout": 1,
+        "layout": 2,
     }
 
 

@@ -127,6 +127,14 @@ NOT_WHOLE = {
         ),
         (schema.addresses_hints, schema.addresses_hints.key, ("cc" * 33, "legacy", "address", True, 0, 5)),
     ],
+    "of transactions_by_address have no hint": [
+        (
+            schema.transactions_by_address,
+            schema.transactions_by_address.key,
+            ("cc" * 33, True, 0, 0, 5, "dd" * 32, "bb" * 32),
+        ),
+        (schema.addresses_hints, schema.addresses_hints.key, ("cc" * 33, "legacy", "address", True, 0, 0)),
+    ],
 }
 """What a generation lacks, and rows that lack it."""
 

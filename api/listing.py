@@ -1,0 +1,47 @@
+"""A page of a listing in the words of node REST v1 and Chronicle v1.
+
+Rules of this file: what all listings share, and nothing of any single one; what a page holds is asked elsewhere.
+"""
+
+from typing import Any, TypeAlias
+
+from api.errors import BadParameter
+from api.network import NetworkMount
+from api.params import END_TIMESTAMP
+from db.paging import Page
+from db.store import Row
+from db.times import FOREVER, Window, find_window
+
+Json: TypeAlias = dict[str, Any]
+
+INCLUSION = ("noTransaction", "included", "conflicting")
+"""inclusion_state in the node's words."""
+
+
+def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
+    """A page in the node's words, with `state` for the next one; `expanded`: with Chronicle's records for ids."""
+    values = [record(row, column) if expanded else row[column] for row in page.rows]
+    return head | {"maxResults": page_size, "count": len(values), items: values, "state": page.cursor}
+
+
+def record(row: Row, column: str) -> Json:
+    """What a row says of its message: Chronicle's record. A pending one has neither state nor milestone."""
+    return {"id": row[column], "inclusionState": inclusion(row), "milestoneIndex": row.get("milestone_index")}
+
+
+def inclusion(row: Row) -> str | None:
+    """What the ledger made of a row's message, in the node's words; None while it is pending."""
+    if "included" in row:
+        return "included" if row["included"] else "conflicting"
+    state = row.get("inclusion_state")
+    return None if state is None else INCLUSION[state]
+
+
+async def window(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
+    """The window of those seconds; None when neither is given. BadParameter for one that ends before it starts."""
+    if start is None and end is None:
+        return None
+    if start is not None and end is not None and end < start:
+        raise BadParameter(END_TIMESTAMP.name, f"start_timestamp ({start}) or later", str(end))
+    end_ms = FOREVER if end is None else 1000 * end
+    return await find_window(network.store, network.name, 1000 * (start or 0), end_ms)

@@ -1,0 +1,126 @@
+"""Answers that only Chronicle v1 has.
+
+Rules of this file: names of the fields are Chronicle's, every field is always there, null where there is nothing.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.responses import example
+from api.responses_v1 import ADDRESS, MESSAGE_ID, TRANSACTION_ID
+from api.responses_v1_payloads import U32, Hex32, SigLockedOutput, UtxoInput
+
+ATTACHED: dict[str, object] = {
+    "messageId": MESSAGE_ID,
+    "milestoneIndex": 5,
+    "outputs": [
+        {
+            "output": {"type": 0, "address": {"type": 0, "address": ADDRESS}, "amount": 1000000},
+            "spendingMessageId": None,
+        }
+    ],
+    "inputs": [{"type": 0, "transactionId": TRANSACTION_ID, "transactionOutputIndex": 0}],
+    "ledgerInclusionState": "included",
+}
+
+
+class SpendableOutput(BaseModel):
+    """An output of a transaction, and the included message that spends it."""
+
+    output: SigLockedOutput
+    spendingMessageId: Hex32 | None
+
+
+class AttachedTransaction(BaseModel):
+    """One attachment of a transaction; a pending one has neither milestone nor inclusion state."""
+
+    messageId: Hex32
+    milestoneIndex: U32 | None
+    outputs: list[SpendableOutput]
+    inputs: list[UtxoInput]
+    ledgerInclusionState: Literal["included", "conflicting"] | None
+
+
+class TransactionResponse(BaseModel):
+    """A transaction by its message."""
+
+    model_config = example(**ATTACHED)
+    data: AttachedTransaction
+
+
+class AttachedTransactions(BaseModel):
+    """Transactions of an address; `state` is null on the last page."""
+
+    transactions: list[AttachedTransaction]
+    state: str | None
+
+
+class TransactionsResponse(BaseModel):
+    """A page of the transactions of an address."""
+
+    model_config = example(transactions=[ATTACHED], state=None)
+    data: AttachedTransactions
+
+
+class MilestoneSpan(BaseModel):
+    """Milestones from `start` on, before `end`."""
+
+    start: U32
+    end: U32
+
+
+class SyncResponse(BaseModel):
+    """Which milestones are here; each list falls."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "completed": [{"start": 1, "end": 1000}],
+                    "synced_but_unlogged": [],
+                    "gaps": [{"start": 1000, "end": 2147483647}],
+                }
+            ]
+        }
+    )
+    completed: list[MilestoneSpan]
+    synced_but_unlogged: list[MilestoneSpan]
+    gaps: list[MilestoneSpan]
+
+
+class SystemTime(BaseModel):
+    """A moment since 1970."""
+
+    secs_since_epoch: int
+    nanos_since_epoch: Annotated[int, Field(ge=0, lt=10**9)]
+
+
+class Service(BaseModel):
+    """A service and those below it."""
+
+    status: Literal["Running", "Degraded"]
+    name: str
+    up_since: SystemTime
+    downtime_ms: int
+    microservices: dict[str, "Service"]
+    log_path: str | None
+
+
+class ServiceResponse(Service):
+    """The service of this server."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "status": "Running",
+                    "name": "Permanode",
+                    "up_since": {"secs_since_epoch": 1640995200, "nanos_since_epoch": 0},
+                    "downtime_ms": 0,
+                    "microservices": {},
+                    "log_path": None,
+                }
+            ]
+        }
+    )

@@ -1,0 +1,167 @@
+"""What Chronicle v1 answers beside the node's routes: a transaction by its message, sync, service.
+
+Rules of this file: as in node_v1.py; keys stand in Chronicle's order and are always there, null where there is nothing;
+`sync` and `service` stand without `data` around them, as there. Its errors are ours (docs/supported.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from api.listing import Json, inclusion
+from api.network import NetworkMount
+from api.operations import Family, Operation
+from api.params import (
+    Ed25519Address,
+    LedgerConflicting,
+    LedgerIncluded,
+    LedgerNone,
+    MessageId,
+    NewestFirst,
+    PageSizeOf100,
+    State,
+)
+from api.responses_chronicle import ServiceResponse, SyncResponse, TransactionResponse, TransactionsResponse
+from api.routes.ledger_v1 import ED25519
+from db.intervals import Intervals, gaps
+from db.queries import messages, outputs, transactions
+from db.schema import PENDING_RANGE
+from db.store import NotFound, Row, StoreUnavailable
+from db.sync import complete
+from ledger.chrysalis import decode_payload, payload_bytes
+from ledger.chrysalis_values import Transaction
+from ledger.ids import output_id, transaction_id
+from ledger.rest_json import payload_json
+
+FIRST_MILESTONE = 1
+"""Where Chronicle's sync begins."""
+
+END_OF_MILESTONES = PENDING_RANGE
+"""Where its uppermost gap ends, exclusive: 2147483647."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The running server: its networks, and when it began, in nanoseconds since 1970."""
+
+    networks: Mapping[str, NetworkMount]
+    up_since_ns: int
+
+
+async def transaction_of_message(network: NetworkMount, message_id: MessageId) -> Json:
+    """The transaction that a message attaches, and what the ledger made of exactly this attachment.
+
+    `spendingMessageId` is the included message that spends the output; null while none does.
+    """
+    found = await attached_transactions(network, [await messages.get_message(network.store, message_id)])
+    if not found:
+        raise NotFound(f"a transaction in message {message_id}")
+    return found[0]
+
+
+async def transactions_of_address(
+    network: NetworkMount,
+    address: Ed25519Address,
+    none: LedgerNone,
+    included: LedgerIncluded,
+    conflicting: LedgerConflicting,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+) -> Json:
+    """The transactions that pay an Ed25519 address or that it signed, every attachment once, as its message tells it.
+
+    Only what milestones reference is listed: each is included or conflicting.
+    """
+    if not (none or included or conflicting):
+        raise NotFound("a transaction of no inclusion state at all")
+    page = await transactions.list_by_address(
+        network.store,
+        f"{ED25519:02x}{address}",
+        included=[each for each, wanted in ((True, included), (False, conflicting)) if wanted],
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
+    rows = await messages.find_messages(network.store, [row["message_id"] for row in page.rows])
+    return {"transactions": await attached_transactions(network, rows), "state": page.cursor}
+
+
+async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
+    """The transactions among those messages, in Chronicle's words; who spends their outputs is one question for all."""
+    found = []
+    for row in rows:
+        data = payload_bytes(row["message"])
+        payload = decode_payload(data) if data else None
+        if isinstance(payload, Transaction):
+            ids = [output_id(transaction_id(data), index).hex() for index in range(len(payload.essence.outputs))]
+            found.append((row, payload_json(payload)["essence"], ids))
+    output_ids = [each for _, _, ids in found for each in ids]
+    spenders = dict(zip(output_ids, await outputs.find_spending_message_ids(network.store, output_ids), strict=True))
+    return [
+        {
+            "messageId": row["message_id"],
+            "milestoneIndex": row.get("milestone_index"),
+            "outputs": [
+                {"output": output, "spendingMessageId": spenders[each]}
+                for output, each in zip(essence["outputs"], ids, strict=True)
+            ],
+            "inputs": essence["inputs"],
+            "ledgerInclusionState": inclusion(row),
+        }
+        for row, essence, ids in found
+    ]
+
+
+async def sync(network: NetworkMount) -> Json:
+    """Which milestones are here and which are not, newest first; ends are exclusive.
+
+    What is loaded came out of an archive, so nothing is synced but unlogged. A milestone with rejects counts as a gap.
+    """
+    held = await complete(network.store, network.name)
+    return {
+        "completed": half_open(held),
+        "synced_but_unlogged": [],
+        "gaps": half_open(gaps(held, FIRST_MILESTONE, END_OF_MILESTONES - 1)),
+    }
+
+
+def half_open(value: Intervals) -> list[Json]:
+    """Intervals as Chronicle writes them: the highest first, ends exclusive."""
+    return [{"start": first, "end": last + 1} for first, last in reversed(value)]
+
+
+async def service(running: Service) -> Json:
+    """The state of this server: one service, degraded while a store of its networks does not answer."""
+    seconds, nanoseconds = divmod(running.up_since_ns, 10**9)
+    return {
+        "status": await status(running.networks),
+        "name": "Permanode",
+        "up_since": {"secs_since_epoch": seconds, "nanos_since_epoch": nanoseconds},
+        "downtime_ms": 0,
+        "microservices": {},
+        "log_path": None,
+    }
+
+
+async def status(networks: Mapping[str, NetworkMount]) -> str:
+    """Running, or Degraded."""
+    try:
+        for network in networks.values():
+            await network.store.ping()
+    except StoreUnavailable:
+        return "Degraded"
+    return "Running"
+
+
+TAG = "Chronicle v1"
+
+CHRONICLE_V1 = Family(
+    TAG,
+    (
+        Operation("/transactions/{messageId}", transaction_of_message, TransactionResponse, (404,)),
+        Operation("/transactions/ed25519/{address}", transactions_of_address, TransactionsResponse, (404,)),
+    ),
+    wrap=lambda value: {"data": value},
+)
+CHRONICLE_SYNC = Family(TAG, (Operation("/sync", sync, SyncResponse),), wrap=lambda value: value)
+CHRONICLE_SERVICE = Family(TAG, (Operation("/service", service, ServiceResponse),), wrap=lambda value: value)

@@ -1,0 +1,95 @@
+"""Questions about the ledger state: balances, the treasury, receipts, what a milestone changed.
+
+Rules of this file: as in messages.py. Everything is as of a ledger index that is read once a request; an address is the
+hex of its serialized form.
+"""
+
+from db import schema
+from db.paging import Page, list_partition
+from db.store import Bound, LedgerUnknown, NotFound, Row, Store
+
+BALANCE_HINT = ("balance", "address", True)
+"""addresses_hints of address_balances, after the address: output kind, variant, included."""
+
+RANGES_AT_ONCE = 10
+CHANGES_AT_ONCE = 5_000
+
+
+async def find_ledger_index(store: Store, network: str) -> int | None:
+    """The milestone whose ledger state is all there; None where no genesis was loaded."""
+    rows = await store.slice(schema.ledger_frontier, (network,), limit=1)
+    return rows[0]["ledger_index"] if rows else None
+
+
+async def get_ledger_index(store: Store, network: str) -> int:
+    """As find_ledger_index; LedgerUnknown without a genesis."""
+    found = await find_ledger_index(store, network)
+    if found is None:
+        raise LedgerUnknown("the ledger state is not known: it begins with `permanode load --genesis FILE`")
+    return found
+
+
+async def get_applied(store: Store, network: str) -> range:
+    """The milestones whose changes the ledger state holds, all since genesis; LedgerUnknown without a genesis."""
+    genesis = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
+    newest = await get_ledger_index(store, network)
+    return range(genesis[0]["ledger_index"] + 1, newest + 1)
+
+
+async def find_balance(store: Store, address: str, ledger_index: int) -> Row | None:
+    """The row of `address_balances` that holds after that milestone; None for an address without history."""
+    before = Bound((ledger_index,))
+    after: Bound | None = None
+    while True:
+        hints = await store.slice(schema.addresses_hints, (address, *BALANCE_HINT), upper=after, limit=RANGES_AT_ONCE)
+        for hint in hints:
+            partition = (address, hint["ms_range_id"])
+            rows = await store.slice(schema.address_balances, partition, upper=before, limit=1)
+            if rows:
+                return rows[0]
+        if len(hints) < RANGES_AT_ONCE:
+            return None
+        after = Bound((hints[-1]["ms_range_id"],), inclusive=False)
+
+
+async def get_treasury(store: Store, network: str, ledger_index: int) -> Row:
+    """The row of `treasury` that holds after that milestone; NotFound where there never was one."""
+    rows = await store.slice(schema.treasury, (network,), upper=Bound((ledger_index,)), limit=1)
+    if not rows:
+        raise NotFound("a treasury")
+    return rows[0]
+
+
+async def list_changes(store: Store, milestone_index: int) -> list[Row]:
+    """Rows of `ledger_updates_by_milestone`, all of them, in the order in which they took effect."""
+    found: list[Row] = []
+    after: Bound | None = None
+    while True:
+        rows = await store.slice(
+            schema.ledger_updates_by_milestone, (milestone_index,), upper=after, limit=CHANGES_AT_ONCE
+        )
+        found += rows
+        if len(rows) < CHANGES_AT_ONCE:
+            return sorted(found, key=lambda row: (row["white_flag_index"], row["idx"]))
+        after = Bound((rows[-1]["output_id"], rows[-1]["is_spent"]), inclusive=False)
+
+
+async def list_receipts(
+    store: Store,
+    network: str,
+    *,
+    migrated_at: int | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Rows of `receipts` by the legacy milestone they migrate from, or of one such, then by their own."""
+    return await list_partition(
+        store,
+        schema.receipts,
+        (network,),
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        prefix=() if migrated_at is None else (migrated_at,),
+    )

@@ -1,0 +1,65 @@
+"""What an address did: its rows of transactions_by_address, from the lake and from the ledger's changes.
+
+Rules of this file: as in tables.py. Who signs and who is paid stands in the transaction itself; what a signer paid is
+known once its inputs are resolved, and goes into the same rows later.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from etl import tables
+from etl.placement import Placement
+
+AMOUNTS = "decimal(38,0)"
+"""What u64 amounts are summed in."""
+
+
+def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.TableFrame:
+    """Attachments and migrations under each address that they concern; `sent` is the ledger state's to write."""
+    rows = concerned(lake)
+    mine = F.filter("outputs", lambda output: output["address"] == F.col("address"))
+    nothing = F.lit(0).cast(AMOUNTS)
+    received = F.aggregate(mine, nothing, lambda amounts, output: (amounts + output["amount"]).cast(AMOUNTS))
+    is_signer, is_paid = F.array_contains("signers", F.col("address")), F.size(mine) > 0
+    is_migration = F.col("transaction").isNull()
+    rows = rows.withColumns(
+        {
+            "transaction_id": F.coalesce("transaction.transaction_id", "milestone.receipt.treasury_input"),
+            "ms_timestamp": tables.ms_timestamp(),
+            "direction": F.when(is_migration, "migrated")
+            .when(is_signer & is_paid, "both")
+            .otherwise(F.when(is_signer, "sent").otherwise("received")),
+            "received": received.try_cast("bigint"),
+            "inputs_count": F.when(is_migration, 1).otherwise(F.size("transaction.inputs")),
+            "outputs_count": F.size("outputs"),
+        }
+    )
+    return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)
+
+
+def concerned(lake: DataFrame) -> DataFrame:
+    """Addresses of each attachment, paid and signing ones, and of migrated funds: a message and one of them a row,
+    with its `outputs`, its `signers` and whether it took effect (`included`).
+    """
+    signers = F.transform("transaction.unlocks", lambda unlock: unlock["address"])
+    rows = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
+        "*",
+        F.coalesce("transaction.outputs", "milestone.receipt.funds").alias("outputs"),
+        F.array_compact(F.coalesce(signers, F.expr("CAST(array() AS ARRAY<BINARY>)"))).alias("signers"),
+        tables.took_effect().alias("included"),
+    )
+    paid = F.transform("outputs", lambda output: output["address"])
+    addresses = F.array_distinct(F.array_compact(F.concat(paid, "signers")))
+    return rows.select("*", F.explode(addresses).alias("address"))
+
+
+def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
+    """What included transactions took from the addresses that signed them; the rows are the load's, none is new."""
+    rows = (
+        changes.where(F.col("is_spent") & (F.col("signer") == F.col("address")))
+        .groupBy("address", "milestone_index", "transaction_id", "message_id")
+        .agg(F.sum("amount").alias("sent"))
+        .withColumn("included", F.expr("true"))
+    )
+    return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)

@@ -1,0 +1,64 @@
+"""Servers as processes of their own over the oracle ledger; each is ended by its own id."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import ROOT
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def started(*arguments: str, log: Path, **environment: str) -> Iterator["subprocess.Popen[str]"]:
+    """`python ARGUMENTS` while it is needed; its stderr goes to `log`."""
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, *arguments], env=os.environ | environment, cwd=ROOT,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
+        )  # fmt: skip
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(20)
+            assert process.stdout is not None
+            process.stdout.close()
+
+
+@contextmanager
+def permanode(folder: Path, network: str, log: Path, **environment: str) -> Iterator[str]:
+    """`permanode serve` over a store: the URL at which it answers."""
+    port = free_port()
+    settings = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network, "PERMANODE_API_PORT": str(port)}
+    with started("-c", "import cli; cli.main()", "serve", log=log, **settings, **environment) as process:
+        base = f"http://127.0.0.1:{port}"
+        wait_for(base, process)
+        yield base
+
+
+def wait_for(base: str, process: "subprocess.Popen[str]") -> None:
+    """Returns when the server answers; fails when it ended instead."""
+    for _ in range(200):
+        assert process.poll() is None, "the server ended"
+        try:
+            if httpx.get(f"{base}/health").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("the server never answered")

@@ -1,0 +1,40 @@
+"""/health and /api/routes: what a server says of itself."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from tests.api.test_error_shape import assert_shape
+
+
+def client_of(networks: dict[str, NetworkMount], default: str) -> httpx.AsyncClient:
+    app = create_app(networks, default, ApiSettings())
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+
+
+async def test_an_archive_whose_last_milestone_is_long_ago_is_healthy(client: httpx.AsyncClient) -> None:
+    newest = (await client.get("/api/v1/info")).json()["data"]["latestMilestoneTimestamp"]
+    assert newest < 1_700_000_000
+    answer = await client.get("/health")
+    assert (answer.status_code, answer.json()) == (200, {"isHealthy": True, "networks": ["testing"]})
+
+
+async def test_a_network_without_a_complete_milestone_makes_it_unhealthy(mount: NetworkMount, tmp_path: Path) -> None:
+    settings = StoreSettings(url=f"sqlite:///{tmp_path}", network="empty-1")
+    migrate(settings)
+    empty: Any = open_store(settings)
+    async with client_of({"testing": mount, "empty": NetworkMount(empty, "empty-1", "atoi")}, "testing") as client:
+        assert "empty holds no complete milestone" in assert_shape(await client.get("/health"), 503)
+    empty.close()
+
+
+async def test_routes_are_what_stands_below_api(mount: NetworkMount) -> None:
+    async with client_of({"mainnet": mount, "comnet": mount}, "mainnet") as client:
+        answer = await client.get("/api/routes")
+    assert (answer.status_code, answer.json()) == (200, {"routes": ["comnet", "core/v1", "mainnet", "v1"]})
+    assert answer.headers["content-type"] == "application/json"

@@ -1,0 +1,142 @@
+"""The work of a request is bounded: no listing reads more than ten rows for each that its page may hold."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api import openapi
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from db import schema
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from ledger.bech32 import format_address
+from tests.api.asgi import ask
+from tests.api.oracle import Oracle
+
+ROWS_PER_RESULT = 10
+LEAST_PAGE = 100
+"""Small pages may cost what a page of this size costs."""
+
+LISTINGS = sorted(
+    path
+    for path, item in openapi.document()["paths"].items()
+    if any(each["name"] in {"page_size", "pageSize"} for each in item.get("get", {}).get("parameters", ()))
+)
+PAGE_SIZES = (1, 10, 100, 1000)
+
+
+class CountingStore:
+    """A Store that counts the rows it gives; a key that has none is a row too, as it was looked for."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.rows = 0
+
+    async def get(self, table: Any, key: Any) -> Any:
+        self.rows += 1
+        return await self._store.get(table, key)
+
+    async def get_many(self, table: Any, keys: Sequence[Any]) -> Any:
+        self.rows += len(keys)
+        return await self._store.get_many(table, keys)
+
+    async def slice(self, *question: Any, **bounds: Any) -> Any:
+        rows = await self._store.slice(*question, **bounds)
+        self.rows += len(rows)
+        return rows
+
+    async def ping(self) -> None:
+        await self._store.ping()
+
+
+def bound(page_size: int) -> int:
+    return ROWS_PER_RESULT * max(page_size, LEAST_PAGE)
+
+
+@pytest.fixture
+def counted(mount: NetworkMount) -> tuple[Any, CountingStore]:
+    store = CountingStore(mount.store)
+    network: Any = NetworkMount(store, mount.name, mount.bech32_hrp)  # type: ignore[arg-type]
+    return create_app({"testing": network}, "testing", ApiSettings()), store
+
+
+def largest(path: str, oracle: Oracle) -> str:
+    """The listing at that path that has most to list."""
+    parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
+    owned = {each: oracle.address_outputs(each, output_type=None, include_spent=True) for each in oracle.addresses}
+    address = max(owned, key=lambda each: len(owned[each]))
+    line = max(oracle.milestones, key=lambda each: len(each["messages"]))
+    bech32 = format_address(oracle.expected["bech32Hrp"], b"\0" + bytes.fromhex(address))
+    return path.format(
+        network="testing",
+        messageId=parent,
+        transactionId=next(iter(oracle.included)),
+        address=address if "/ed25519/" in path else bech32,
+        index=line["milestone"]["index"],
+        migratedAt=100,
+    )
+
+
+@pytest.mark.parametrize("path", LISTINGS)
+async def test_no_page_of_the_oracle_ledger_reads_more(
+    counted: tuple[Any, CountingStore], oracle: Oracle, path: str
+) -> None:
+    app, store = counted
+    tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
+    for page_size, sort, more in itertools.product(PAGE_SIZES, ("newest", "oldest"), ({}, {"include-spent": "false"})):
+        query: dict[str, Any] = {"index": tag, "page_size": page_size, "pageSize": page_size, "sort": sort} | more
+        for _ in range(3):
+            store.rows = 0
+            status, body = await ask(app, largest(path, oracle), query)
+            assert status == 200, body
+            assert 0 < store.rows <= bound(page_size), (page_size, sort, more)
+            if body["data"]["state"] is None:
+                break
+            query["state"] = body["data"]["state"]
+
+
+SPENT = 4000
+
+
+@pytest.fixture(scope="module")
+def spent_store(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A store with one address that owned SPENT outputs in as many milestones, all spent."""
+    folder: Path = tmp_path_factory.mktemp("spent")
+    settings = StoreSettings(url=f"sqlite:///{folder}", network="spent-1")
+    migrate(settings)
+    store = open_store(settings, writable=True)
+    address = "00" + "aa" * 32
+    names = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
+    key = (bytes.fromhex(address), "legacy", "address", True, 0, 0)
+    ids = [(number, number.to_bytes(34, "big"), number.to_bytes(32, "big")) for number in range(1, SPENT + 1)]
+    with store.batch() as batch:
+        batch.upsert(schema.addresses_hints, names, [key])
+        listed = [(*key, number, output_id, message_id, 0) for number, output_id, message_id in ids]
+        columns = (*names, "milestone_index", "output_id", "message_id", "output_type")
+        batch.upsert(schema.outputs_by_address, columns, listed)
+        columns = ("output_id", "created_milestone_index", "created_message_id", "spent_milestone_index")
+        spent = [(output_id, number, message_id, number) for number, output_id, message_id in ids]
+        batch.upsert(schema.outputs, columns, spent)
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+async def test_what_a_filter_drops_is_bounded_too_and_its_end_is_reached(spent_store: Any, page_size: int) -> None:
+    store: Any = CountingStore(spent_store)
+    app = create_app({"spent": NetworkMount(store, "spent-1", "atoi")}, "spent", ApiSettings())
+    query: dict[str, Any] = {"page_size": page_size, "include-spent": "false"}
+    for number in itertools.count(1):
+        store.rows = 0
+        status, body = await ask(app, f"/api/v1/addresses/ed25519/{'aa' * 32}/outputs", query)
+        assert (status, body["data"]["outputIds"]) == (200, [])
+        assert store.rows <= bound(page_size)
+        if body["data"]["state"] is None:
+            assert number * bound(page_size) >= SPENT
+            return
+        query["state"] = body["data"]["state"]
+        assert number < SPENT, "the listing does not end"

@@ -1,0 +1,102 @@
+"""What a node would answer, whole, read off the oracle ledger: the expectation behind every client here.
+
+Rules of this file: only the version comes from the project's code; a listing fits one page.
+"""
+
+from typing import Any
+
+from api.version import program_version
+from tests.api.oracle import Json, Oracle
+from tests.api.test_chronicle_listings import record
+from tests.api.test_chronicle_v1 import attached
+
+PAGE_SIZE = 1000
+"""What a page of a node's holds when nothing is said."""
+
+
+def info(oracle: Oracle) -> Json:
+    """A permanode's own words, and no rates or proof of work, as no traffic reaches it."""
+    own = {"name": "Permanode", "version": program_version(), "minPoWScore": 0}
+    rates = dict.fromkeys(("messagesPerSecond", "referencedMessagesPerSecond", "referencedRate"), 0)
+    return {**oracle.expected["info"], **own, **rates}
+
+
+def listing(name: str, items: list[Any], page_size: int = PAGE_SIZE, **head: Any) -> Json:
+    assert len(items) <= page_size
+    return {**head, "maxResults": page_size, "count": len(items), name: items, "state": None}
+
+
+def children(message_id: str, items: list[Any], page_size: int = PAGE_SIZE) -> Json:
+    return listing("childrenMessageIds", items, page_size, messageId=message_id)
+
+
+def tagged(tag: str, items: list[Any]) -> Json:
+    return listing("messageIds", items, index=tag)
+
+
+def address_outputs(oracle: Oracle, address: str, items: list[Any], page_size: int = PAGE_SIZE) -> Json:
+    ledger_index = oracle.expected["milestones"]
+    return listing("outputIds", items, page_size, addressType=0, address=address, ledgerIndex=ledger_index)
+
+
+def message_records(oracle: Oracle, message_ids: list[str]) -> list[Json]:
+    """What `expanded` puts in place of messages."""
+    return [record(oracle, each, each) for each in message_ids]
+
+
+def output_records(oracle: Oracle, output_ids: list[str]) -> list[Json]:
+    """What `expanded` puts in place of outputs, newest first; conflicting ones too."""
+    known = oracle.conflicting_outputs | oracle.outputs
+    records = [record(oracle, each, known[each]["messageId"]) for each in output_ids]
+    return sorted(records, key=lambda each: (each["milestoneIndex"], each["id"]), reverse=True)
+
+
+def transactions(oracle: Oracle, address: str, states: tuple[str, ...]) -> Json:
+    """The transactions of an address that have one of those inclusion states, in Chronicle's words."""
+    items = [item for item in oracle.histories.get(address, []) if item["ledgerInclusionState"] in states]
+    return {"transactions": [attached(oracle, oracle.by_id[item["messageId"]]) for item in items], "state": None}
+
+
+def history(oracle: Oracle, address: str, page_size: int = PAGE_SIZE) -> Json:
+    items = oracle.histories.get(address, [])
+    ledger_index = oracle.expected["milestones"]
+    return listing("history", items, page_size, addressType=0, address=address, ledgerIndex=ledger_index)
+
+
+def sync(oracle: Oracle) -> Json:
+    """Everything from the first milestone to the last, and nothing after."""
+    end = oracle.expected["milestones"] + 1
+    gap = {"start": end, "end": 2147483647}
+    return {"completed": [{"start": 1, "end": end}], "synced_but_unlogged": [], "gaps": [gap]}
+
+
+SERVICE = {
+    "status": "Running",
+    "name": "Permanode",
+    "up_since": {"secs_since_epoch": 1640995200, "nanos_since_epoch": 0},
+    "downtime_ms": 0,
+    "microservices": {},
+    "log_path": None,
+}
+"""The server's own state, up since whenever."""
+
+
+def balance(oracle: Oracle, account: Json) -> Json:
+    """Of one of `addresses` in expected.json."""
+    own = {key: account[key] for key in ("address", "balance", "dustAllowed")}
+    return {"addressType": 0, **own, "ledgerIndex": oracle.expected["milestones"]}
+
+
+def milestone(line: Json) -> Json:
+    return {key: line["milestone"][key] for key in ("index", "messageId", "timestamp")}
+
+
+def milestone_messages(line: Json) -> Json:
+    ids = [entry["id"] for entry in line["messages"]]
+    return listing("messageIds", ids, index=line["milestone"]["index"])
+
+
+def receipts(oracle: Oracle, migrated_at: int | None = None) -> Json:
+    found = oracle.expected["receipts"]
+    chosen = [each for each in found if migrated_at in (None, each["receipt"]["migratedAt"])]
+    return {"receipts": chosen, "state": None}

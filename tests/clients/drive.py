@@ -1,0 +1,50 @@
+"""Talks to a foreign client: its driver reads calls from stdin and prints what came of them, one JSON line each.
+
+Rules of this file: a driver prints {"answer": …} or {"refused": status, "message": …} for every call, in their order;
+what goes wrong otherwise ends it, and with it the test.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+TIMEOUT_S = 60
+
+Questions: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
+"""What a method of a client is asked: (arguments, the whole answer)."""
+
+
+@dataclass(frozen=True)
+class Driver:
+    """A foreign client, by the command that starts its driver."""
+
+    command: tuple[str, ...]
+
+    def ask(self, calls: Sequence[Any]) -> list[Any]:
+        """What came of each call, answers and refusals alike."""
+        lines = "".join(f"{json.dumps(call)}\n" for call in calls)
+        done = subprocess.run(self.command, input=lines, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(found) == len(calls), done.stderr
+        return found
+
+    def answers(self, calls: Sequence[Any]) -> list[Any]:
+        """The answer to each call."""
+        found = self.ask(calls)
+        for call, each in zip(calls, found, strict=True):
+            assert "answer" in each, f"{call}: {each}"
+        return [each["answer"] for each in found]
+
+    def check(self, method: str, questions: Questions, *, ordered: bool = True) -> None:
+        """Asks a method those questions and compares every answer, whole; not `ordered`: lists in any order."""
+        asked = list(questions)
+        assert asked
+        found = self.answers([[method, *arguments] for arguments, _ in asked])
+        for (arguments, expected), answer in zip(asked, found, strict=True):
+            if ordered:
+                assert answer == expected, arguments
+            else:
+                assert sorted(answer, key=json.dumps) == sorted(expected, key=json.dumps), arguments

@@ -1,0 +1,253 @@
+"""What every operation is asked, with ids that the oracle ledger holds, and the whole bodies to answer.
+
+Rules of this file: of each operation every form that its answer has; a body is what follows from the oracle's lines,
+bytes are hex; mounts differ by their Defaults and by what only networks have.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from tests.api.oracle import Json, Oracle
+from tests.api.test_chronicle_v1 import attached
+from tests.clients import bodies
+
+
+class Defaults(NamedTuple):
+    """What a mount takes for a question that does not say: items on a page of children or outputs, spent ones too."""
+
+    page_size: int
+    include_spent: bool
+
+
+NODE = Defaults(page_size=1000, include_spent=False)
+CHRONICLE = Defaults(page_size=100, include_spent=True)
+
+
+class Question(NamedTuple):
+    """What is given (parameter, as on the wire → value) and the answer; `varying`: keys that nobody can foretell."""
+
+    given: Json
+    answer: Any
+    varying: tuple[str, ...] = ()
+
+
+Asked: TypeAlias = dict[str, list[Question]]
+"""Path below the mount, after its method where that is not get → questions."""
+
+PARTS = ("", "/metadata", "/raw", "/children")
+"""What there is of a message."""
+
+FROM, BEFORE = 1640995300, 1640995500
+"""Seconds from which and before which milestones referenced some messages and not others."""
+
+
+def of_nodes(oracle: Oracle) -> Asked:
+    """What a mount with a node's defaults is asked."""
+    return of_node_routes(oracle, NODE)
+
+
+def of_networks(oracle: Oracle) -> Asked:
+    """What a network's own mount is asked: a node's routes with Chronicle's defaults, and Chronicle's own."""
+    transactions = [entry for entry in of_every_kind(oracle) if "transactionId" in entry]
+    return of_node_routes(oracle, CHRONICLE) | {
+        "/transactions/{messageId}": [data(attached(oracle, entry), messageId=entry["id"]) for entry in transactions],
+        "/transactions/ed25519/{address}": [
+            question for account in oracle.expected["addresses"][9:] for question in of_transactions(oracle, account)
+        ],
+        "/sync": [Question({}, bodies.sync(oracle))],
+        "/service": [Question({}, bodies.SERVICE, ("up_since",))],
+    }
+
+
+def of_the_server(oracle: Oracle) -> Asked:
+    """What stands beside all mounts."""
+    network = oracle.expected["network"]
+    return {
+        "/health": [Question({}, {"isHealthy": True, "networks": [network]})],
+        "/api/routes": [Question({}, {"routes": sorted(["core/v1", network, "v1"])})],
+        "/api/service": [Question({}, bodies.SERVICE, ("up_since",))],
+    }
+
+
+def data(body: Any, **given: Any) -> Question:
+    """A question whose answer stands in the node's envelope."""
+    return Question(given, {"data": body})
+
+
+def refused(message: str) -> list[Question]:
+    """A question that is answered 501."""
+    return [Question({}, {"error": {"code": "501", "message": message}})]
+
+
+def of_every_kind(oracle: Oracle) -> list[Json]:
+    """Messages of the ledger, one of each payload, inclusion state and what else changes their bodies' form."""
+    found: dict[tuple[Any, ...], Json] = {}
+    for entry in oracle.entries:
+        payload = entry["message"]["payload"] or {"type": None}
+        inside = payload["essence"] if payload["type"] == 0 else payload
+        found.setdefault(
+            (
+                payload["type"],
+                bool(inside.get("payload") or inside.get("receipt")),
+                any(unlock["type"] for unlock in payload.get("unlockBlocks", [])),
+                *sorted(set(entry["metadata"]) | {entry["metadata"].get("ledgerInclusionState", "")}),
+            ),
+            entry,
+        )
+    return list(found.values())
+
+
+def of_node_routes(oracle: Oracle, defaults: Defaults) -> Asked:
+    """The node's routes, widened by Chronicle's parameters."""
+    return {
+        "/info": [data(bodies.info(oracle))],
+        **of_messages(oracle, defaults),
+        **of_outputs(oracle, defaults),
+        **of_milestones(oracle),
+        "/treasury": [data(oracle.expected["treasury"])],
+        "/receipts": [data(bodies.receipts(oracle))],
+        "/receipts/{migratedAt}": [data(bodies.receipts(oracle, index), migratedAt=index) for index in (100, 101, 102)],
+        "/tips": refused("an archive has no tips: it attaches no messages"),
+        "/peers": refused("an archive has no peers"),
+        "post /messages": refused("an archive takes no messages: send them to a node of the network"),
+    }
+
+
+def of_messages(oracle: Oracle, defaults: Defaults) -> Asked:
+    """Messages by id, by index, and those of transactions."""
+    entries = of_every_kind(oracle)
+    included = [entry for entry in entries if entry is oracle.included.get(entry.get("transactionId", ""))]
+
+    def of(part: str, entry: Json, **given: Any) -> list[Question]:
+        if part == "/raw":
+            return [Question(given, entry["bytes_hex"])]
+        if part != "/children":
+            return [data(entry[{"": "message", "/metadata": "metadata"}[part]], **given)]
+        ids = oracle.children.get(entry["id"], [])
+
+        def answer(items: list[Any], **more: Any) -> Question:
+            page_size = more.get("page_size", defaults.page_size)
+            return data(bodies.children(entry["id"], items, page_size), **given, **more)
+
+        return [
+            answer(ids),
+            answer(ids[::-1], sort="oldest", page_size=7),
+            answer(bodies.message_records(oracle, ids), expanded=True),
+            answer(within(oracle, ids), start_timestamp=FROM, end_timestamp=BEFORE),
+        ]
+
+    return {
+        **{
+            "/messages/{messageId}" + part: [
+                each for entry in entries for each in of(part, entry, messageId=entry["id"])
+            ]
+            for part in PARTS
+        },
+        **{
+            "/transactions/{transactionId}/included-message" + part: [
+                each for entry in included for each in of(part, entry, transactionId=entry["transactionId"])
+            ]
+            for part in PARTS
+        },
+        "/messages": [each for tag, ids in oracle.tagged.items() for each in of_index(oracle, tag, ids)],
+    }
+
+
+def within(oracle: Oracle, message_ids: list[str]) -> list[str]:
+    """Those that a milestone between FROM and BEFORE references."""
+    return [each for each in message_ids if FROM <= oracle.time_of.get(oracle.milestone_of[each], 0) < BEFORE]
+
+
+def of_index(oracle: Oracle, tag: str, ids: list[str]) -> list[Question]:
+    """An index in all ways."""
+    text = bytes.fromhex(tag)
+    as_text = [data(bodies.tagged(tag, ids), index=text.decode(), utf8=True)] if text.isascii() else []
+    return [
+        data(bodies.tagged(tag, ids), index=tag),
+        *as_text,
+        data(bodies.tagged(tag, bodies.message_records(oracle, ids)), index=tag, expanded=True),
+        data(bodies.tagged(tag, within(oracle, ids)), index=tag, start_timestamp=FROM, end_timestamp=BEFORE),
+    ]
+
+
+def of_outputs(oracle: Oracle, defaults: Defaults) -> Asked:
+    """Outputs, those of addresses, and balances."""
+    accounts = oracle.expected["addresses"]
+    found = [next(key for key, each in oracle.outputs.items() if each["isSpent"] is spent) for spent in (True, False)]
+    asked: Asked = {
+        "/outputs/{outputId}": [data(oracle.outputs[key], outputId=key) for key in found],
+        "/outputs/{transactionId}/{outputIndex}": [
+            data(oracle.outputs[key], transactionId=key[:64], outputIndex=oracle.outputs[key]["outputIndex"])
+            for key in found
+        ],
+    }
+    for path, name, by_default in (
+        ("/addresses/{address}", "bech32", NODE),
+        ("/addresses/ed25519/{address}", "address", defaults),
+    ):
+        asked[path] = [data(bodies.balance(oracle, each), address=each[name]) for each in accounts]
+        asked[f"{path}/tx-history"] = [
+            question
+            for each in accounts[9:]
+            for question in (
+                data(bodies.history(oracle, each["address"]), address=each[name]),
+                data(bodies.history(oracle, each["address"], 999), address=each[name], pageSize=999),
+            )
+        ]
+        asked[f"{path}/outputs"] = [
+            question for each in accounts[9:] for question in of_address(oracle, each, name, by_default)
+        ]
+    return asked
+
+
+def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> list[Question]:
+    """The outputs of an address, by that name of it, in all ways; it has them on one page."""
+    address = account["address"]
+    unspent, everything = (
+        oracle.address_outputs(address, output_type=None, include_spent=spent) for spent in (False, True)
+    )
+    listed = everything if defaults.include_spent else unspent
+    allowances = oracle.address_outputs(address, output_type=1, include_spent=True)
+    never = [key for key, each in oracle.conflicting_outputs.items() if each["output"]["address"]["address"] == address]
+    records = bodies.output_records(oracle, [*everything, *never])
+
+    def answer(items: list[Any], **more: Any) -> Question:
+        page_size = more.get("page_size", defaults.page_size)
+        return data(bodies.address_outputs(oracle, address, items, page_size), address=account[name], **more)
+
+    return [
+        answer(listed),
+        answer(unspent, **{"include-spent": False}),
+        answer(everything, page_size=1000, **{"include-spent": True}),
+        answer(allowances, type=1, **{"include-spent": True}),
+        answer(records, expanded=True, included=False, **{"include-spent": True}),
+    ]
+
+
+def of_transactions(oracle: Oracle, account: Json) -> list[Question]:
+    """The transactions of an address, all and by inclusion state."""
+    address = account["address"]
+    without = {"ledger_conflicting": False}, {"ledger_included": False}
+    states = ("included",), ("conflicting",)
+    return [
+        data(bodies.transactions(oracle, address, ("included", "conflicting")), address=address),
+        *(
+            data(bodies.transactions(oracle, address, left), address=address, **given)
+            for given, left in zip(without, states, strict=True)
+        ),
+    ]
+
+
+def of_milestones(oracle: Oracle) -> Asked:
+    """Milestones, their messages and what they changed."""
+    lines = {
+        line["milestone"]["index"]: line for line in oracle.milestones if line["milestone"]["index"] in (1, 10, 50)
+    }
+    return {
+        "/milestones/{index}": [data(bodies.milestone(line), index=index) for index, line in lines.items()],
+        "/milestones/{index}/messages": [
+            data(bodies.milestone_messages(line), index=index) for index, line in lines.items()
+        ],
+        "/milestones/{index}/utxo-changes": [
+            data(line["milestone"]["utxoChanges"], index=index) for index, line in lines.items()
+        ],
+    }

@@ -1,0 +1,164 @@
+"""The IOTA explorer: its calls to a permanode, replayed with the fields it reads.
+
+Rules of this file: for that of Chronicle's days (dc4ec8f5) permaNodeEndpoint is the network's own base,
+`…/api/{network}`, for the last one (7d782283) the server; it reads fields, so the answers may hold more; it follows
+`state` until there is none, and says nothing of page sizes, or names its own.
+"""
+
+import csv
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.oracle import Json, Oracle
+from tests.clients import bodies
+
+pytestmark = pytest.mark.clients
+
+PAGE_SIZES = (None, 10, 1)
+"""As the explorer asks, and so that every listing has pages."""
+
+
+@pytest.fixture(scope="module")
+def explorer(server: str, oracle: Oracle) -> Iterator[httpx.Client]:
+    base = f"{server}/api/{oracle.expected['network']}"
+    # iota.js, through which the explorer asks, sends it with every GET.
+    with httpx.Client(base_url=base, headers={"Content-Type": "application/json"}) as client:
+        yield client
+
+
+def read(explorer: httpx.Client, path: str, **query: Any) -> Json:
+    """The `data` of an answer, as iota.js unwraps it."""
+    answer = explorer.get(path, params=query)
+    assert answer.status_code == 200, (path, answer.text)
+    body = answer.json()
+    assert "error" not in body
+    data: Json = body["data"]
+    return data
+
+
+def read_pages(explorer: httpx.Client, path: str, items: str, page_size: int | None, **query: Any) -> list[Any]:
+    """The items of all pages, by `state`."""
+    if page_size:
+        query["page_size"] = page_size
+    found: list[Any] = []
+    while True:
+        page = read(explorer, path, **query)
+        assert page.get("count", len(page[items])) == len(page[items])
+        assert page_size is None or len(page[items]) <= page_size
+        found += page[items]
+        if not page["state"]:
+            return found
+        assert page[items]
+        query["state"] = page["state"]
+
+
+def fields(found: Json, expected: Json) -> Json:
+    """Of an answer those fields that are expected."""
+    return {name: found[name] for name in expected}
+
+
+def test_milestones(explorer: httpx.Client, oracle: Oracle) -> None:
+    for line in oracle.milestones:
+        expected = bodies.milestone(line)
+        assert fields(read(explorer, f"/milestones/{expected['index']}"), expected) == expected
+
+
+def test_messages_and_their_metadata(explorer: httpx.Client, oracle: Oracle) -> None:
+    absent = 0
+    for entry in oracle.entries:
+        found = read(explorer, f"/messages/{entry['id']}")
+        assert fields(found, entry["message"]) == entry["message"]
+        metadata = read(explorer, f"/messages/{entry['id']}/metadata")
+        assert fields(metadata, entry["metadata"]) == entry["metadata"]
+        if "conflictReason" not in entry["metadata"]:
+            assert metadata.get("conflictReason") is None
+            absent += 1
+    assert 0 < absent < len(oracle.entries)
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_children(explorer: httpx.Client, oracle: Oracle, page_size: int | None) -> None:
+    for entry in oracle.entries:
+        path = f"/messages/{entry['id']}/children"
+        found = read_pages(explorer, path, "childrenMessageIds", page_size)
+        assert found == oracle.children.get(entry["id"], [])
+
+
+def test_a_transaction_leads_to_its_included_message(explorer: httpx.Client, oracle: Oracle) -> None:
+    assert oracle.included
+    for transaction_id, entry in oracle.included.items():
+        found = read(explorer, f"/transactions/{transaction_id}/included-message")
+        assert fields(found, entry["message"]) == entry["message"]
+
+
+def test_sixty_four_hex_characters_are_looked_for_as_a_message_then_as_a_transaction(
+    explorer: httpx.Client, oracle: Oracle
+) -> None:
+    transaction_id, entry = next(iter(oracle.included.items()))
+    assert explorer.get(f"/messages/{transaction_id}").status_code == 404
+    assert read(explorer, f"/transactions/{transaction_id}/included-message") == entry["message"]
+    assert explorer.get(f"/transactions/{entry['id']}/included-message").status_code == 404
+
+
+def test_outputs(explorer: httpx.Client, oracle: Oracle) -> None:
+    assert oracle.outputs
+    for output_id, expected in oracle.outputs.items():
+        assert fields(read(explorer, f"/outputs/{output_id}"), expected) == expected
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_outputs_of_an_address(explorer: httpx.Client, oracle: Oracle, page_size: int | None) -> None:
+    assert max(len(oracle.all_outputs(address)) for address in oracle.addresses) > 100, (
+        "more than a page of Chronicle's"
+    )
+    for address in oracle.addresses:
+        found = read_pages(explorer, f"/addresses/ed25519/{address}/outputs", "outputIds", page_size)
+        assert found == oracle.all_outputs(address), "spent ones too, of which its node knows nothing"
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_messages_by_index(explorer: httpx.Client, oracle: Oracle, page_size: int | None) -> None:
+    for tag, expected in oracle.tagged.items():
+        assert read_pages(explorer, "/messages", "messageIds", page_size, index=tag) == expected
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_transactions_of_an_address(explorer: httpx.Client, oracle: Oracle, page_size: int | None) -> None:
+    for address in oracle.addresses:
+        expected = bodies.transactions(oracle, address, ("included", "conflicting"))["transactions"]
+        path = f"/transactions/ed25519/{address}"
+        found = read_pages(explorer, path, "transactions", page_size)
+        assert [fields(each, other) for each, other in zip(found, expected, strict=True)] == expected
+
+
+def test_the_last_explorer_reads_the_history_of_an_address(server: str, oracle: Oracle) -> None:
+    with httpx.Client(base_url=server) as client:
+        for address in oracle.addresses:
+            path = f"/api/v1/addresses/ed25519/{address}/tx-history"
+            expected = bodies.history(oracle, address, 500)
+            assert fields(read(client, path, pageSize=500), expected) == expected
+
+
+def test_the_last_explorer_downloads_the_history_of_an_address(server: str, oracle: Oracle) -> None:
+    with httpx.Client(base_url=server, headers={"Accept": "text/csv"}) as client:
+        for account in oracle.expected["addresses"]:
+            answer = client.get(f"/api/core/v1/addresses/{account['bech32']}/tx-history")
+            assert answer.status_code == 200
+            lines = answer.text.splitlines()
+            head = next(number for number, line in enumerate(lines) if line.startswith('"MessageID"'))
+            found = [
+                (line["TransactionID"], line["MilestoneTimestampReferenced"], int(line["AddressBalanceChange"]))
+                for line in csv.DictReader(lines[head:])
+            ]
+            assert found == [
+                (item["transactionId"], rfc3339(item["milestoneTimestampReferenced"]), item["addressBalanceChange"])
+                for item in oracle.histories.get(account["address"], [])[::-1]
+            ]
+
+
+def rfc3339(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,165 @@
+"""The ledger state through the load, whole rows, against a plain replay of the oracle ledger from its genesis."""
+
+import asyncio
+import json
+import random
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db import schema
+from etl.ledger import Ledger
+from tests.conftest import SAMPLE
+from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
+from tests.etl.conftest import Stores
+from tests.etl.listings import check_listings
+from tests.etl.store_rows import COMPARED, by_key
+from tests.etl.test_oracle import GEOMETRIES, check
+from tests.reference import reference_rows
+from tests.reference_ledger import genesis, ledger_rows
+
+pytestmark = pytest.mark.spark
+
+GENESIS = SAMPLE / "genesis.json"
+FILES = [SAMPLE / name for name in ARCHIVE]
+STATE = (
+    schema.ledger_updates_by_milestone,
+    schema.address_balances,
+    schema.treasury,
+    schema.receipts,
+    schema.outputs,
+    schema.messages,
+)
+
+
+def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]]:
+    """What a store must hold after one load of the milestones to `last`, beside genesis."""
+    lines = oracle()[:last]
+    rows = reference_rows(lines, [], *geometry, "permatest-1")
+    ledger_rows(rows, lines, "permatest-1", geometry[0])
+    return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
+
+
+def state(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
+    """The tables of the ledger state, and where it ends."""
+    held = {table.name: rows[table.name] for table in STATE}
+    return held | {"ledger_frontier": rows["ledger_frontier"][-1:]}
+
+
+def milestones(folder: Path, *numbers: int) -> list[Path]:
+    """A file a milestone."""
+    return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in numbers]
+
+
+@pytest.mark.parametrize(("geometry", "ledger_near"), list(zip(GEOMETRIES, (0, 10_000), strict=True)))
+def test_one_load_gives_the_replay_s_rows(stores: Stores, geometry: tuple[int, int], ledger_near: int) -> None:
+    loading = stores(geometry, ledger_near=ledger_near)
+    report = loading.load(*FILES, genesis=GENESIS)
+    assert (report.exit_code, report.ledger_index, report.held) == (0, 50, "")
+    check(loading.rows(), reference(geometry))
+    if ledger_near:
+        asyncio.run(check_listings(loading.store, with_genesis=True))
+        before = loading.rows()
+        assert loading.rebuild().ledger_index == 50
+        check(loading.rows(), before)
+
+
+def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:
+    """Some milestones at a time, resolved from the lake and from the store in turn, some of them twice."""
+    rng = random.Random(11)
+    loading = stores((7, 3), bulk_share=0.5)
+    files = milestones(tmp_path, *range(1, 51))
+    ends = [0, *sorted(rng.sample(range(1, 50), 3)), 50]
+    for turn, (start, end) in enumerate(pairwise(ends)):
+        again = rng.sample(files[:start], min(start, 3))
+        options = {"genesis": GENESIS} if turn == 0 else {}
+        settings = replace(loading.settings, ledger_near=(0, 10_000)[turn % 2])
+        report = replace(loading, settings=settings).load(*again, *files[start:end], force=turn == 2, **options)
+        assert (report.exit_code, report.ledger_index) == (0, end)
+        assert state(loading.rows()) == state(reference((7, 3), end))
+
+
+def test_a_gap_holds_the_frontier_and_filling_it_catches_up(stores: Stores, tmp_path: Path) -> None:
+    loading = stores()
+    files = milestones(tmp_path, *range(1, 15))
+    assert loading.load(*files[:3], *files[5:9]).ledger_index is None
+    assert not loading.rows()["address_balances"]
+    late = loading.load(genesis=GENESIS)
+    assert (late.exit_code, late.milestones, late.ledger_index) == (0, 0, 3)
+    assert state(loading.rows())["address_balances"] == state(reference((100_000, 100_000), 3))["address_balances"]
+    assert loading.load(files[4]).ledger_index == 3
+    assert loading.load(files[3]).ledger_index == 9
+    expected = state(reference((100_000, 100_000), 9))
+    assert state(loading.rows()) == expected
+    loading.load(files[1], force=True)
+    assert state(loading.rows()) == expected
+
+
+@pytest.mark.parametrize("ledger_near", [0, 10_000], ids=["far", "near"])
+def test_an_unknown_input_holds_the_frontier_and_is_named(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
+    start: dict[str, Any] = genesis()
+    spent_in = {
+        spent["transactionId"] + spent["transactionOutputIndex"].to_bytes(2, "little").hex(): line["milestone"]["index"]
+        for line in oracle()
+        for entry in line["messages"]
+        if entry["metadata"]["ledgerInclusionState"] == "included"
+        for spent in entry["message"]["payload"]["essence"]["inputs"]
+    }
+    output = max(start["outputs"], key=lambda each: spent_in.get(each["outputId"], 0))
+    missing = output["outputId"]
+    assert spent_in[missing] > 1
+    output["outputId"] = "ff" * 32 + "0000"
+    file = tmp_path / "genesis.json"
+    file.write_text(json.dumps(start))
+    loading = stores(ledger_near=ledger_near)
+    report = loading.load(*FILES, genesis=file)
+    assert (report.exit_code, report.ledger_index) == (3, spent_in[missing] - 1)
+    assert missing in report.held
+    assert f"milestone {spent_in[missing]}:" in report.held
+    assert max(row["milestone_index"] for row in loading.rows()["address_balances"]) == spent_in[missing] - 1
+
+
+def test_another_genesis_is_refused_and_nothing_changes(stores: Stores, tmp_path: Path) -> None:
+    loading = stores()
+    loading.load(*milestones(tmp_path, 1), genesis=GENESIS)
+    before = loading.rows()
+    other = genesis()
+    other["outputs"][0]["outputId"] = "ff" * 32 + "0000"
+    file = tmp_path / "other.json"
+    file.write_text(json.dumps(other))
+    with pytest.raises(ValueError, match=r"other\.json: another genesis than the lake's"):
+        loading.load(*milestones(tmp_path, 2), genesis=file)
+    assert loading.rows() == before
+    loading.load(genesis=GENESIS)
+    assert loading.rows() == before
+
+
+class Death(BaseException):
+    """Ends a load where a kill would."""
+
+
+@pytest.mark.parametrize("ledger_near", [0, 10_000], ids=["far", "near"])
+def test_killed_before_the_frontier_is_written_the_next_load_goes_on(
+    stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger_near: int
+) -> None:
+    loading = stores(ledger_near=ledger_near)
+    files = milestones(tmp_path, 1, 2, 3)
+    loading.load(*files[:2], genesis=GENESIS)
+    held = state(loading.rows())
+
+    def dying(*_: object) -> None:
+        raise Death
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "_write", dying)
+        with pytest.raises(Death):
+            loading.load(files[2])
+    rows = loading.rows()
+    assert [row["milestone_index"] for row in rows["milestones"]] == [1, 2, 3]
+    for table in ("ledger_updates_by_milestone", "address_balances", "ledger_frontier"):
+        assert state(rows)[table] == held[table]
+    assert loading.load(files[2]).ledger_index == 3
+    assert state(loading.rows()) == state(reference((100_000, 100_000), 3))
