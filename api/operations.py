@@ -40,6 +40,7 @@ class Operation:
 
     `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
     operation is there to say no. `csv`: a handler of the path's parameters alone, for clients that ask for CSV.
+    `is_ours`: no other system has it, so what it does not know is refused.
     """
 
     path: str
@@ -50,6 +51,7 @@ class Operation:
     method: str = "GET"
     status: int = 200
     csv: Export | None = None
+    is_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,10 @@ def arguments(handler: Handler) -> dict[str, Param]:
     return found
 
 
-def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
-    """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored."""
+def query(scope: Scope, known: frozenset[str], *, is_ours: bool) -> dict[str, str]:
+    """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored, as the systems
+    do whose operations these are; in an operation of ours they are a BadParameter.
+    """
     values: dict[str, str] = {}
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
     for name, text in pairs:
@@ -97,6 +101,8 @@ def query(scope: Scope, known: frozenset[str]) -> dict[str, str]:
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
             values[name] = text
+        elif is_ours:
+            raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
     return values
 
 
@@ -132,7 +138,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         path = scope["path_params"]
         values = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query:
-            given = query(scope, known)
+            given = query(scope, known, is_ours=operation.is_ours)
             values |= {name: param.read(given.get(param.name)) for name, param in from_query}
         value = await handler(context(path), **values)
         body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
