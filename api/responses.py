@@ -52,6 +52,9 @@ class ErrorDetail(BaseModel):
 class ErrorResponse(BaseModel):
     """The body of every error."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"error": {"code": "404", "message": "milestone 51 is not in this archive"}}]}
+    )
     error: ErrorDetail
 
 
@@ -67,6 +70,10 @@ ERRORS: dict[int, dict[str, Any]] = {
     404: error(404, "Not in this archive", "milestone 51 is not in this archive"),
     429: error(429, "The server limits how often a client asks", "no more than 100 per 1 minute: ask again in 7 s"),
     500: error(500, "A fault of ours", "internal server error"),
-    501: error(501, "Known to a node, not kept here", "an archive has no tips: it attaches no messages"),
+    501: error(
+        501,
+        "Not kept here: what only a node has, or ledger state without a genesis",
+        "the ledger state is not known: it begins with `permanode load --genesis FILE`",
+    ),
     503: error(503, "The store does not answer", "the store does not answer, try again later"),
 }

@@ -5,9 +5,9 @@ Rules of this file: as in responses_v1.py.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from api.responses import ErrorResponse, example, omitted
+from api.responses import example, omitted
 from api.responses_v1 import MESSAGE_ID
 from api.responses_v1_payloads import U32, Amount, Hex32, Hex34, ReceiptPayload
 
@@ -159,13 +159,3 @@ class ReceiptsResponse(BaseModel):
         state=None,
     )
     data: Receipts
-
-
-class NotKeptResponse(ErrorResponse):
-    """What a node has and an archive has not."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"error": {"code": "501", "message": "an archive has no tips: it attaches no messages"}}]
-        }
-    )

@@ -10,9 +10,9 @@ from api.errors import NotKept
 from api.network import NetworkMount
 from api.operations import Operation
 from api.params import Address, Ed25519Address, MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
+from api.responses import ErrorResponse
 from api.responses_v1_ledger import (
     BalanceResponse,
-    NotKeptResponse,
     ReceiptsResponse,
     TreasuryResponse,
     UtxoChangesResponse,
@@ -113,7 +113,7 @@ LEDGER_V1 = (
     Operation("/treasury", treasury, TreasuryResponse, (404, 501)),
     Operation("/receipts", receipts, ReceiptsResponse),
     Operation("/receipts/{migratedAt}", receipts_of, ReceiptsResponse),
-    Operation("/tips", tips, NotKeptResponse, (501,), status=501),
-    Operation("/peers", peers, NotKeptResponse, (501,), status=501),
-    Operation("/messages", submit_message, NotKeptResponse, (501,), method="POST", status=501),
+    Operation("/tips", tips, ErrorResponse, (501,), status=501),
+    Operation("/peers", peers, ErrorResponse, (501,), status=501),
+    Operation("/messages", submit_message, ErrorResponse, (501,), method="POST", status=501),
 )

@@ -225,16 +225,23 @@ def history_at(history: list[Json], ledger_index: int) -> list[Json]:
     return [item for item in history if item["referencedByMilestoneIndex"] <= ledger_index]
 
 
-async def test_all_pages_of_a_history_name_one_state(advancing: Advancing, oracle: Oracle) -> None:
-    address, history = max(oracle.histories.items(), key=lambda item: len(history_at(item[1], 30)))
-    path = f"/api/v1/addresses/ed25519/{address}/tx-history?pageSize=3"
+async def shown_while_advancing(advancing: Advancing, path: str, items: str) -> list[Any]:
+    """All pages of a listing of several whose ledger state goes on after the first; each names milestone 30."""
     page = (await advancing.client.get(path)).json()["data"]
     advancing.advance(50)
-    shown = list(page["history"])
+    assert (page["ledgerIndex"], page["state"] is None) == (30, False)
+    shown = list(page[items])
     while page["state"]:
         page = (await advancing.client.get(f"{path}&state={page['state']}")).json()["data"]
         assert page["ledgerIndex"] == 30
-        shown += page["history"]
+        shown += page[items]
+    return shown
+
+
+async def test_all_pages_of_a_history_name_one_state(advancing: Advancing, oracle: Oracle) -> None:
+    address, history = max(oracle.histories.items(), key=lambda item: len(history_at(item[1], 30)))
+    path = f"/api/v1/addresses/ed25519/{address}/tx-history?pageSize=3"
+    shown = await shown_while_advancing(advancing, path, "history")
     assert shown == history_at(history, 30) != history
     assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50
 
@@ -243,13 +250,7 @@ async def test_all_pages_of_a_history_name_one_state(advancing: Advancing, oracl
 async def test_all_pages_of_a_listing_show_one_state(advancing: Advancing, oracle: Oracle, sort: str) -> None:
     address = max(oracle.addresses, key=lambda each: len(unspent_at(oracle, each, 30)))
     path = f"/api/v1/addresses/ed25519/{address}/outputs?page_size=3&sort={sort}"
-    page = (await advancing.client.get(path)).json()["data"]
-    advancing.advance(50)
-    shown = list(page["outputIds"])
-    while page["state"]:
-        page = (await advancing.client.get(f"{path}&state={page['state']}")).json()["data"]
-        assert page["ledgerIndex"] == 30
-        shown += page["outputIds"]
+    shown = await shown_while_advancing(advancing, path, "outputIds")
     assert len(shown) == len(set(shown))
     assert set(shown) == unspent_at(oracle, address, 30) != unspent_at(oracle, address, 50)
     assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50

@@ -59,9 +59,8 @@ def bound(page_size: int) -> int:
 
 @pytest.fixture
 def counted(mount: NetworkMount) -> tuple[Any, CountingStore]:
-    store = CountingStore(mount.store)
-    network: Any = NetworkMount(store, mount.name, mount.bech32_hrp)  # type: ignore[arg-type]
-    return create_app({"testing": network}, "testing", ApiSettings()), store
+    store: Any = CountingStore(mount.store)
+    return create_app({"testing": NetworkMount(store, mount.name, mount.bech32_hrp)}, "testing", ApiSettings()), store
 
 
 def largest(path: str, oracle: Oracle) -> str:

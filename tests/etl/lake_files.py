@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ def live_files(table: Path) -> list[Path]:
     return [table / unquote(name) for name in sorted(files)]
 
 
-def lake_rows(table: Path, columns: list[str]) -> list[tuple[object, ...]]:
+def lake_rows(table: Path, columns: list[str]) -> list[tuple[Any, ...]]:
     """Those columns of every row, sorted."""
     parts = [pq.ParquetFile(path).read(columns=columns) for path in live_files(table)]
     rows = pa.concat_tables(parts).to_pylist() if parts else []

@@ -89,7 +89,7 @@ def test_timestamps_are_those_of_the_milestones_in_store_and_lake(ended: Ended, 
         index: second * 1000 for index, second in seconds.items()
     }
     in_lake = lake_rows(ended.folder / "lake" / "milestones", ["milestone_index", "timestamp"])
-    assert {index: moment.timestamp() for index, moment in in_lake} == seconds  # type: ignore[attr-defined]
+    assert {index: moment.timestamp() for index, moment in in_lake} == seconds
 
 
 def test_a_second_load_is_refused_and_told_by_whom(ended: Ended) -> None:
