@@ -125,11 +125,13 @@ class SqliteStore:
             native = self._readers.connection().execute(plan.get, parameters).fetchone()
         except sqlite3.DatabaseError as error:
             raise _store_error(error) from error
-        return None if native is None else plan.row(native)
+        return None if native is None else plan.rows([native])[0]
 
     def _slice(self, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
-        with _translated():
-            return [plan.row(native) for native in self._readers.connection().execute(sql, parameters).fetchall()]
+        try:
+            return plan.rows(self._readers.connection().execute(sql, parameters).fetchall())
+        except sqlite3.DatabaseError as error:
+            raise _store_error(error) from error
 
     def _describe(self) -> list[TableSize]:
         with _translated():

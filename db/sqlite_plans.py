@@ -30,29 +30,30 @@ CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}
 """Column type → expression of a value as the port gives it; others stay as they are."""
 
 
-def row_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Native]], Row]:
-    """A function from a native row of these columns to one as the port gives it: a dict display, rendered once, as SQL.
+def rows_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Sequence[Native]]], list[Row]]:
+    """A function from native rows of these columns to rows as the port gives them: one display, rendered once, as SQL.
 
     A page is a hundred rows, and looking each column's type up row by row costs more than reading it.
     """
     parts = []
-    for index, column in enumerate(map(table.column, names)):
-        value = f"native[{index}]"
+    for column in map(table.column, names):
+        value = column.name
         if column.type in CONVERSIONS:
             converted = CONVERSIONS[column.type].format(value)
             value = converted if column.name in table.key else f"None if {value} is None else {converted}"
         parts.append(f"{column.name!r}: {value}")
-    render: Callable[[Sequence[Native]], Row] = eval(f"lambda native: {{{', '.join(parts)}}}")  # noqa: S307 (our names)
+    display = f"lambda native: [{{{', '.join(parts)}}} for {', '.join(names)}, in native]"
+    render: Callable[[Sequence[Sequence[Native]]], list[Row]] = eval(display)  # noqa: S307 (our names)
     return render
 
 
 class ReadPlan:
-    """How rows of one table are asked for; `row` renders them."""
+    """How rows of one table are asked for; `rows` renders them."""
 
     def __init__(self, table: Table, columns: Sequence[str] | None = None) -> None:
         self.table = table
         names = table.names if columns is None else columns
-        self.row = row_renderer(table, names)
+        self.rows = rows_renderer(table, names)
         self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
         self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
         self._select = f"SELECT {', '.join(names)} FROM {table.name} WHERE "

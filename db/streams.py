@@ -164,9 +164,11 @@ class SpanStream:
             if self._stream is None:
                 self._stream = self._open(last if self._newest else first)
             rows = await self._stream.next(limit)
+            # They begin inside and are in order: where the last one is, all are.
+            if rows and first <= rows[-1]["milestone_index"] <= last:
+                return rows
+            self._left, self._stream = self._left[:-1], None
             inside = [row for row in rows if first <= row["milestone_index"] <= last]
-            if not rows or len(inside) < len(rows):
-                self._left, self._stream = self._left[:-1], None
             if inside:
                 return inside
         return []

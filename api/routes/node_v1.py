@@ -114,7 +114,13 @@ async def message_children(
     """The messages that approve a message, pending ones at the newest end."""
     span = await window(network, start, end)
     page = await messages.list_children(
-        network.store, message_id, window=span, newest=newest, page_size=page_size, cursor=state
+        network.store,
+        message_id,
+        with_inclusion=expanded,
+        window=span,
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
     )
     head = {"messageId": message_id}
     return listing(head, "childrenMessageIds", "message_id", page, page_size, expanded=expanded)
@@ -134,7 +140,15 @@ async def messages_by_index(
     """The messages under an index, direct or inside a transaction, pending ones at the newest end."""
     tag = tag_of(index, utf8=utf8)
     span = await window(network, start, end)
-    page = await messages.list_tagged(network.store, tag, window=span, newest=newest, page_size=page_size, cursor=state)
+    page = await messages.list_tagged(
+        network.store,
+        tag,
+        with_inclusion=expanded,
+        window=span,
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
     return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
 
 
@@ -242,6 +256,7 @@ async def ed25519_outputs(
         output_type=output_type,
         include_spent=include_spent,
         included=included,
+        with_inclusion=expanded,
         window=await window(network, start, end),
         as_of=await ledger.find_ledger_index(network.store, network.name),
         newest=newest,

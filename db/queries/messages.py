@@ -13,8 +13,8 @@ from db.times import Window
 
 TAGS = schema.LOOKUPS[0]
 
-LISTED = ("inclusion_state",)
-"""What listings of messages tell beside ids and milestones."""
+INCLUSION = ("inclusion_state",)
+"""What a listing of messages tells beside ids and milestones where it is asked to: reading it is a tenth of a page."""
 
 
 async def find_message(store: Store, message_id: str) -> Row | None:
@@ -37,7 +37,14 @@ async def find_messages(store: Store, message_ids: Sequence[str]) -> list[Row]:
 
 
 async def list_children(
-    store: Store, message_id: str, *, window: Window | None = None, newest: bool, page_size: int, cursor: str | None
+    store: Store,
+    message_id: str,
+    *,
+    with_inclusion: bool = False,
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
 ) -> Page:
     """Rows of `parents` (or `pending`) whose `message_id` approves this message."""
     return await list_partition(
@@ -49,12 +56,19 @@ async def list_children(
         cursor=cursor,
         with_pending=True,
         window=window,
-        columns=LISTED,
+        columns=INCLUSION if with_inclusion else (),
     )
 
 
 async def list_tagged(
-    store: Store, tag: str, *, window: Window | None = None, newest: bool, page_size: int, cursor: str | None
+    store: Store,
+    tag: str,
+    *,
+    with_inclusion: bool = False,
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
 ) -> Page:
     """Rows of `tags` (or `pending`) under an index, direct or inside a transaction."""
     return await list_lookup(
@@ -66,5 +80,5 @@ async def list_tagged(
         cursor=cursor,
         with_pending=True,
         window=window,
-        columns=LISTED,
+        columns=INCLUSION if with_inclusion else (),
     )

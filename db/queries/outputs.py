@@ -55,6 +55,7 @@ async def list_outputs_by_address(
     output_type: int | None = None,
     include_spent: bool = True,
     included: bool = True,
+    with_inclusion: bool = False,
     window: Window | None = None,
     as_of: int | None = None,
     newest: bool,
@@ -88,7 +89,7 @@ async def list_outputs_by_address(
         question=f"type {output_type} spent {include_spent}",
         window=window,
         as_of=as_of,
-        columns=("included", "output_type"),
+        columns=("included", "output_type") if filtered or with_inclusion else (),
     )
 
 

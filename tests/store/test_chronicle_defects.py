@@ -74,7 +74,13 @@ async def test_a_conflicting_reattachment_in_the_same_milestone_takes_nothing_fr
             batch.upsert(schema.outputs, columns, [(transaction_id + b"\0\0", 8, included)])
         for only_included in (True, False):
             page = await outputs.list_outputs_by_address(
-                store, address.hex(), included=only_included, newest=True, page_size=9, cursor=None
+                store,
+                address.hex(),
+                included=only_included,
+                with_inclusion=True,
+                newest=True,
+                page_size=9,
+                cursor=None,
             )
             assert [(row["message_id"], row["included"]) for row in page.rows] == [(included.hex(), True)]
         with store.batch() as batch:
