@@ -1,4 +1,4 @@
-"""The driver's JVM: started and ended with a session, what it says forwarded to our stderr.
+"""The driver's JVM: started and ended with a session; all that it says goes to our stderr, as stdout is the report's.
 
 Rules of this file: a line of noise is named here with the reason why no setting can hush it; everything else passes,
 through sys.stderr, so that progress bars on a terminal stay whole.
@@ -15,8 +15,9 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
-NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector",)
-"""The JDK prints it for a module that Spark's launcher always adds, before any logging is configured."""
+NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector", "2 compiler directives added")
+"""The JDK prints the first for a module that Spark's launcher always adds, before any logging is configured, the second
+for every file of compiler directives (etl/jit.json)."""
 
 
 @contextmanager
@@ -41,9 +42,9 @@ def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
 def _launch(conf: SparkConf) -> JavaGateway:
     read, write = os.pipe()
     stream = os.fdopen(read, errors="replace")
-    threading.Thread(target=_forward, args=(stream,), name="jvm-stderr", daemon=True).start()
+    threading.Thread(target=_forward, args=(stream,), name="jvm-output", daemon=True).start()
     try:
-        return launch_gateway(conf, {"stderr": write})  # type: ignore[no-untyped-call]
+        return launch_gateway(conf, {"stdout": write, "stderr": write})  # type: ignore[no-untyped-call]
     finally:
         os.close(write)
 

@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 
 from db.intervals import Intervals
 from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, RECEIPT
+from etl.session import BRIEF_OPTIONS
+from etl.verify import LEVELS
 
 MILESTONE_DDL = f"""
 milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
@@ -67,11 +69,18 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Each table: its columns and what it is partitioned by."""
 
 
+FEW_ROWS = BRIEF_OPTIONS | {"spark.sql.shuffle.partitions": "1"}
+"""For frames of a row a milestone: compiling code for them takes longer than running without."""
+
+
 class Lake:
     """The Delta tables below one directory (or object store prefix that Spark can write)."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self._spark = spark
+        self._few = spark.newSession()
+        for name, value in FEW_ROWS.items():
+            self._few.conf.set(name, value)
         self._root = root
         self._planning = threading.Lock()
         self._files: dict[tuple[str, str], list[str]] = {}
@@ -98,11 +107,11 @@ class Lake:
 
     def messages(self, intervals: Intervals) -> DataFrame:
         """Messages of those milestones."""
-        return self._planned_once("messages", intervals)
+        return self._planned_once("messages", intervals, self._spark)
 
     def milestones(self, intervals: Intervals) -> DataFrame:
         """Milestones of those intervals."""
-        return self._planned_once("milestones", intervals)
+        return self._planned_once("milestones", intervals, self._few)
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
         """Which milestones of the run the lake has, and which of those it has whole."""
@@ -114,7 +123,7 @@ class Lake:
         found = self._spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(run))
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
 
-    def _planned_once(self, table: str, intervals: Intervals) -> DataFrame:
+    def _planned_once(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
         """Rows of the files of today's snapshot that hold those milestones.
 
         A run asks a dozen times for the same rows, and planning a Delta read costs more than reading a few of them.
@@ -126,8 +135,8 @@ class Lake:
                 self._files[place] = self.read(table).where(place[1]).inputFiles() if intervals else []
             files = self._files[place]
         if not files:
-            return self._spark.createDataFrame([], schema)
-        return self._spark.read.schema(schema).parquet(*files).where(either(intervals))
+            return spark.createDataFrame([], schema)
+        return spark.read.schema(schema).parquet(*files).where(either(intervals))
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
@@ -237,13 +246,15 @@ def lake_root(path: str | Path) -> str:
 
 def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
     """MILESTONE_DDL from the messages just committed and, where there are any, the rejects beside them."""
-    own = F.when(F.col("milestone.milestone_index") == F.col("milestone_index"), F.col("milestone"))
     place = F.coalesce("white_flag_index", F.lit(2**31 - 1))
+    own = messages.where("milestone.milestone_index = milestone_index").groupBy("milestone_index")
+    own_rows = own.agg(F.min_by(F.struct("message_id", "milestone"), F.struct(place, "message_id")).alias("own"))
+    levels = F.array(*map(F.lit, LEVELS))
+    # Numbers only: where text or structures are summed, Spark sorts all messages first.
+    proved = F.array_position(levels, F.col("verified"))
     counted = messages.groupBy("milestone_index").agg(
         F.max("timestamp").alias("timestamp"),
-        F.max("verified").alias("verified"),
-        F.min_by(own, F.when(own.isNotNull(), F.struct(place, "message_id"))).alias("own"),
-        F.min_by("message_id", F.when(own.isNotNull(), F.struct(place, "message_id"))).alias("message_id"),
+        F.max(proved).cast("int").alias("proved"),
         F.count("*").cast("int").alias("message_count"),
         *(
             F.count_if(F.col("inclusion_state") == state).cast("int").alias(name)
@@ -253,6 +264,7 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
         F.count("tagged_data").cast("int").alias("tagged_data"),
         F.count_if(F.col("payload_kind").isNull()).cast("int").alias("no_payload"),
     )
+    counted = counted.join(own_rows, "milestone_index", "left")
     if rejects is not None:
         refused = rejects.groupBy("milestone_index").agg(F.count("*").cast("int").alias("rejects"))
         counted = counted.join(refused, "milestone_index", "full")
@@ -264,12 +276,12 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
         "milestone_index",
         F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int").alias("lake_range"),
         "timestamp",
-        F.when(F.coalesce("rejects", F.lit(0)) == 0, F.col("verified")).alias("verified"),
+        F.when(F.coalesce("rejects", F.lit(0)) == 0, F.get(levels, F.col("proved") - 1)).alias("verified"),
         F.coalesce("rejects", F.lit(0)).alias("rejects"),
-        F.col("own.milestone_id").alias("milestone_id"),
-        "message_id",
-        F.col("own.timestamp").alias("seconds"),
-        F.col("own.payload").alias("payload"),
-        F.col("own.receipt").alias("receipt"),
+        F.col("own.milestone.milestone_id").alias("milestone_id"),
+        F.col("own.message_id").alias("message_id"),
+        F.col("own.milestone.timestamp").alias("seconds"),
+        F.col("own.milestone.payload").alias("payload"),
+        F.col("own.milestone.receipt").alias("receipt"),
         *COUNTS,
     )

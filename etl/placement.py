@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from db.dialects import spark_type
 from db.intervals import Intervals
 from db.model import Lookup, Table, Type
 from db.partitions import hot_threshold, limit, window_size
@@ -31,10 +32,23 @@ TAILS = pa.schema({"lookup": pa.string(), "ms_range_id": pa.int32(), "tail": pa.
 
 def key_text(table: Table, key: tuple[str, ...]) -> Column:
     """A lookup key as `splits` keeps it: columns joined by ':', ids as lowercase hex."""
+    # Not F.lower, which first loads the tables of all the world's alphabets.
     parts = [
-        F.lower(F.hex(name)) if table.column(name).type is Type.HEX else F.col(name).cast("string") for name in key
+        F.translate(F.hex(name), "ABCDEF", "abcdef") if table.column(name).type is Type.HEX else F.col(name)
+        for name in key
     ]
-    return F.concat_ws(":", *parts)
+    return F.concat_ws(":", *(part.cast("string") for part in parts))
+
+
+def key_columns(table: Table, key: tuple[str, ...]) -> list[Column]:
+    """The key columns again, from their text in `key`."""
+    parts = F.split("key", ":")
+    return [
+        (
+            F.unhex(part) if (column := table.column(name)).type is Type.HEX else part.cast(spark_type(column.type))
+        ).alias(name)
+        for name, part in zip(key, (F.get(parts, F.lit(position)) for position in range(len(key))), strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -52,11 +66,9 @@ class Placement:
             return ranged.withColumn("partition_id", F.lit(0))
         (lookup,) = (each for each in self.lookups if each.table is table)
         hot = self.splits.where(F.col("lookup") == table.name).select(
-            F.col("ms_range_id"), F.col("key").alias("_key"), "first_milestones"
+            "ms_range_id", *key_columns(table, lookup.key), "first_milestones"
         )
-        placed = ranged.withColumn("_key", key_text(table, lookup.key)).join(
-            F.broadcast(hot), ["ms_range_id", "_key"], "left"
-        )
+        placed = ranged.join(F.broadcast(hot), ["ms_range_id", *lookup.key], "left")
         begun = F.filter("first_milestones", lambda first: first <= F.col("milestone_index"))
         return placed.withColumn("partition_id", F.coalesce(F.array_max(begun), F.lit(0)))
 

@@ -18,7 +18,8 @@ from ledger.white_flag import white_flag_order
 
 IDS = "ids"
 MERKLE = "merkle"
-"""How far a whole milestone was proved: ids and cone, or its inclusion states by the Merkle root too."""
+LEVELS = (IDS, MERKLE)
+"""How far a whole milestone was proved: ids and cone, or its inclusion states by the Merkle root too. Weakest first."""
 
 
 @dataclass(frozen=True, slots=True)
