@@ -42,13 +42,12 @@ def key_text(table: Table, key: tuple[str, ...]) -> Column:
 
 def key_columns(table: Table, key: tuple[str, ...]) -> list[Column]:
     """The key columns again, from their text in `key`."""
-    parts = F.split("key", ":")
-    return [
-        (
-            F.unhex(part) if (column := table.column(name)).type is Type.HEX else part.cast(spark_type(column.type))
-        ).alias(name)
-        for name, part in zip(key, (F.get(parts, F.lit(position)) for position in range(len(key))), strict=True)
-    ]
+    parts, columns = F.split("key", ":"), []
+    for position, column in enumerate(map(table.column, key)):
+        part = F.get(parts, F.lit(position))
+        value = F.unhex(part) if column.type is Type.HEX else part.cast(spark_type(column.type))
+        columns.append(value.alias(column.name))
+    return columns
 
 
 @dataclass(frozen=True)
