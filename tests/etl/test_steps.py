@@ -39,8 +39,8 @@ SETTINGS = GeneratorSettings(seed="steps1", milestone_size=14, conflicts=0.06)
 BY_RANGE = frozenset({"ranges", "splits", "tails", "addresses_hints", "unspent_hints"})
 """One row, or one question, for each range of milestones that there is: two at 200 000, one at 50."""
 
-FIXED = frozenset({"distribution"})
-"""Its rows are the powers of ten that balances have, however many milestones there were."""
+FIXED = frozenset({"distribution", "rich_list"})
+"""Of a frontier, not of a milestone: the powers of ten that balances have, and the richest addresses there are."""
 
 
 @dataclass
