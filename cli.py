@@ -284,7 +284,7 @@ def run_tests(
 
 @app.command()
 def bench(
-    name: Annotated[Literal["codec", "http", "load"], typer.Argument(help="What to measure.")],
+    name: Annotated[Literal["codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
     """Measures one part on this machine.

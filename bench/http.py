@@ -13,24 +13,16 @@ import argparse
 import json
 import os
 import random
-import re
-import shutil
-import signal
-import socket
 import sqlite3
-import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
-CONNECTIONS = 32
+from bench.servers import Figure, ask, free_port, running, uvicorn, wrk_is_missing
+
 SAMPLE = 1000
 """Ids asked in turn."""
 
@@ -48,28 +40,6 @@ BARS = (
 )
 """Kind of question, peer, and how many times its rate ours must be."""
 
-PATHS_LUA = """
-local paths = {}
-for line in io.lines("%s") do paths[#paths + 1] = line end
-local at = 0
-request = function()
-  at = at %% #paths + 1
-  return wrk.format("GET", paths[at])
-end
-"""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What wrk saw, and the server's own CPU time a request, which other programs on the machine disturb least."""
-
-    per_second: float
-    p50_ms: float
-    p99_ms: float
-    cpu_us: float
-    errors: int
-
-
 Figures: TypeAlias = dict[str, dict[str, Figure]]
 
 
@@ -80,9 +50,10 @@ def ours() -> Any:
     """The API over the store of BENCH_STORE, as `permanode serve` makes it."""
     from api.app import ApiSettings, create_app
     from api.network import NetworkMount
+    from db.connect import StoreSettings, open_store
 
     network = os.environ["BENCH_NETWORK"]
-    store = open_bench_store(Path(os.environ["BENCH_STORE"]), network)
+    store = open_store(StoreSettings(url=f"sqlite:///{os.environ['BENCH_STORE']}", network=network))
     return create_app({"bench": NetworkMount(store, network, "atoi")}, "bench", ApiSettings())
 
 
@@ -125,57 +96,6 @@ def open_bench_store(folder: Path, network: str) -> Any:
     return open_store(StoreSettings(url=f"sqlite:///{folder}", network=network))
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running server."""
-
-    base: str
-    pid: int
-
-    def cpu_seconds(self) -> float:
-        """CPU time it has used so far; 0 where there is no /proc."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        except FileNotFoundError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@contextmanager
-def running(command: list[str], port: int, **environment: str) -> Iterator[Server]:
-    """That server while it runs; it is ended by its own process id."""
-    process = subprocess.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL)
-    base = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(100):
-            time.sleep(0.1)
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            if process.poll() is not None:
-                raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-        yield Server(base, process.pid)
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(10)
-
-
-def uvicorn(factory: str, **environment: str) -> Any:
-    """One uvicorn worker over a factory of this module."""
-    port = free_port()
-    command = [sys.executable, "-m", "uvicorn", f"bench.http:{factory}", "--factory", "--port", str(port)]
-    command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning"]
-    return running(command, port, **environment)
-
-
 # --- questions --------------------------------------------------------------------------------------------------------
 
 
@@ -211,38 +131,6 @@ def datasette_paths(database: Path, paths: list[str]) -> list[str]:
     sql = "select * from messages where message_id = x'{}'"
     ids = [path.rpartition("/")[2] for path in paths]
     return [f"/{database.stem}.json?" + urlencode({"sql": sql.format(each), "_shape": "objects"}) for each in ids]
-
-
-def measure(server: Server, paths: list[str], seconds: int, folder: Path) -> Figure:
-    """Wrk over those paths, after a second of warming up."""
-    listed, script = folder / "paths.txt", folder / "paths.lua"
-    listed.write_text("\n".join(paths) + "\n")
-    script.write_text(PATHS_LUA % listed)
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", "--latency", "-s", str(script)]
-    used = server.cpu_seconds()
-    text = subprocess.run([*command, f"-d{seconds}s", server.base], check=True, capture_output=True, text=True).stdout
-    used = server.cpu_seconds() - used
-    wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
-    return Figure(
-        float(found(r"Requests/sec:\s+([\d.]+)", text)[0]),
-        milliseconds(*found(r"50%\s+([\d.]+)(us|ms|s)", text)),
-        milliseconds(*found(r"99%\s+([\d.]+)(us|ms|s)", text)),
-        1e6 * used / int(found(r"(\d+) requests in", text)[0]),
-        int(wrong[1]) if wrong else 0,
-    )
-
-
-def found(pattern: str, text: str) -> tuple[str, ...]:
-    """The groups of a pattern that has to be there."""
-    match = re.search(pattern, text)
-    if match is None:
-        raise RuntimeError(f"wrk said nothing like {pattern}: {text}")
-    return match.groups()
-
-
-def milliseconds(value: str, unit: str) -> float:
-    """A time of wrk's."""
-    return float(value) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit]
 
 
 # --- the run ----------------------------------------------------------------------------------------------------------
@@ -285,9 +173,9 @@ def run(store: Path, network: str, seconds: int, folder: Path) -> Figures:
     rows = {"message by id": datasette_paths(database, asked["message by id"])}
     port = free_port()
     datasette = [sys.executable, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
-    with uvicorn("ours", BENCH_STORE=str(store), BENCH_NETWORK=network) as own:
+    with uvicorn("bench.http:ours", BENCH_STORE=str(store), BENCH_NETWORK=network) as own:
         sizes = record(own.base, asked, bodies)
-        with uvicorn("bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
+        with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
             servers = {OURS: (own, asked), BARE: (bare_fastapi, asked), DATASETTE: (peer, rows)}
             figures: Figures = {name: {} for name in servers}
             for kind in asked:
@@ -295,7 +183,7 @@ def run(store: Path, network: str, seconds: int, folder: Path) -> Figures:
                 for _ in range(ROUNDS):
                     for name, (server, paths) in servers.items():
                         if kind in paths:
-                            taken[name].append(measure(server, paths[kind], seconds, folder))
+                            taken[name].append(ask(server, paths[kind], seconds, folder))
                 for name, seen in taken.items():
                     if seen:
                         figures[name][kind] = sorted(seen, key=lambda each: each.per_second)[len(seen) // 2]
@@ -329,8 +217,7 @@ def main() -> int:
         "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
     )
     options = parser.parse_args()
-    if shutil.which("wrk") is None:
-        print("wrk is missing: apt-get install wrk")
+    if wrk_is_missing():
         return 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

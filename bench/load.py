@@ -35,6 +35,7 @@ from db.migrate import migrate
 
 ROOT = Path(__file__).parent.parent
 NEW_MILESTONES = 10
+GENERATED = GeneratorSettings()
 SAMPLE_S = 0.5
 """Seconds between two looks at the memory of the processes."""
 
@@ -53,15 +54,16 @@ class Run:
     memory: Counter[str]
 
 
-def archive(archives: Path, messages: int) -> Path:
+def archive(archives: Path, messages: int, settings: GeneratorSettings = GENERATED) -> Path:
     """A folder with `all/`, that many messages, and `next/`, the ten milestones after them; made where it is not."""
     sources = (Path(__file__).with_name(f"{name}.py") for name in ("generate", "tangle", "traffic", "archive_form"))
-    version = blake2b(b"".join(path.read_bytes() for path in sources), digest_size=4).hexdigest()
+    made_of = [path.read_bytes() for path in sources] + [repr(settings).encode()]
+    version = blake2b(b"".join(made_of), digest_size=4).hexdigest()
     folder = archives / f"permabench-{messages}-{version}"
     if not folder.exists():
         started = time.perf_counter()
         growing = Path(tempfile.mkdtemp(dir=archives))
-        tangle = Tangle(GeneratorSettings())
+        tangle = Tangle(settings)
         write_archive(tangle, growing / "all", messages)
         write_file(islice(tangle.milestones(), NEW_MILESTONES), growing / "next")
         growing.rename(folder)
@@ -71,6 +73,14 @@ def archive(archives: Path, messages: int) -> Path:
 
 def resident(process: int) -> Counter[str]:
     """MiB of memory by program name, of a process and all below it; nothing where there is no /proc."""
+    found: Counter[str] = Counter()
+    for name, size in family(process).values():
+        found["java" if name == "java" else "python"] += size
+    return found
+
+
+def family(process: int) -> dict[int, tuple[str, int]]:
+    """A process and all below it, by number: program name and resident MiB; empty where there is no /proc."""
     children: dict[int, list[int]] = {}
     programs: dict[int, tuple[str, int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -81,20 +91,22 @@ def resident(process: int) -> Counter[str]:
         number, fields = int(stat.parent.name), tail.split()
         children.setdefault(int(fields[1]), []).append(number)
         programs[number] = head.partition("(")[2], int(fields[21]) * os.sysconf("SC_PAGE_SIZE") >> 20
-    found: Counter[str] = Counter()
+    found = {}
     below = [process]
     while below:
         number = below.pop()
-        name, size = programs.get(number, ("", 0))
-        found["java" if name == "java" else "python"] += size
+        if number in programs:
+            found[number] = programs[number]
         below += children.get(number, [])
     return found
 
 
-def load(store: StoreSettings, master: str, source: Path) -> Run:
-    """`permanode load` of a folder of archive files. Raises SystemExit with its last words if it fails."""
+def load(store: StoreSettings, master: str, source: Path, *more: str) -> Run:
+    """`permanode load` of a folder of archive files, with `more` options of its own. Raises SystemExit with its last
+    words if it fails.
+    """
     options = ("--store", store.url, "--network", store.network, "--master", master)
-    command = [sys.executable, "-c", "import cli; cli.main()", *options, "load", str(source)]
+    command = [sys.executable, "-c", "import cli; cli.main()", *options, "load", str(source), *more]
     peak: Counter[str] = Counter()
     ended = threading.Event()
 
@@ -168,7 +180,7 @@ def main() -> int:
     for number in range(options.runs):
         with tempfile.TemporaryDirectory() as name:
             print(machine())
-            store = StoreSettings(url=f"sqlite:///{name}", network=GeneratorSettings().network)
+            store = StoreSettings(url=f"sqlite:///{name}", network=GENERATED.network)
             migrate(store)
             full.append(load(store, options.master, folder / "all"))
             show(f"{number + 1}: all", full[-1])

@@ -6,12 +6,14 @@ Rules of this file:
 2. No output is below the dust limit, so dust allowances never decide anything.
 3. Only `random()`, `randrange` and `randbytes` of the one generator are used, and no set is iterated: the same seed
    gives the same traffic in every process.
+4. Rare tags and addresses come up RARE_ROWS times each and never again; what a rare address got, nobody spends.
 """
 
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import count
 from random import Random
 from typing import NamedTuple
 
@@ -39,6 +41,7 @@ from ledger.networks import TOKEN_SUPPLY
 
 TREASURY = 1_000_000_000_000
 HOT_TAG = b"HORNET Spammer"
+RARE_ROWS = 10
 
 _WALLETS = 100  # genesis outputs are numbered by wallet, and an output's index is at most 126
 _SWEEP = 30  # outputs in a purse from which its owner joins ten into one: the ledger stays small
@@ -56,6 +59,7 @@ class TrafficSettings:
     hot_address: float = field(default=0.1, metadata={"help": "share of outputs for one hot address"})
     conflicts: float = field(default=0.03, metadata={"help": "share of transactions that respend or reattach one"})
     tagged_transactions: float = field(default=0.2, metadata={"help": "share of transactions with an indexation"})
+    rare: float = field(default=0.0, metadata={"help": "share of indexations and of transactions with a rare key"})
     data_bytes: int = field(default=600, metadata={"help": "largest indexation data; a quarter of it is the mean"})
 
 
@@ -85,6 +89,7 @@ class Traffic:
 
     def __init__(self, settings: TrafficSettings, seed: str, rng: Random) -> None:
         self._settings = settings
+        self._seed = seed
         self._rng = rng
         self._wallets = [Wallet(f"{seed}|wallet|{n}") for n in range(_WALLETS)]
         self._owners = {wallet.address: n for n, wallet in enumerate(self._wallets)}
@@ -98,6 +103,7 @@ class Traffic:
         self._purses: list[list[UtxoInput]] = [[each] for each in self.genesis]
         self._reserved: list[UtxoInput] = []
         self._fresh: list[tuple[UtxoInput, TransferOutput, bytes]] = []
+        self._rare_tags, self._rare_outputs = count(), count()
         self._recent: deque[tuple[Transaction, Mapping[UtxoInput, TransferOutput]]] = deque(maxlen=128)
 
     def next_payload(self) -> tuple[MessagePayload | None, tuple[bytes, ...]]:
@@ -115,7 +121,8 @@ class Traffic:
     def issued(self, sent: Issued) -> None:
         """Let later messages of the same milestone spend what this one creates."""
         for index, output in enumerate(sent.transaction.essence.outputs):
-            self._fresh.append((UtxoInput(sent.transaction_id, index), output, sent.message_id))
+            if output.address in self._owners:
+                self._fresh.append((UtxoInput(sent.transaction_id, index), output, sent.message_id))
 
     def settle(self, ordered: Iterable[Issued]) -> list[bytes]:
         """Apply a milestone's transactions in white-flag order; the ids of the messages that were included."""
@@ -134,7 +141,7 @@ class Traffic:
         # Inputs of transactions that lost, and outputs that nobody of this milestone spent, can be spent next.
         for each in self._reserved + created:
             unspent = self._unspent.get(each)
-            if unspent is not None:
+            if unspent is not None and unspent.address in self._owners:
                 self._purses[self._owners[unspent.address]].append(each)
         self._reserved.clear()
         self._fresh.clear()
@@ -142,7 +149,9 @@ class Traffic:
 
     def _indexation(self) -> Indexation:
         rng = self._rng
-        if rng.random() < self._settings.hot_tag:
+        if self._is_rare():
+            tag = b"rare/%d" % (next(self._rare_tags) // RARE_ROWS)
+        elif rng.random() < self._settings.hot_tag:
             tag = HOT_TAG
         elif rng.random() < 0.02:
             tag = rng.randbytes(1 + rng.randrange(64))
@@ -195,9 +204,18 @@ class Traffic:
     def _some_wallet(self) -> int:
         return 0 if self._rng.random() < self._settings.hot_address else self._rng.randrange(_WALLETS)
 
+    def _is_rare(self) -> bool:
+        return self._settings.rare > 0 and self._rng.random() < self._settings.rare
+
     def _outputs(self, total: int) -> list[TransferOutput]:
-        """One to three outputs that sum to `total`, for as many wallets."""
+        """One to three outputs for as many wallets, perhaps one for a rare address, that sum to `total`."""
         rng = self._rng
+        rare: list[TransferOutput] = []
+        if total >= 2 * DUST_THRESHOLD and self._is_rare():
+            name = f"{self._seed}|rare|{next(self._rare_outputs) // RARE_ROWS}"
+            address = b"\0" + blake2b(name.encode(), digest_size=32).digest()
+            rare.append(SigLockedSingle(address, DUST_THRESHOLD))
+            total -= DUST_THRESHOLD
         wanted = 1 + (rng.random() < 0.85) + (rng.random() < 0.2)
         count = max(1, min(wanted, total // DUST_THRESHOLD))
         outputs: list[TransferOutput] = []
@@ -208,7 +226,7 @@ class Traffic:
             kind = SigLockedDustAllowance if rng.random() < 0.02 else SigLockedSingle
             outputs.append(kind(self._wallets[(first + n * 37) % _WALLETS].address, amount))
             total -= amount
-        return outputs
+        return outputs + rare
 
     def _sign(self, consumed: Mapping[UtxoInput, TransferOutput]) -> Transaction:
         """A transaction that spends `consumed`: inputs and outputs in byte order, one signature an owner."""

@@ -37,14 +37,14 @@ NO_CONFLICT = 0
 
 
 async def tx_history(network: NetworkMount, address: Address, page_size: HistoryPageSize, state: State) -> Json:
-    """What an address received and sent, newest first; with `Accept: text/csv` all of it, oldest first."""
+    """What an address received and sent, newest first; with Accept: text/csv all of it, oldest first."""
     return await ed25519_tx_history(network, network.ed25519_address(address), page_size, state)
 
 
 async def ed25519_tx_history(
     network: NetworkMount, address: Ed25519Address, page_size: HistoryPageSize, state: State
 ) -> Json:
-    """What an Ed25519 address, given in hex, received and sent, newest first; with `Accept: text/csv` all of it.
+    """What an Ed25519 address, given in hex, received and sent, newest first; with Accept: text/csv all of it.
 
     Conflicting transactions are there too, and change no balance. Funds migrated to the address are `migrated`, their
     transactionId is the milestone of the treasury that they left.

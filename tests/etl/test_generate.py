@@ -6,6 +6,7 @@ cryptography checks signatures. The serializer written here is itself held again
 
 import json
 import struct
+from collections import Counter
 from hashlib import blake2b
 from itertools import islice, pairwise
 from pathlib import Path
@@ -403,6 +404,36 @@ def test_files_follow_each_other_and_counts_are_those_of_the_lines(tmp_path: Pat
     assert {state: states.count(state) for state in expected["messagesByState"]} == expected["messagesByState"]
     assert hot == {key: expected["hotTag"][key] for key in hot}
     assert next(tangle.milestones()).index == expected["lastMilestone"] + 1
+
+
+def test_rare_keys_come_up_ten_times_each_and_what_their_addresses_got_lies_still() -> None:
+    settings = GeneratorSettings(seed="rare", milestone_size=60, conflicts=0, rare=0.2)
+    owners = {each["output"]["address"]["address"] for each in Tangle(settings).genesis()["outputs"]}
+    paid: dict[str, set[str]] = {}
+    tagged: Counter[bytes] = Counter()
+    spent = set()
+    for line in (json.loads(json.dumps(each.form)) for each in islice(generate(settings), 40)):
+        for message, _ in line["messages"].values():
+            payload = message["payload"]
+            if payload is None or payload["type"] == "Milestone":
+                continue
+            if payload["type"] == "Transaction":
+                transaction_id = blake(transaction_bytes(payload["data"])).hex()
+                essence = payload["data"]["essence"]["data"]
+                spent |= {each["data"] for each in essence["inputs"]}
+                for index, output in enumerate(essence["outputs"]):
+                    address = output["data"]["address"]["data"]
+                    paid.setdefault(address, set()).add(transaction_id + struct.pack("<H", index).hex())
+            inside = essence["payload"] if payload["type"] == "Transaction" else payload
+            if inside is not None:
+                tagged[bytes(inside["data"]["index"])] += 1
+    rare = {address: outputs for address, outputs in paid.items() if address not in owners}
+    assert len(rare) > 5
+    assert sorted(map(len, rare.values()))[1:] == [10] * (len(rare) - 1)
+    assert spent.isdisjoint(set().union(*rare.values()))
+    tags = {tag: count for tag, count in tagged.items() if tag.startswith(b"rare/")}
+    assert len(tags) > 10
+    assert sorted(tags.values())[1:] == [10] * (len(tags) - 1)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

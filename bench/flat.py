@@ -1,0 +1,125 @@
+"""Whether an answer takes as long in a large store as in a small one: page 1 of keys with ten rows each.
+
+    python -m bench.flat [--folder DIR] [--small 10000] [--large 2000000] [--seconds 2] [--only-prepare]
+
+The same generator fills both stores through `permanode load`, ledger state and all; archives and stores are kept in DIR
+(20 GB for the large one) and reused. Some of its indexes and addresses come up ten times each, at any size;
+messages with ten children there are in every ledger. Each store is served by `permanode serve`, one worker on loopback,
+and asked by wrk with 32 connections for all such keys in turn, KEYS at most. The stores take turns; the median of five
+rounds counts, and what a request takes in the large store over what it takes in the small one has to be at most 1.3.
+"""
+
+import argparse
+import random
+import shutil
+import sqlite3
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.load import archive, check, load, show
+from bench.servers import Figure, Server, ask, serving, wrk_is_missing
+from bench.tangle import GeneratorSettings
+from bench.traffic import RARE_ROWS
+from db.connect import StoreSettings
+from db.migrate import migrate
+
+GENERATED = GeneratorSettings(rare=0.1)
+ROUNDS = 5
+MOST = 1.3
+"""The bar: how many times longer a request may take in the large store."""
+
+KEYS = 1_000
+
+KINDS = {
+    "index": ("tags", "tag", "/api/v1/messages?index={}"),
+    "outputs": ("outputs_by_address", "address", "/api/v1/addresses/ed25519/{}/outputs?include-spent=true"),
+    "children": ("parents", "parent_id", "/api/v1/messages/{}/children"),
+}
+"""Question → its table, that one's key, and the path with the key."""
+
+
+def filled(folder: Path, messages: int) -> Path:
+    """A store of that many messages, and their ledger state; made where it is not."""
+    generated = archive(folder, messages, GENERATED)
+    store, growing = generated / "store", generated / "store.growing"
+    if not store.exists():
+        shutil.rmtree(growing, ignore_errors=True)
+        settings = StoreSettings(url=f"sqlite:///{growing.absolute()}", network=GENERATED.network)
+        migrate(settings)
+        loaded = load(settings, "local[*]", generated / "all", "--genesis", str(generated / "all" / "genesis.json"))
+        show(f"{messages:,}", loaded)
+        check(loaded.report, generated / "all")
+        growing.rename(store)
+    return store
+
+
+def questions(store: Path) -> dict[str, list[str]]:
+    """Kind of question → paths, of keys with RARE_ROWS rows. Raises SystemExit where there are none."""
+    database = store / (store / "CURRENT").read_text().strip()
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    asked = {}
+    for kind, (table, key, path) in KINDS.items():
+        grouped = f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) = ?"  # noqa: S608 (names of ours)
+        keys = [value.hex() for (value,) in connection.execute(grouped, (RARE_ROWS,))]
+        if not keys:
+            raise SystemExit(f"{database}: no {key} has {RARE_ROWS} rows in {table}")
+        chosen = random.Random(4).sample(keys, min(KEYS, len(keys)))
+        asked[kind] = [path.format(value[2:] if key == "address" else value) for value in chosen]
+    connection.close()
+    return asked
+
+
+def run(stores: dict[str, Path], seconds: int, folder: Path) -> bool:
+    """Prints the figures of each kind; whether all are within the bar and free of errors."""
+    small, large = stores
+    asked = {name: questions(store) for name, store in stores.items()}
+    with serving(stores[small], GENERATED.network) as first, serving(stores[large], GENERATED.network) as second:
+        servers: dict[str, Server] = {small: first, large: second}
+        flat = True
+        print(f"{'page 1 of':12}{'messages':>12}{'keys':>6}{'req/s':>9}{'p50 ms':>9}{'errors':>8}{'time':>9}")
+        for kind in KINDS:
+            taken: dict[str, list[Figure]] = {name: [] for name in servers}
+            for name, server in servers.items():
+                ask(server, asked[name][kind], 1, folder)
+            for _ in range(ROUNDS):
+                for name, server in servers.items():
+                    taken[name].append(ask(server, asked[name][kind], seconds, folder))
+            rates = {name: statistics.median(each.per_second for each in seen) for name, seen in taken.items()}
+            ratio = rates[small] / rates[large]
+            for name, seen in taken.items():
+                p50 = statistics.median(each.p50_ms for each in seen)
+                errors = sum(each.errors for each in seen)
+                flat &= errors == 0
+                shown = f"{ratio:.2f} x" if name == large else ""
+                print(
+                    f"{kind:12}{name:>12}{len(asked[name][kind]):6d}{rates[name]:9.0f}{p50:9.2f}{errors:8d}{shown:>9}"
+                )
+            flat &= ratio <= MOST
+    print(f"bar: at most {MOST} x, no errors: {'met' if flat else 'missed'}")
+    return flat
+
+
+def main() -> int:
+    """Runs all of it; 1 when the bar of the project is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where stores are kept")
+    parser.add_argument("--small", type=int, default=10_000, help="messages of the small store")
+    parser.add_argument("--large", type=int, default=2_000_000, help="messages of the large store")
+    parser.add_argument(
+        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
+    )
+    parser.add_argument("--only-prepare", action="store_true", help="make the stores and measure nothing")
+    options = parser.parse_args()
+    if wrk_is_missing():
+        return 2
+    stores = {f"{messages:,}": filled(options.folder, messages) for messages in (options.small, options.large)}
+    if options.only_prepare:
+        return 0
+    with tempfile.TemporaryDirectory() as name:
+        return 0 if run(stores, options.seconds, Path(name)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

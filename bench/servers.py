@@ -1,0 +1,168 @@
+"""Servers on loopback, and what wrk says of them: what the benches that ask over HTTP have in common.
+
+Rules of this file: every server has a process of its own on a free port of loopback; only processes that were started
+here are ended, by their ids; every load ends by itself. Nothing here knows what is asked.
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+CONNECTIONS = 32
+
+START_S = 10
+"""Seconds that a server has to begin, or to end."""
+
+PATHS_LUA = """
+local paths = {}
+for line in io.lines("%s") do paths[#paths + 1] = line end
+local at = 0
+request = function()
+  at = at %% #paths + 1
+  return wrk.format("GET", paths[at])
+end
+"""
+
+PAUSE_LUA = """
+delay = function() return math.floor(math.random() * %f + 0.5) end
+"""
+"""A connection waits before each request, between nothing and so many milliseconds."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What wrk saw, and the server's own CPU time a request, which other programs on the machine disturb least.
+
+    `errors`: answers that are neither 2xx nor 3xx, and connections that failed or were answered too late.
+    """
+
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    cpu_us: float
+    requests: int
+    errors: int
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server."""
+
+    base: str
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """CPU time it has used so far, its workers' not counted; 0 where there is no /proc."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        except FileNotFoundError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wrk_is_missing() -> bool:
+    """Whether nothing can be measured here, which is then said."""
+    if shutil.which("wrk") is None:
+        print("wrk is missing: apt-get install wrk")
+        return True
+    return False
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(command: list[str], port: int, **environment: str) -> Iterator[Server]:
+    """That server while it runs. Raises RuntimeError when it does not begin."""
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + START_S
+        while not _listens(port):
+            if process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"{' '.join(command)} ended or never listened: {process.returncode}")
+            time.sleep(0.1)
+        yield Server(f"http://127.0.0.1:{port}", process.pid)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.wait(START_S)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def serving(store: Path, network: str, workers: int = 1) -> AbstractContextManager[Server]:
+    """`permanode serve` over a SQLite store, with its own defaults."""
+    port = free_port()
+    code = "import cli; cli.main()"
+    command = [sys.executable, "-c", code, "--store", f"sqlite:///{store.absolute()}", "--network", network, "serve"]
+    return running([*command, "--port", str(port), "--workers", str(workers)], port)
+
+
+def uvicorn(factory: str, **environment: str) -> AbstractContextManager[Server]:
+    """One uvicorn worker over a `module:factory`."""
+    port = free_port()
+    command = [sys.executable, "-m", "uvicorn", factory, "--factory", "--port", str(port)]
+    command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning"]
+    return running(command, port, **environment)
+
+
+def ask(
+    server: Server,
+    paths: list[str],
+    seconds: int,
+    folder: Path,
+    *,
+    connections: int = CONNECTIONS,
+    pause_ms: float = 0.0,
+) -> Figure:
+    """Wrk over those paths in turn, as fast as it goes, or with a pause of that mean before each request."""
+    listed, script = folder / "paths.txt", folder / "paths.lua"
+    listed.write_text("\n".join(paths) + "\n")
+    script.write_text(PATHS_LUA % listed + (PAUSE_LUA % (2 * pause_ms) if pause_ms else ""))
+    command = ["wrk", "-t1", f"-c{connections}", "--latency", "-s", str(script), f"-d{seconds}s", server.base]
+    used = server.cpu_seconds()
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    used = server.cpu_seconds() - used
+    requests = int(found(r"(\d+) requests in", text)[0])
+    wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    failed = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
+    return Figure(
+        per_second=float(found(r"Requests/sec:\s+([\d.]+)", text)[0]),
+        p50_ms=milliseconds(*found(r"50%\s+([\d.]+)(us|ms|s)", text)),
+        p99_ms=milliseconds(*found(r"99%\s+([\d.]+)(us|ms|s)", text)),
+        cpu_us=1e6 * used / max(requests, 1),
+        requests=requests,
+        errors=(int(wrong[1]) if wrong else 0) + (sum(map(int, failed.groups())) if failed else 0),
+    )
+
+
+def found(pattern: str, text: str) -> tuple[str, ...]:
+    """The groups of a pattern that has to be there."""
+    match = re.search(pattern, text)
+    if match is None:
+        raise RuntimeError(f"wrk said nothing like {pattern}: {text}")
+    return match.groups()
+
+
+def milliseconds(value: str, unit: str) -> float:
+    """A time of wrk's."""
+    return float(value) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit]
