@@ -168,7 +168,7 @@ async def advancing(oracle: Oracle, tmp_path: Path) -> AsyncIterator[Advancing]:
     migrate(settings)
     store = open_store(settings, writable=True)
     rows = reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network)
-    ledger_rows(rows, oracle.milestones, settings.network, 100_000)
+    ledger_rows(rows, oracle.milestones, settings.network, 100_000, 100_000)
     rows["ledger_frontier"] = [{"network": settings.network, "ledger_index": index} for index in (0, 30)]
     write(store, rows)
     app = create_app({"testing": NetworkMount(store, settings.network, "atoi")}, "testing", ApiSettings())

@@ -17,7 +17,7 @@ from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
 from tests.etl.conftest import Stores
 from tests.etl.listings import check_listings
 from tests.etl.store_rows import COMPARED, by_key
-from tests.etl.test_oracle import GEOMETRIES, check
+from tests.etl.test_oracle import GEOMETRIES, check, uncut
 from tests.reference import reference_rows
 from tests.reference_ledger import genesis, ledger_rows
 
@@ -27,6 +27,8 @@ GENESIS = SAMPLE / "genesis.json"
 FILES = [SAMPLE / name for name in ARCHIVE]
 STATE = (
     schema.ledger_updates_by_milestone,
+    schema.ledger_updates_by_address,
+    schema.unspent_outputs,
     schema.address_balances,
     schema.treasury,
     schema.receipts,
@@ -39,14 +41,17 @@ def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]
     """What a store must hold after one load of the milestones to `last`, beside genesis."""
     lines = oracle()[:last]
     rows = reference_rows(lines, [], *geometry, "permatest-1")
-    ledger_rows(rows, lines, "permatest-1", geometry[0])
+    ledger_rows(rows, lines, "permatest-1", *geometry)
     return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
 
 
 def state(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
     """The tables of the ledger state, and where it ends."""
-    held = {table.name: rows[table.name] for table in STATE}
-    return held | {"ledger_frontier": rows["ledger_frontier"][-1:]}
+    held = uncut({table.name: rows[table.name] for table in STATE})
+    last = {"ledger_frontier": rows["ledger_frontier"][-1:]}
+    for table in (schema.distribution.name, schema.rich_list.name):
+        last[table] = [row for row in rows[table] if row["ledger_index"] == rows["ledger_frontier"][-1]["ledger_index"]]
+    return held | last
 
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
