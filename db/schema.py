@@ -388,7 +388,7 @@ unspent_outputs = Table(
 
 unspent_hints = Table(
     "unspent_hints",
-    "Which partitions of unspent_outputs hold rows; a hint goes with the last row of its partition",
+    "Which partitions of unspent_outputs hold rows; a hint goes when no row of its partition is alive",
     columns(
         ("lookup", Type.TEXT, "as in unspent_outputs"),
         ("output_kind", Type.TEXT, "as in unspent_outputs"),

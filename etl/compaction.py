@@ -5,7 +5,7 @@ reader sees the same before and after, and a crash leaves nothing but dead rows 
 table can answer is noted before the first row goes, how far it was looked through after the last.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.queries.outputs import UNSPENT_FROM
-from db.store import Batch, Value
+from db.store import Batch, Value, WritableStore
 from etl import tables, unspent
 from etl.changes import far
 from etl.lake import few_rows
@@ -24,6 +24,9 @@ from etl.store_reads import StoreReads
 
 COMPACTED_TO = "compacted_to"
 """keyspace_info: what was spent up to that milestone was looked through."""
+
+MILESTONES_AT_ONCE = 1_000
+"""Whose spent outputs this process holds."""
 
 PARTITIONS_AT_ONCE = 1_000
 """Cleaned in one transaction."""
@@ -54,33 +57,48 @@ def compact(publication: Publication) -> int:
 
 
 def compact_behind(publication: Publication, genesis: int, frontier: int) -> None:
-    """Looks through what was spent since it was last done, `ledger_margin` milestones of it or more, by the store."""
+    """Looks through what was spent since that was last done, once it is `ledger_margin` milestones; by the store, where
+    it is not far behind.
+    """
     margin, reads = publication.settings.ledger_margin, publication.reads
     looked_to, dead_to = looked(reads, genesis), frontier - margin
     if dead_to - looked_to < margin:
         return
-    updates = [row for row in reads.ledger_updates(looked_to + 1, dead_to) if row["is_spent"]]
-    owners = reads.owners([bytes.fromhex(row["output_id"]) for row in updates])
-    rows = [(output_id, address, created, dead_to, True) for output_id, (_, address, _, created) in owners.items()]
-    ranges = {created // publication.store_settings.chunk_size for *_, created in owners.values()}
-    clean(publication, few_rows(publication.spark, SPENT, rows), sorted(ranges), genesis, dead_to)
+    if dead_to - looked_to > margin + publication.settings.ledger_near:
+        compact(publication)
+        return
+    while looked_to < dead_to:
+        first, looked_to = looked_to + 1, min(dead_to, looked_to + MILESTONES_AT_ONCE)
+        spent = [row["output_id"] for row in reads.ledger_updates(first, looked_to) if row["is_spent"]]
+        owners = reads.owners([bytes.fromhex(output_id) for output_id in spent])
+        rows = [
+            (output_id, address, created, looked_to, True) for output_id, (_, address, _, created) in owners.items()
+        ]
+        ranges = sorted({created // publication.store_settings.chunk_size for *_, created in owners.values()})
+        clean(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis, looked_to)
 
 
 def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int, dead_to: int) -> int:
     """Cleans the partitions of outputs (SPENT) created in those ranges, where spent by `dead_to`; the rows deleted."""
-    reads, store = publication.reads, publication.store
-    standing = reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
+    standing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
     hot = few_rows(publication.spark, SPLITS, standing) if standing else None
     placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
     partitions = unspent.placed_outputs(spent, placement, genesis).select(*schema.unspent_hints.names).distinct()
     staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
-    rows, deleted = staged.rows(), 0
-    unspent_from = max(dead_to, int(reads.info(UNSPENT_FROM) or dead_to))
-    while some := list(islice(rows, PARTITIONS_AT_ONCE)):
+    deleted = clean_partitions(publication.store, publication.reads, staged.rows(), dead_to)
+    publication.staging.drop(staged)
+    return deleted
+
+
+def clean_partitions(
+    store: WritableStore, reads: StoreReads, partitions: Iterator[tuple[Value, ...]], dead_to: int
+) -> int:
+    """Cleans those partitions of unspent_outputs, some in a batch; the rows deleted."""
+    unspent_from, deleted = max(dead_to, int(reads.info(UNSPENT_FROM) or dead_to)), 0
+    while some := list(islice(partitions, PARTITIONS_AT_ONCE)):
         with store.batch() as batch:
             batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(UNSPENT_FROM, str(unspent_from))])
             deleted += sum(_cleaned(batch, reads, partition, dead_to) for partition in some)
-    publication.staging.drop(staged)
     with store.batch() as batch:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(COMPACTED_TO, str(dead_to))])
     return deleted
@@ -98,16 +116,17 @@ def forget(batch: Batch) -> None:
 
 
 def _cleaned(batch: Batch, reads: StoreReads, partition: tuple[Value, ...], dead_to: int) -> int:
-    """Deletes the dead rows of a partition if they are more than the others; the hint too if all are."""
+    """Deletes the dead rows of a partition if they are more than the others; how many."""
     rows = list(reads.partition(schema.unspent_outputs, partition))
     dead = [row for row in rows if (row["spent_milestone_index"] or dead_to + 1) <= dead_to]
+    if 2 * len(dead) <= len(rows):
+        return 0
     if len(dead) == len(rows):
-        batch.delete(schema.unspent_outputs, partition)
+        # The hint first: while there are rows, a run after a crash comes back to them.
         batch.delete(schema.unspent_hints, partition)
-    elif 2 * len(dead) > len(rows):
+        batch.delete(schema.unspent_outputs, partition)
+    else:
         for row in dead:
             key = (row["milestone_index"], bytes.fromhex(row["output_id"]))
             batch.delete(schema.unspent_outputs, (*partition, *key))
-    else:
-        return 0
     return len(dead)

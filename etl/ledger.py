@@ -116,8 +116,7 @@ class Ledger:
         with publication.store.batch(publish=found.near is None) as batch:
             publication.record(batch, opened)
             self._write(batch, makers, wealth, to)
-        since = compaction.looked(publication.reads, genesis)
-        if found.near is None and dead_to > since:
+        if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
             # Rows that stood here before; what was created since is written only while it lives.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
             spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
