@@ -1,7 +1,8 @@
 """The command line: reads the environment, builds each part's settings, picks parts and presents what they answer.
 
 Rules of this file: parts are imported inside commands, so that help is quick and a missing extra is answered with its
-install line; no command holds logic that a part could own. Exit codes: 0 good, 3 loaded with rejects, 1 failed.
+install line; no command holds logic that a part could own. Exit codes: 0 good, 3 loaded with rejects, 1 failed. More
+than 350 lines, because all commands and their help texts in one place can be read and compared.
 """
 
 import asyncio
@@ -16,13 +17,17 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, TypeAlias
 
 import typer
 
+from db.connect import StoreSettings
 from etl.report import Report
 from progress import present, shown, status_lines
 from settings import FILE, Settings, read
+
+if TYPE_CHECKING:
+    from etl.session import EtlSettings
 
 HOME = Path(__file__).parent
 """The tree that this command runs from."""
@@ -138,21 +143,11 @@ def load(
     if not sources and genesis is None:
         raise typer.BadParameter("expected archive files or folders, or --genesis", param_hint="SOURCES")
     first, last = parse_range(milestones)
-    settings = context.obj.settings()
     from etl import jobs
-    from etl.session import EtlSettings
 
+    store, etl = _etl(context)
     with shown() as notify:
-        done = jobs.load(
-            settings.store(),
-            settings.build("etl", EtlSettings),
-            sources or [],
-            first=first,
-            last=last,
-            force=force,
-            genesis=genesis,
-            notify=notify,
-        )
+        done = jobs.load(store, etl, sources or [], first=first, last=last, force=force, genesis=genesis, notify=notify)
     _finish(done)
 
 
@@ -163,26 +158,37 @@ def rebuild(context: typer.Context) -> None:
     Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
     """
     from etl import jobs
-    from etl.session import EtlSettings
 
-    settings = context.obj.settings()
+    store, etl = _etl(context)
     with shown() as notify:
-        done = jobs.rebuild(settings.store(), settings.build("etl", EtlSettings), notify=notify)
+        done = jobs.rebuild(store, etl, notify=notify)
     _finish(done)
 
 
-@lake_app.command()
+@app.command()
 def compact(context: typer.Context) -> None:
+    """Deletes from the list of unspent outputs what was spent long ago; loads do so too, as far as they go.
+
+    Example: permanode compact
+    """
+    from etl import jobs
+
+    store, etl = _etl(context)
+    with shown() as notify:
+        deleted = jobs.compact(store, etl, notify=notify)
+    typer.echo(f"{deleted} rows deleted")
+
+
+@lake_app.command("compact")
+def compact_lake(context: typer.Context) -> None:
     """Merges the lake's small files and removes those that no longer count.
 
     Example: permanode lake compact
     """
     from etl import jobs
-    from etl.session import EtlSettings
 
-    settings = context.obj.settings()
-    etl = settings.build("etl", EtlSettings)
-    for table, files in jobs.compact(etl, lake=jobs.lake_path(settings.store(), etl)).items():
+    store, etl = _etl(context)
+    for table, files in jobs.compact_lake(etl, lake=jobs.lake_path(store, etl)).items():
         typer.echo(f"{table}: {files} files")
 
 
@@ -324,6 +330,14 @@ def describe_error(error: Exception) -> str:
         return f"{error.name} is not installed; run: pip install -c constraints.txt -e '.[{extra}]'"
     first, *rest = str(error).strip().splitlines() or [type(error).__name__]
     return first + (" … (--debug shows all)" if rest else "")
+
+
+def _etl(context: typer.Context) -> "tuple[StoreSettings, EtlSettings]":
+    """What a job needs."""
+    from etl.session import EtlSettings
+
+    settings = context.obj.settings()
+    return settings.store(), settings.build("etl", EtlSettings)
 
 
 def _finish(report: Report) -> NoReturn:

@@ -159,7 +159,7 @@ def oracle_store(folder: Path) -> str:
     migrate(settings)
     lines, pending = read_lines(ORACLE / "milestones.jsonl"), read_lines(ORACLE / "pending.jsonl")
     rows = reference_rows(lines, pending, settings.chunk_size, settings.partition_size, network)
-    ledger_rows(rows, lines, network, settings.chunk_size)
+    ledger_rows(rows, lines, network, settings.chunk_size, settings.partition_size)
     store = open_store(settings, writable=True)
     write(store, rows)
     store.close()

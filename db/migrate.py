@@ -1,6 +1,7 @@
 """Creates a store, or brings it up to date.
 
-Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing.
+Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing. Where new
+tables belong to the ledger state that one is taken back: the next load, or `permanode rebuild`, applies it once more.
 """
 
 import os
@@ -32,6 +33,8 @@ def migrate(settings: StoreSettings) -> list[str]:
                     batch.upsert(schema.keyspace_info, schema.keyspace_info.names, settings.info().items())
                     row = (settings.network, migration.name, migration.checksum, now)
                     batch.upsert(schema.migrations, schema.migrations.names, [row])
+                    if migration.of_ledger:
+                        batch.clear(schema.ledger_frontier)
             check(store, settings.info())
         finally:
             store.release(lease)

@@ -18,8 +18,11 @@ from db.model import Table
 from db.store import Row, StoreMismatch, WritableStore
 
 DIRECTORY = Path(__file__).resolve().parents[1] / "migrations"
-NAMES: dict[int, str] = {1: "chrysalis", 2: "ledger"}
+NAMES: dict[int, str] = {1: "chrysalis", 2: "ledger", 3: "unspent"}
 """Layout → what it brought."""
+
+OF_LEDGER = frozenset({3})
+"""Layouts whose tables the ledger state fills: in a store that has one, the state begins anew."""
 
 SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}
 KEYSPACE = "${keyspace}"
@@ -52,6 +55,7 @@ class Migration:
 
     name: str
     text: str
+    of_ledger: bool = False
 
     @property
     def checksum(self) -> str:
@@ -80,7 +84,9 @@ def render(layout: int, dialect: str) -> Migration:
             for table in tables
             if table is not schema.lease
         ]
-    return Migration(f"{layout:04}_{NAMES[layout]}", title + "".join(f"\n{body};\n" for body in bodies))
+    return Migration(
+        f"{layout:04}_{NAMES[layout]}", title + "".join(f"\n{body};\n" for body in bodies), layout in OF_LEDGER
+    )
 
 
 def migrations(dialect: str) -> list[Migration]:

@@ -49,7 +49,7 @@ class Table:
     """One table; key columns are never null, every other column may be.
 
     `ttl_s`: rows live that long after they were written (pending data only); None means for ever.
-    `layout`: the store layout that introduced the table.
+    `layout`: the migration that introduced the table.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Lookup:
     table: Table
     hints: Table
     key: tuple[str, ...]
-    hint_constants: tuple[tuple[str, str], ...] = ()
+    hint_constants: tuple[tuple[str, str | bool], ...] = ()
 
 
 def columns(*specs: tuple[str, Type, str]) -> tuple[Column, ...]:

@@ -344,6 +344,94 @@ address_balances = Table(
     layout=2,
 )
 
+ledger_updates_by_address = Table(
+    "ledger_updates_by_address",
+    "Outputs that an address received and spent, in the milestone that did it: found by hints of kind ledger",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        ("is_spent", Type.BOOLEAN, "spent rather than created"),
+        ("amount", Type.BIGINT, "base tokens"),
+        ("message_id", Type.HEX, "the included message; the milestone's own for migrated funds"),
+        ("transaction_id", Type.HEX, "the transaction that created or spent it; the milestone for migrated funds"),
+        MS_TIMESTAMP,
+    ),
+    partition=("address", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id", "is_spent"),
+    layout=3,
+)
+
+unspent_outputs = Table(
+    "unspent_outputs",
+    "Outputs that are unspent, and those spent lately: who reads at a ledger index leaves out what was spent by then",
+    columns(
+        ("lookup", Type.TEXT, "what is asked for: address, or '' for all"),
+        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft"),
+        ("key", Type.TEXT, "the address in hex; for all '', of genesis the first byte of the output id in hex"),
+        ("ms_range_id", Type.INT, "created milestone // chunk_size"),
+        PARTITION_ID,
+        ("milestone_index", Type.INT, "milestone that created it"),
+        OUTPUT_ID,
+        ("ms_timestamp", Type.TIMESTAMP, "that milestone's timestamp"),
+        ("spent_milestone_index", Type.INT, "milestone that spent it; null: none yet"),
+        ("output_type", Type.TINYINT, "protocol's output type number"),
+        ("amount", Type.BIGINT, "base tokens"),
+    ),
+    partition=("lookup", "output_kind", "key", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id"),
+    order=Order.ASC,
+    layout=3,
+)
+
+unspent_hints = Table(
+    "unspent_hints",
+    "Which partitions of unspent_outputs hold rows; a hint goes when no row of its partition is alive",
+    columns(
+        ("lookup", Type.TEXT, "as in unspent_outputs"),
+        ("output_kind", Type.TEXT, "as in unspent_outputs"),
+        ("key", Type.TEXT, "as in unspent_outputs"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+    ),
+    partition=("lookup", "output_kind", "key"),
+    clustering=("ms_range_id", "partition_id"),
+    layout=3,
+)
+
+distribution = Table(
+    "distribution",
+    "How tokens are spread over addresses, by power of ten of the balance; of the last few ledger indexes",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("ledger_index", Type.INT, "the ledger state that it tells of"),
+        ("power", Type.TINYINT, "n: balances of 10^n to below 10^(n+1) base tokens"),
+        ("addresses", Type.BIGINT, "how many own that much"),
+        ("amount", Type.BIGINT, "base tokens that they own together"),
+    ),
+    partition=("network",),
+    clustering=("ledger_index", "power"),
+    layout=3,
+)
+
+rich_list = Table(
+    "rich_list",
+    "The richest addresses, more of them than are shown; of the last few ledger indexes",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("ledger_index", Type.INT, "the ledger state that it tells of"),
+        ("rank", Type.INT, "from 1; of equal balances the smaller address comes first"),
+        ("address", Type.HEX, "serialized address"),
+        ("balance", Type.BIGINT, "base tokens of its unspent outputs"),
+    ),
+    partition=("network", "ledger_index"),
+    clustering=("rank",),
+    order=Order.ASC,
+    layout=3,
+)
+
 date_cache = Table(
     "date_cache",
     "Milestones of a UTC day",
@@ -432,8 +520,11 @@ rejects = Table(
 
 keyspace_info = Table(
     "keyspace_info",
-    "What this store was created for; a differing setting is refused",
-    columns(("name", Type.TEXT, "network, chunk_size, partition_size, layout"), ("value", Type.TEXT, "as text")),
+    "What this store was created for, where a differing setting is refused; and how far it is compacted",
+    columns(
+        ("name", Type.TEXT, "network, chunk_size, partition_size, layout, unspent_from, compacted_to"),
+        ("value", Type.TEXT, "as text"),
+    ),
     partition=("name",),
 )
 
@@ -482,6 +573,11 @@ TABLES: tuple[Table, ...] = (
     ledger_frontier,
     ledger_updates_by_milestone,
     address_balances,
+    ledger_updates_by_address,
+    unspent_outputs,
+    unspent_hints,
+    distribution,
+    rich_list,
     pending_messages,
     pending,
     pending_hints,
@@ -508,3 +604,15 @@ LOOKUPS: tuple[Lookup, ...] = (
         (("output_kind", "transaction"), ("variant", "address")),
     ),
 )
+"""Filled by a load, which counts their rows."""
+
+LEDGER_LOOKUPS: tuple[Lookup, ...] = (
+    Lookup(
+        ledger_updates_by_address,
+        addresses_hints,
+        ("address",),
+        (("output_kind", "ledger"), ("variant", "address"), ("included", True)),
+    ),
+    Lookup(unspent_outputs, unspent_hints, ("lookup", "output_kind", "key")),
+)
+"""Filled as the ledger state goes on; counted there."""

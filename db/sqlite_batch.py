@@ -72,12 +72,16 @@ def check_built(generation: Path) -> None:
 def _without_hint(lookup: Lookup) -> str:
     same = " AND ".join(
         [f"hint.{name} = part.{name}" for name in lookup.table.partition]
-        + [f"hint.{name} = '{value}'" for name, value in lookup.hint_constants]
+        + [f"hint.{name} = {_literal(value)}" for name, value in lookup.hint_constants]
     )
     return (
         f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(lookup.table.partition)} FROM {lookup.table.name}) AS part "
         f"WHERE NOT EXISTS (SELECT 1 FROM {lookup.hints.name} AS hint WHERE {same})"
     )
+
+
+def _literal(value: str | bool) -> str:  # noqa: FBT001 (a value, not a switch)
+    return str(int(value)) if isinstance(value, bool) else f"'{value}'"
 
 
 DISAGREEMENTS = (
@@ -96,7 +100,7 @@ DISAGREEMENTS = (
     ),
     *(
         (lookup.table.name, f"partitions of {lookup.table.name} have no hint", _without_hint(lookup))
-        for lookup in schema.LOOKUPS
+        for lookup in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS)
     ),
 )
 """What a table must not have, and the query that counts it; each reads a table once, in order."""

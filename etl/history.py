@@ -1,4 +1,5 @@
-"""What an address did: its rows of transactions_by_address, from the lake and from the ledger's changes.
+"""What an address did: its rows of transactions_by_address and ledger_updates_by_address, from the lake and from the
+ledger's changes.
 
 Rules of this file: as in tables.py. Who signs and who is paid stands in the transaction itself; what a signer paid is
 known once its inputs are resolved, and goes into the same rows later.
@@ -63,3 +64,8 @@ def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
         .withColumn("included", F.expr("true"))
     )
     return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)
+
+
+def ledger_updates(changes: DataFrame, placement: Placement) -> tables.TableFrame:
+    """Every change under the address whose output it is."""
+    return tables.conform(placement.place(changes, schema.ledger_updates_by_address), schema.ledger_updates_by_address)

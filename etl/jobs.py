@@ -1,4 +1,4 @@
-"""The named jobs: load files, rebuild a store from the lake, compact the lake.
+"""The named jobs: load files, rebuild a store from the lake, compact the ledger state or the lake.
 
 Rules of this file: a job holds the store's lease from its first write to its last and returns a Report; one Spark
 session serves all of it; what fails raises, what is refused is counted.
@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, WritableStore
+from etl import compaction
 from etl.ingest import Ingest, Ingested
 from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
@@ -126,7 +127,13 @@ def rebuild(
     return report
 
 
-def compact(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -> dict[str, int]:
+def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Notify = quiet) -> int:
+    """Deletes from unspent_outputs what was spent more than `ledger_margin` milestones ago; how many rows."""
+    with _run(store_settings, settings, notify) as (_, _, publication, _):
+        return compaction.compact(publication)
+
+
+def compact_lake(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -> dict[str, int]:
     """Joins the lake's small files and drops old snapshots; files by table after."""
     with spark_session(settings) as spark:
         return Lake(spark, lake_root(lake)).compact(retain_hours)

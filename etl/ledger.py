@@ -2,55 +2,28 @@
 
 Rules of this file: the state after a milestone is a set function of what came before, so nothing is incremented in
 place and nothing deleted; milestones are applied in order and without gaps, from genesis on; the frontier is written
-last, and a reader sees nothing beyond it. Far behind the frontier, spent outputs are resolved by joins over the lake,
-near it by reads of the store; both give the same changes, and all rows follow from those.
+last, and a reader sees nothing beyond it. All rows follow from the changes (etl/changes.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from db import schema
-from db.store import Batch
-from etl import history, tables
+from db.model import Table
+from db.store import Batch, Value
+from etl import compaction, history, rich_list, tables, unspent
+from etl.changes import BALANCES, Found, created_by, far, genesis_outputs, near
 from etl.conflicts import dust_change, reason_makers
 from etl.lake import few_rows
 from etl.placement import SPLITS, Placement, ms_range_id
 from etl.publish import Publication
 from etl.report import Progress
+from etl.rich_list import Wealth
 from etl.writer import FrameMaker, upsert_frames
 
-CHANGES = pa.schema(
-    {
-        "milestone_index": pa.int32(),
-        "white_flag_index": pa.int32(),
-        "idx": pa.int32(),
-        "transaction_id": pa.binary(),
-        "message_id": pa.binary(),
-        "signer": pa.binary(),
-        "is_spent": pa.bool_(),
-        "output_id": pa.binary(),
-        "output_type": pa.int8(),
-        "address": pa.binary(),
-        "amount": pa.int64(),
-    }
-)
-"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
-`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output."""
-
-BALANCES = pa.schema(
-    {
-        "address": pa.binary(),
-        "milestone_index": pa.int32(),
-        "balance": pa.int64(),
-        "unspent_count": pa.int64(),
-        "dust_allowance": pa.int64(),
-        "dust_outputs": pa.int64(),
-    }
-)
 SUMS = BALANCES.names[2:]
 
 BALANCE_KIND = "balance"
@@ -58,6 +31,9 @@ BALANCE_KIND = "balance"
 
 MILESTONES_AT_ONCE = 1_000
 """Applied in one transaction near the frontier; bounds what this process holds."""
+
+STEPS_KEPT = 10
+"""Frontiers whose rich list and distribution are kept: whoever reads them read the frontier before."""
 
 
 @dataclass(frozen=True)
@@ -83,62 +59,103 @@ class Ledger:
         complete = reads.complete()
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
-            near = last - frontier <= self.publication.settings.ledger_near
-            to = min(last, frontier + MILESTONES_AT_ONCE) if near else last
+            is_near = last - frontier <= self.publication.settings.ledger_near
+            to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
             self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
-            changes, before = self._near(frontier, to) if near else self._far(genesis, to)
-            frontier = self._apply(changes, before, frontier, to, publish=not near)
+            found = (near if is_near else far)(self.publication, genesis, frontier, to)
+            frontier = self._apply(found, genesis, frontier, to)
+        compaction.compact_behind(self.publication, genesis, frontier)
         report.ledger_index = frontier
 
     def _begin(self, genesis: int) -> None:
         """Writes the outputs that were there before the first milestone, and their balances."""
         lake, network = self.publication.lake, self.publication.store_settings.network
         chunk_size = self.publication.store_settings.chunk_size
-        outputs = _genesis_outputs(lake.read("genesis"))
+        outputs = genesis_outputs(lake.read("genesis"))
+        changes = created_by(outputs)
         placement = self._placement(genesis, genesis)
+        # No partition begins before the first milestone that is applied.
+        at_first = Placement(chunk_size, schema.LEDGER_LOOKUPS, None)
         makers: list[FrameMaker] = [
             lambda _: tables.created_outputs(outputs),
             lambda _: tables.outputs_by_address(outputs.withColumn("included", F.expr("true")), placement),
             lambda earlier: tables.hints(earlier.read, schema.outputs_by_address),
-            *_balance_makers(_balances(_created(outputs), None, genesis - 1), chunk_size),
+            *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
+            *_balance_makers(_balances(changes, None, genesis - 1), chunk_size),
             lambda _: tables.genesis_treasury(lake.read("genesis"), network),
         ]
+        wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
         with self.publication.store.batch(publish=publish) as batch:
-            self._write(batch, makers, genesis)
+            compaction.forget(batch)
+            self._write(batch, makers, wealth, genesis)
 
-    def _apply(self, changes: DataFrame, before: DataFrame | None, frontier: int, to: int, *, publish: bool) -> int:
+    def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
         """Writes the state after (frontier, to], or as far as it is known; the new frontier."""
-        to = self._known_to(changes, to)
+        to = self._known_to(found.changes, to)
         if to == frontier:
             return frontier
-        applied = changes.where(F.col("milestone_index") <= to)
+        publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
+        applied = found.changes.where(F.col("milestone_index") <= to)
         news = applied.where(F.col("milestone_index") > frontier)
-        chunk_size = self.publication.store_settings.chunk_size
+        keys = unspent.counted_keys(found.counted.where(F.col("milestone_index") <= to), chunk_size)
+        opened = publication.grown(schema.LEDGER_LOOKUPS, keys, [(frontier + 1, to)], beside=found.ranges)
         placement = self._placement(frontier + 1, to)
+        before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
+        dead_to = frontier if found.near else to - publication.settings.ledger_margin
         makers: list[FrameMaker] = [
             lambda _: tables.conform(news, schema.ledger_updates_by_milestone),
+            lambda _: history.ledger_updates(news, opened.placement),
             lambda _: history.spent_from(news, placement),
+            *unspent.makers(news, opened.placement, genesis, frontier, dead_to),
+            lambda earlier: tables.hints(earlier.read, schema.ledger_updates_by_address),
             *_balance_makers(_balances(applied, before, frontier), chunk_size),
-            *reason_makers(self.publication, applied, frontier, to, near=before is not None),
+            *reason_makers(publication, applied, frontier, to, near=found.near is not None),
         ]
-        with self.publication.store.batch(publish=publish) as batch:
-            self._write(batch, makers, to)
+        wealth = self._wealth(found, genesis, frontier, to)
+        with publication.store.batch(publish=found.near is None) as batch:
+            publication.record(batch, opened)
+            self._write(batch, makers, wealth, to)
+        if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
+            # Rows that stood here before; what was created since is written only while it lives.
+            spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
+            spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
+            compaction.clean(publication, spent, found.ranges, genesis, dead_to)
         return to
 
+    def _wealth(self, found: Found, genesis: int, frontier: int, to: int) -> Wealth:
+        """Who owns how much after milestone `to`."""
+        if found.near is not None:
+            before = self.publication.reads.wealth(frontier)
+            after = rich_list.moved(Wealth(*before), rich_list.touched(found.near, to))
+            if after is not None:
+                return after
+            found = far(self.publication, genesis, frontier, to)
+        return rich_list.whole(self.publication.staging, found.changes.where(F.col("milestone_index") <= to))
+
     def _placement(self, first: int, last: int) -> Placement:
-        """Where the rows of those milestones stand."""
+        """Where the rows of a load's lookups stand in those milestones."""
         chunk_size = self.publication.store_settings.chunk_size
-        standing = self.publication.reads.splits(range(first // chunk_size, last // chunk_size + 1))
+        ranges = range(first // chunk_size, last // chunk_size + 1)
+        standing = self.publication.reads.splits(schema.LOOKUPS, ranges)
         hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
         return Placement(chunk_size, schema.LOOKUPS, hot)
 
-    def _write(self, batch: Batch, makers: list[FrameMaker], ledger_index: int) -> None:
+    def _write(self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int) -> None:
+        """All rows, then the frontier."""
+        network = self.publication.store_settings.network
         upsert_frames(batch, self.publication.staging, makers, self.publication.report.wrote)
-        row = (self.publication.store_settings.network, ledger_index)
-        self.publication.report.wrote(
-            schema.ledger_frontier.name, batch.upsert(schema.ledger_frontier, schema.ledger_frontier.names, [row])
-        )
+        spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
+        self._upsert(batch, schema.distribution, spread)
+        ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest, start=1)]
+        self._upsert(batch, schema.rich_list, ranked)
+        for old in self.publication.reads.ledger_steps(STEPS_KEPT)[STEPS_KEPT - 1 :]:
+            batch.delete(schema.distribution, (network, old))
+            batch.delete(schema.rich_list, (network, old))
+        self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])
+
+    def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
+        self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
 
     def _known_to(self, changes: DataFrame, to: int) -> int:
         """The milestone before the first one that spends an unknown output, `to` if there is none."""
@@ -153,72 +170,6 @@ class Ledger:
         )
         held: int = first["milestone_index"] - 1
         return held
-
-    def _far(self, genesis: int, to: int) -> tuple[DataFrame, None]:
-        """All changes since genesis, resolved by joins over the lake."""
-        lake = self.publication.lake
-        messages = lake.messages([(genesis + 1, to)])
-        before = _created(_genesis_outputs(lake.read("genesis")))
-        created = before.unionByName(_created(tables.created(messages)))
-        owner = created.select("output_id", "output_type", "address", "amount")
-        spent = _spent(tables.spent(messages)).join(owner, "output_id", "left")
-        return self._staged("changes", created.unionByName(spent)), None
-
-    def _near(self, frontier: int, to: int) -> tuple[DataFrame, DataFrame]:
-        """Changes of (frontier, to] resolved from the store, and how the addresses they touch stood before."""
-        spark, reads = self.publication.spark, self.publication.reads
-        messages = self.publication.lake.messages([(frontier + 1, to)])
-        created = self._rows("created", _created(tables.created(messages)))
-        spent = self._rows("spent", _spent(tables.spent(messages)))
-        found = {row["output_id"]: (row["output_type"], row["address"], row["amount"]) for row in created.to_pylist()}
-        wanted = [output_id for output_id in spent["output_id"].to_pylist() if output_id not in found]
-        found |= reads.owners(wanted)
-        owners = [found.get(output_id, (None, None, None)) for output_id in spent["output_id"].to_pylist()]
-        for position, name in enumerate(("output_type", "address", "amount")):
-            values = [owner[position] for owner in owners]
-            spent = spent.append_column(name, pa.array(values, CHANGES.field(name).type))
-        changes = pa.concat_tables(
-            [created.select(CHANGES.names).cast(CHANGES), spent.select(CHANGES.names).cast(CHANGES)]
-        )
-        touched = sorted(set(changes["address"].to_pylist()) - {None})
-        return spark.createDataFrame(changes), few_rows(spark, BALANCES, reads.balances(touched, frontier))
-
-    def _staged(self, name: str, frame: DataFrame) -> DataFrame:
-        """The frame, computed once."""
-        folder = self.publication.staging.write(name, frame)
-        return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
-
-    def _rows(self, name: str, frame: DataFrame) -> pa.Table:
-        """The frame's rows, of few milestones, in this process."""
-        return pq.read_table(self.publication.staging.write(name, frame))
-
-
-def _genesis_outputs(genesis: DataFrame) -> DataFrame:
-    """Genesis as `tables.created`."""
-    return genesis.where(F.col("kind") != tables.TREASURY_OUTPUT).select(
-        "milestone_index",
-        F.lit(None).cast("int").alias("white_flag_index"),
-        "message_id",
-        "ms_timestamp",
-        F.lit(None).cast("int").alias("idx"),
-        "output_id",
-        F.col("kind").alias("output_type"),
-        "address",
-        "amount",
-        "data",
-    )
-
-
-def _created(outputs: DataFrame) -> DataFrame:
-    created_by = F.substring("output_id", 1, 32)
-    unsigned = F.lit(None).cast("binary")
-    rows = outputs.withColumns({"transaction_id": created_by, "signer": unsigned, "is_spent": F.expr("false")})
-    return rows.select(CHANGES.names)
-
-
-def _spent(inputs: DataFrame) -> DataFrame:
-    known = [name for name in CHANGES.names if name in inputs.columns]
-    return inputs.select(*known, F.expr("true").alias("is_spent"))
 
 
 def _balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> DataFrame:

@@ -5,7 +5,7 @@ its rows are durable; every value depends on the data only, so writing it twice 
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from db import schema
 from db.connect import StoreSettings
 from db.intervals import Intervals
+from db.model import Lookup
 from db.partitions import ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
 from db.sync import range_row
@@ -111,19 +112,33 @@ class Publication:
             self._upsert(batch, makers)
 
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
-        """The splits that the run needs, beside those the store knows; not yet recorded.
-
-        Keys are split where they are hot, so they are few enough to be told one by one.
-        """
-        chunk_size, partition_size = self.store_settings.chunk_size, self.store_settings.partition_size
-        if not run:
-            return Opened([], [], Placement(chunk_size, schema.LOOKUPS, None))
-        ranges = sorted({each for first, last in run for each in _ranges(first, last, chunk_size)})
-        existing = self.reads.splits(ranges) if known else []
-        tails = self.reads.tails(ranges) if known else []
+        """The splits that a load of the run needs, beside those the store knows; not yet recorded."""
+        chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(_whole_windows(run, chunk_size))
         rows = (tables.tagged(lake), tables.addressed(tables.owned(lake)), history.concerned(lake))
         keys = [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LOOKUPS, rows, strict=True)]
+        return self.grown(schema.LOOKUPS, keys, run, known=known)
+
+    def grown(
+        self,
+        lookups: tuple[Lookup, ...],
+        keys: Sequence[DataFrame],
+        run: Intervals,
+        *,
+        known: bool = True,
+        beside: Iterable[int] = (),
+    ) -> Opened:
+        """The splits that those lookups need for a run, beside those the store knows; not yet recorded.
+
+        `keys`: rows_of_keys of each over every milestone of the windows that the run touches. `beside`: further ranges
+        that rows of the run stand in. Keys are split where they are hot, so they are few enough to be told one by one.
+        """
+        chunk_size, partition_size = self.store_settings.chunk_size, self.store_settings.partition_size
+        if not run:
+            return Opened([], [], Placement(chunk_size, lookups, None))
+        ranges = {each for first, last in run for each in _ranges(first, last, chunk_size)}
+        existing = self.reads.splits(lookups, sorted(ranges.union(beside))) if known else []
+        tails = self.reads.tails(lookups, sorted(ranges)) if known else []
         grown = grow_splits(
             reduce(DataFrame.unionByName, keys),
             few_rows(self.spark, SPLITS, existing),
@@ -138,9 +153,10 @@ class Publication:
         standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
         standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
         hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
-        return Opened(opened, _tails(run, tails, chunk_size), Placement(chunk_size, schema.LOOKUPS, hot))
+        return Opened(opened, _tails(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
 
-    def _record(self, batch: Batch, opened: Opened) -> None:
+    def record(self, batch: Batch, opened: Opened) -> None:
+        """Writes what was opened; before any row that stands by it."""
         self.report.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, opened.splits))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
@@ -194,9 +210,7 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self._upsert(
-            batch, makers, committing.result, lambda: self._record(batch, opening.result()) if record else None
-        )
+        self._upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
 
     def _days(self, milestones: DataFrame) -> DataFrame:
         """All milestones of the lake on the UTC days that these touch."""
@@ -248,10 +262,12 @@ def _ranges(first: int, last: int, chunk_size: int) -> range:
     return range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
 
 
-def _tails(run: Intervals, before: list[tuple[str, int, int]], chunk_size: int) -> list[tuple[str, int, int]]:
+def _tails(
+    lookups: tuple[Lookup, ...], run: Intervals, before: list[tuple[str, int, int]], chunk_size: int
+) -> list[tuple[str, int, int]]:
     """The highest milestone begun, by lookup and range, after the run."""
     highest = {(lookup, each): tail for lookup, each, tail in before}
-    for lookup in schema.LOOKUPS:
+    for lookup in lookups:
         for first, last in run:
             for each in _ranges(first, last, chunk_size):
                 key = (lookup.table.name, each)

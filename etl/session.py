@@ -108,9 +108,20 @@ class EtlSettings:
         default=10_000,
         metadata={"help": "milestones that the ledger state may be behind and still be brought up from the store"},
     )
+    ledger_margin: int = field(
+        default=8_640,
+        metadata={
+            "help": "milestones, about a day, after which what was spent may leave the list of unspent outputs; a "
+            "listing begun earlier then goes no further"
+        },
+    )
     bulk_share: float = field(
         default=0.1, metadata={"help": "share of the store's messages from which a load builds a new generation"}
     )
+
+    def __post_init__(self) -> None:
+        if self.ledger_margin < 1:
+            raise ValueError(f"ledger_margin must be 1 or more, not {self.ledger_margin}")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 
 from db import schema, sync
 from db.intervals import Intervals
-from db.model import Order, Table
+from db.model import Lookup, Order, Table
 from db.queries import ledger
 from db.store import Bound, Key, Row, Store
 
@@ -35,7 +35,7 @@ class StoreReads:
 
     def message_count(self) -> int:
         """Messages of complete milestones."""
-        return sum(int(row["message_count"] or 0) for row in self._partition(schema.ranges, (self._network,)))
+        return sum(int(row["message_count"] or 0) for row in self.partition(schema.ranges, (self._network,)))
 
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""
@@ -45,10 +45,15 @@ class StoreReads:
         """The milestone whose ledger state the store has; None when genesis was never applied."""
         return self._runner.run(ledger.find_ledger_index(self._store, self._network))
 
-    def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int]]:
-        """(output type, address, amount) of those of the outputs that were created here."""
+    def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int, int]]:
+        """etl.changes.OWNED of those of the outputs that were created here."""
         return {
-            output_id: (row["data"][0], bytes.fromhex(row["address"]), row["amount"])
+            output_id: (
+                row["data"][0],
+                bytes.fromhex(row["address"]),
+                row["amount"],
+                row["created_milestone_index"],
+            )
             for output_id, row in self._created(output_ids)
         }
 
@@ -69,7 +74,7 @@ class StoreReads:
         ]
 
     def balances(self, addresses: Sequence[bytes], ledger_index: int) -> list[tuple[Any, ...]]:
-        """etl.ledger.BALANCES of those addresses after that milestone, at that milestone; none for unknown ones."""
+        """etl.changes.BALANCES of those addresses after that milestone, at that milestone; none for unknown ones."""
         return [
             (
                 address,
@@ -80,13 +85,34 @@ class StoreReads:
             if (row := self._runner.run(ledger.find_balance(self._store, address.hex(), ledger_index))) is not None
         ]
 
-    def splits(self, ranges: Sequence[int]) -> list[tuple[str, int, str, list[int], int, int]]:
-        """Splits of every lookup in those ranges, as etl.placement.SPLITS."""
+    def ledger_steps(self, count: int) -> list[int]:
+        """The last frontiers of the ledger state, newest first."""
+        rows = self._runner.run(self._store.slice(schema.ledger_frontier, (self._network,), limit=count))
+        return [row["ledger_index"] for row in rows]
+
+    def wealth(self, ledger_index: int) -> tuple[list[tuple[bytes, int]], dict[int, tuple[int, int]]]:
+        """What etl.rich_list.Wealth holds of that frontier."""
+        rows = self._runner.run(ledger.get_distribution(self._store, self._network, ledger_index))
+        richest = self.partition(schema.rich_list, (self._network, ledger_index))
+        return (
+            [(bytes.fromhex(row["address"]), row["balance"]) for row in richest],
+            {row["power"]: (row["addresses"], row["amount"]) for row in rows},
+        )
+
+    def ledger_updates(self, first: int, last: int) -> Iterator[Row]:
+        """Rows of ledger_updates_by_milestone of [first, last]: a partition a milestone."""
+        for milestone_index in range(first, last + 1):
+            yield from self.partition(schema.ledger_updates_by_milestone, (milestone_index,))
+
+    def splits(
+        self, lookups: Sequence[Lookup], ranges: Sequence[int]
+    ) -> list[tuple[str, int, str, list[int], int, int]]:
+        """Splits of those lookups in those ranges, as etl.placement.SPLITS."""
         rows = (
             row
-            for lookup in schema.LOOKUPS
+            for lookup in lookups
             for each in ranges
-            for row in self._partition(schema.splits, (lookup.table.name, each))
+            for row in self.partition(schema.splits, (lookup.table.name, each))
         )
         return [
             (
@@ -100,16 +126,33 @@ class StoreReads:
             for row in rows
         ]
 
-    def tails(self, ranges: Sequence[int]) -> list[tuple[str, int, int]]:
+    def tails(self, lookups: Sequence[Lookup], ranges: Sequence[int]) -> list[tuple[str, int, int]]:
         """(lookup, ms_range_id, tail) of those ranges, where there is one."""
         wanted = set(ranges)
-        rows = (row for lookup in schema.LOOKUPS for row in self._partition(schema.tails, (lookup.table.name,)))
+        rows = (row for lookup in lookups for row in self.partition(schema.tails, (lookup.table.name,)))
         found = ((row["lookup"], row["ms_range_id"], row["milestone_index"]) for row in rows)
         return [each for each in found if each[1] in wanted]
 
+    def info(self, name: str) -> str | None:
+        """What keyspace_info says of that name."""
+        row = self._runner.run(self._store.get(schema.keyspace_info, (name,)))
+        return None if row is None else row["value"]
+
     def sync_rows(self, ms_range_id: int) -> list[Row]:
         """The range's slice of `sync`."""
-        return list(self._partition(schema.sync, (ms_range_id,)))
+        return list(self.partition(schema.sync, (ms_range_id,)))
+
+    def partition(self, table: Table, partition: Key) -> Iterator[Row]:
+        """All rows of a partition, in its order."""
+        after: Bound | None = None
+        descending = table.order is Order.DESC
+        while True:
+            bound: dict[str, Any] = {} if after is None else {"upper" if descending else "lower": after}
+            page = self._runner.run(self._store.slice(table, partition, limit=PAGE, **bound))
+            yield from page
+            if len(page) < PAGE:
+                return
+            after = Bound(tuple(page[-1][name] for name in table.clustering), inclusive=False)
 
     def _created(self, output_ids: Sequence[bytes]) -> Iterator[tuple[bytes, Row]]:
         """Rows of `outputs` whose creator is known."""
@@ -120,14 +163,3 @@ class StoreReads:
             for output_id, row in zip(some, rows, strict=True):
                 if row is not None and row["created_milestone_index"] is not None:
                     yield output_id, row
-
-    def _partition(self, table: Table, partition: Key) -> Iterator[Row]:
-        after: Bound | None = None
-        descending = table.order is Order.DESC
-        while True:
-            bound: dict[str, Any] = {} if after is None else {"upper" if descending else "lower": after}
-            page = self._runner.run(self._store.slice(table, partition, limit=PAGE, **bound))
-            yield from page
-            if len(page) < PAGE:
-                return
-            after = Bound(tuple(page[-1][name] for name in table.clustering), inclusive=False)

@@ -98,7 +98,7 @@ def tagged(lake: DataFrame) -> DataFrame:
 
 def hints(read: Callable[[Table], DataFrame], *lookup_tables: Table) -> TableFrame:
     """Where the rows of lookups are that share a table of hints; `read` gives the rows of one."""
-    lookups = [lookup for lookup in schema.LOOKUPS if lookup.table in lookup_tables]
+    lookups = [each for each in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS) if each.table in lookup_tables]
     rows = reduce(DataFrame.unionByName, [_partitions(lookup, read(lookup.table)) for lookup in lookups])
     return conform(rows.distinct(), lookups[0].hints)
 
@@ -319,6 +319,7 @@ def _inputs(lake: DataFrame) -> DataFrame:
         "idx",
         "message_id",
         "milestone_index",
+        ms_timestamp().alias("ms_timestamp"),
         "white_flag_index",
         "inclusion_state",
         F.col("input.kind").alias("kind"),

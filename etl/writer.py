@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.model import Order, Table, Type
-from db.schema import LOOKUPS
+from db.schema import LOOKUPS, ledger_updates_by_address
 from db.store import Batch, Value
 from etl.decode import GC_THRESHOLD
 from etl.tables import TableFrame, byte_at
@@ -154,7 +154,7 @@ class Earlier:
                 self._staging.drop(future.result()[0])
 
 
-KEPT = tuple(lookup.table for lookup in LOOKUPS)
+KEPT = (*(lookup.table for lookup in LOOKUPS), ledger_updates_by_address)
 
 
 def upsert_frames(

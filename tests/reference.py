@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -385,7 +385,10 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
     ]
 
 
-LOOKUPS = {
+Lookup: TypeAlias = tuple[tuple[str, ...], str, dict[str, Any]]
+"""Key columns, hint table, what its hints add."""
+
+LOOKUPS: dict[str, Lookup] = {
     "tags": (("tag",), "tag_hints", {"table_kind": "message"}),
     "outputs_by_address": (("address", "output_kind", "variant", "included"), "addresses_hints", {}),
     "transactions_by_address": (
@@ -394,15 +397,16 @@ LOOKUPS = {
         {"output_kind": "transaction", "variant": "address"},
     ),
 }
-"""Lookup table → key columns, hint table, what its hints add."""
 
 
-def partition_rows(rows: Rows, run: Iterable[int], chunk_size: int, partition_size: int) -> None:
+def partition_rows(
+    rows: Rows, run: Iterable[int], chunk_size: int, partition_size: int, lookups: Mapping[str, Lookup] = LOOKUPS
+) -> None:
     """Splits and tails of the lookups, then the partition of each of their rows, then the hints."""
     by_range: dict[int, list[int]] = defaultdict(list)
     for index in run:
         by_range[index // chunk_size].append(index)
-    for lookup, (key, hints, constants) in LOOKUPS.items():
+    for lookup, (key, hints, constants) in lookups.items():
         members: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
         for row in rows[lookup]:
             row["ms_range_id"] = row["milestone_index"] // chunk_size

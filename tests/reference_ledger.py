@@ -10,9 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from db.partitions import place
-from tests.reference import ORACLE, Rows, output_rows, owner, read_json, u16
+from tests.reference import ORACLE, Lookup, Rows, output_rows, owner, partition_rows, read_json, u16
 
 DUST_BELOW = 1_000_000
+
+LOOKUPS: dict[str, Lookup] = {
+    "ledger_updates_by_address": (
+        ("address",),
+        "addresses_hints",
+        {"output_kind": "ledger", "variant": "address", "included": True},
+    ),
+    "unspent_outputs": (("lookup", "output_kind", "key"), "unspent_hints", {}),
+}
+"""Those that the ledger state fills."""
 
 
 def genesis() -> dict[str, Any]:
@@ -23,13 +33,16 @@ def genesis() -> dict[str, Any]:
 
 @dataclass
 class Replay:
-    """Unspent outputs as the lines gone through leave them, and who was touched since that was last asked."""
+    """Unspent outputs as the lines gone through leave them, all that were ever created, and who was touched since that
+    was last asked.
+    """
 
     unspent: dict[str, dict[str, Any]] = field(default_factory=dict)
+    created: dict[str, dict[str, Any]] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 
     def create(self, output_id: str, output: dict[str, Any]) -> str:
-        self.unspent[output_id] = output
+        self.unspent[output_id] = self.created[output_id] = output
         return self._touch(output)
 
     def spend(self, output_id: str) -> dict[str, Any]:
@@ -62,7 +75,39 @@ class Replay:
         return rows
 
 
-def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk_size: int) -> None:
+def wealth_rows(rows: Rows, replay: "Replay", network: str, index: int) -> None:
+    """Who owns how much after a milestone."""
+    balances: dict[str, int] = defaultdict(int)
+    for output in replay.unspent.values():
+        balances[owner(output)] += output["amount"]
+    at = {"network": network, "ledger_index": index}
+    richest = sorted(balances.items(), key=lambda item: (-item[1], item[0]))
+    rows["rich_list"] += [
+        at | {"rank": rank, "address": address, "balance": balance}
+        for rank, (address, balance) in enumerate(richest, start=1)
+    ]
+    for power in range(20):
+        inside = [balance for balance in balances.values() if 10**power <= balance < 10 ** (power + 1)]
+        if inside:
+            rows["distribution"].append(at | {"power": power, "addresses": len(inside), "amount": sum(inside)})
+
+
+def unspent_rows(output_id: str, output: dict[str, Any], index: int, key_of_all: str) -> list[dict[str, Any]]:
+    """The rows of unspent_outputs of one created output, not yet spent."""
+    row = {
+        "output_kind": "legacy",
+        "milestone_index": index,
+        "output_id": output_id,
+        "output_type": output["type"],
+        "amount": output["amount"],
+        "spent_milestone_index": None,
+    }
+    return [row | {"lookup": "address", "key": owner(output)}, row | {"lookup": "", "key": key_of_all}]
+
+
+def ledger_rows(
+    rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk_size: int, partition_size: int
+) -> None:
     """Adds genesis and the ledger state after each of the lines, which follow it without a gap."""
     start, replay = genesis(), Replay()
     assert start["ledgerIndex"] == 0
@@ -70,6 +115,9 @@ def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk
     for each in start["outputs"]:
         output_rows(early, each["output"], each["outputId"], "00" * 32, 0, None, None, included=True)
         replay.create(each["outputId"], each["output"])
+        # These stand in the first partition, as other rows of genesis do.
+        first = unspent_rows(each["outputId"], each["output"], 0, each["outputId"][:2])
+        early["unspent_outputs"] += [row | {"ms_range_id": 0, "partition_id": 0} for row in first]
     treasury = start["treasury"]
     early["treasury"].append(
         {
@@ -89,15 +137,37 @@ def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk
         hint = {name: row[name] for name in HINT_OF_OUTPUT}
         if hint not in rows["addresses_hints"]:
             rows["addresses_hints"].append(hint)
-    for name, added in early.items():
-        rows[name] = rows.get(name, []) + added
+    wealth_rows(early, replay, network, 0)
+    later: Rows = defaultdict(list)
+    unspent = {(row["output_id"], row["lookup"]): row for row in early["unspent_outputs"]}
     rows["address_balances"] = replay.balance_rows(0, chunk_size)
     rows["ledger_updates_by_milestone"] = []
     for line in lines:
         news = changes(replay, line)
         rows["ledger_updates_by_milestone"] += news
         sent_amounts(rows, line, news)
+        later["ledger_updates_by_address"] += [update_row(line, each) for each in news]
+        for each in news:
+            index, output_id = each["milestone_index"], each["output_id"]
+            if each["is_spent"]:
+                for lookup in ("address", ""):
+                    unspent[output_id, lookup]["spent_milestone_index"] = index
+                continue
+            for row in unspent_rows(output_id, replay.created[output_id], index, ""):
+                row["ms_timestamp"] = 1000 * line["milestone"]["timestamp"]
+                unspent[output_id, row["lookup"]] = row
+                later["unspent_outputs"].append(row)
         rows["address_balances"] += replay.balance_rows(line["milestone"]["index"], chunk_size)
+    run = [line["milestone"]["index"] for line in lines]
+    partition_rows(later, run, chunk_size, partition_size, LOOKUPS)
+    for row in early["unspent_outputs"]:
+        hint = {name: row[name] for name in HINT_OF_UNSPENT}
+        if hint not in later["unspent_hints"]:
+            later["unspent_hints"].append(hint)
+    wealth_rows(later, replay, network, len(lines))
+    for added in (early, later):
+        for name, members in added.items():
+            rows[name] = rows.get(name, []) + members
     rows["addresses_hints"] += [
         {
             "address": address,
@@ -112,7 +182,19 @@ def ledger_rows(rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk
     rows["ledger_frontier"] = [{"network": network, "ledger_index": index} for index in (0, len(lines))]
 
 
+HINT_OF_UNSPENT = ("lookup", "output_kind", "key", "ms_range_id", "partition_id")
 HINT_OF_OUTPUT = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
+
+
+def update_row(line: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """The row of ledger_updates_by_address of one of ledger_updates_by_milestone."""
+    entry = line["messages"][change["white_flag_index"]]
+    names = ("address", "milestone_index", "output_id", "is_spent", "amount")
+    return {name: change[name] for name in names} | {
+        "message_id": entry["id"],
+        "transaction_id": entry["transactionId"] if change["is_spent"] else change["output_id"][:64],
+        "ms_timestamp": 1000 * line["milestone"]["timestamp"],
+    }
 
 
 def sent_amounts(rows: Rows, line: dict[str, Any], news: Sequence[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Questions about the ledger state: balances, the treasury, receipts, what a milestone changed.
+"""Questions about the ledger state: balances, who owns most, the treasury, receipts, what a milestone changed.
 
 Rules of this file: as in messages.py. Everything is as of a ledger index that is read once a request; an address is the
 hex of its serialized form.
@@ -10,6 +10,12 @@ from db.store import Bound, LedgerUnknown, NotFound, Row, Store
 
 BALANCE_HINT = ("balance", "address", True)
 """addresses_hints of address_balances, after the address: output kind, variant, included."""
+
+RICHEST = 1_000
+"""Addresses that the rich list shows at most; more are kept."""
+
+POWERS = 20
+"""Powers of ten that a u64 has."""
 
 RANGES_AT_ONCE = 10
 CHANGES_AT_ONCE = 5_000
@@ -93,3 +99,18 @@ async def list_receipts(
         cursor=cursor,
         prefix=() if migrated_at is None else (migrated_at,),
     )
+
+
+async def get_distribution(store: Store, network: str, ledger_index: int) -> list[Row]:
+    """Rows of `distribution` of that ledger index, smallest balances first; none where it is not kept any more."""
+    at = Bound((ledger_index,))
+    return await store.slice(schema.distribution, (network,), lower=at, upper=at, reverse=True, limit=POWERS)
+
+
+async def list_richest(
+    store: Store, network: str, ledger_index: int, *, page_size: int, after_rank: int = 0
+) -> list[Row]:
+    """Rows of `rich_list` of that ledger index by rank, RICHEST at most; none where it is not kept any more."""
+    limit = min(page_size, RICHEST - after_rank)
+    after = Bound((after_rank,), inclusive=False)
+    return await store.slice(schema.rich_list, (network, ledger_index), lower=after, limit=limit) if limit > 0 else []

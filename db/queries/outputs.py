@@ -7,14 +7,18 @@ serialized form. `as_of` is a ledger index: the answer is what was true then; No
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import Page, list_lookup
+from db.paging import CursorError, Page, list_lookup
 from db.queries.transactions import find_conflicting_message_id
 from db.store import NotFound, Row, Store
 from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
+UNSPENT = schema.LEDGER_LOOKUPS[1]
 OUTPUT_KINDS = ("legacy",)
 """Kinds that an address listing merges."""
+
+UNSPENT_FROM = "unspent_from"
+"""keyspace_info: the ledger index from which on `unspent_outputs` can answer; none: all of them."""
 
 SPENT = tuple(name for name in schema.outputs.names if name.startswith("spent_"))
 
@@ -62,11 +66,23 @@ async def list_outputs_by_address(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `outputs_by_address`: the outputs an address owns or owned, each once.
+    """The outputs an address owns or owned, each once: output_id, milestone_index, output_type and `included`.
 
     Without `included` also those that no included transaction ever created, by one attachment each. With a filter a
-    page may be short, and empty, while its cursor still leads on: work is bounded.
+    page may be short, and empty, while its cursor still leads on: work is bounded. CursorError also where the ledger
+    state that a listing of unspent outputs began at is not kept any more.
     """
+    if as_of is not None and included and not include_spent:
+        return await _list_unspent(
+            store,
+            address,
+            output_type=output_type,
+            window=window,
+            as_of=as_of,
+            newest=newest,
+            page_size=page_size,
+            cursor=cursor,
+        )
 
     async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
         kept = [output_type is None or row["output_type"] == output_type for row in rows]
@@ -93,8 +109,45 @@ async def list_outputs_by_address(
     )
 
 
+async def _list_unspent(
+    store: Store,
+    address: str,
+    *,
+    output_type: int | None,
+    window: Window | None,
+    as_of: int,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """As list_outputs_by_address, of what is unspent as of a ledger index: those are found without the others."""
+
+    async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
+        return [output_type in (None, row["output_type"]) and not is_spent(row, at) for row in rows]
+
+    page = await list_lookup(
+        store,
+        UNSPENT,
+        [("address", kind, address) for kind in OUTPUT_KINDS],
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        keep=keep,
+        question=f"type {output_type}",
+        window=window,
+        as_of=as_of,
+        columns=("spent_milestone_index", "output_type"),
+    )
+    if cursor is not None and page.as_of is not None:
+        # Asked last: rows that compaction took away while they were read are gone only once this is noted.
+        unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
+        if unspent_from is not None and page.as_of < int(unspent_from["value"]):
+            raise CursorError(f"the ledger state of {page.as_of} is not kept any more: begin the listing again")
+    return Page([row | {"included": True} for row in page.rows], page.cursor, page.as_of)
+
+
 def is_spent(output: Row, as_of: int | None) -> bool:
-    """Whether a row of `outputs` was spent."""
+    """Whether a row of `outputs`, or of `unspent_outputs`, was spent."""
     milestone_index = output["spent_milestone_index"]
     return milestone_index is not None and (as_of is None or milestone_index <= as_of)
 

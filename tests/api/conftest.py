@@ -40,7 +40,7 @@ def filled_store(
     store = open_store(settings, writable=True)
     rows = reference_rows(oracle.milestones, oracle.pending, chunk_size, partition_size, settings.network)
     if with_genesis:
-        ledger_rows(rows, oracle.milestones, settings.network, chunk_size)
+        ledger_rows(rows, oracle.milestones, settings.network, chunk_size, partition_size)
     write(store, rows)
     return store
 

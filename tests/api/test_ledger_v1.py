@@ -1,5 +1,6 @@
 """The ledger state as old clients ask for it, answer by answer, against the oracle ledger's expectations."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from api.network import NetworkMount
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
+from db.queries import ledger
 from db.store import WritableStore
 from tests.api.conftest import filled_store
 from tests.api.oracle import Json, Oracle
@@ -168,7 +170,7 @@ async def advancing(oracle: Oracle, tmp_path: Path) -> AsyncIterator[Advancing]:
     migrate(settings)
     store = open_store(settings, writable=True)
     rows = reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network)
-    ledger_rows(rows, oracle.milestones, settings.network, 100_000)
+    ledger_rows(rows, oracle.milestones, settings.network, 100_000, 100_000)
     rows["ledger_frontier"] = [{"network": settings.network, "ledger_index": index} for index in (0, 30)]
     write(store, rows)
     app = create_app({"testing": NetworkMount(store, settings.network, "atoi")}, "testing", ApiSettings())
@@ -254,3 +256,37 @@ async def test_all_pages_of_a_listing_show_one_state(advancing: Advancing, oracl
     assert len(shown) == len(set(shown))
     assert set(shown) == unspent_at(oracle, address, 30) != unspent_at(oracle, address, 50)
     assert (await advancing.client.get(path)).json()["data"]["ledgerIndex"] == 50
+
+
+async def test_a_listing_begun_before_what_is_kept_goes_no_further(advancing: Advancing, oracle: Oracle) -> None:
+    address = max(oracle.addresses, key=lambda each: len(unspent_at(oracle, each, 30)))
+    path = f"/api/v1/addresses/ed25519/{address}/outputs?page_size=3"
+    state = (await advancing.client.get(path)).json()["data"]["state"]
+    for unspent_from, status in (("30", 200), ("31", 400)):
+        with advancing.store.batch() as batch:
+            batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("unspent_from", unspent_from)])
+        answer = await advancing.client.get(f"{path}&state={state}")
+        assert answer.status_code == status
+    assert "ledger state of 30 is not kept any more" in answer.json()["error"]["message"]
+    advancing.advance(50)
+    assert (await advancing.client.get(path)).status_code == 200
+
+
+async def test_the_richest_and_the_distribution_are_those_of_all_balances(store: WritableStore, oracle: Oracle) -> None:
+    network = oracle.expected["network"]
+    balances = {
+        f"00{address}": sum(oracle.outputs[each]["output"]["amount"] for each in unspent_at(oracle, address, 50))
+        for address in oracle.addresses
+    }
+    ranked = sorted(((balance, address) for address, balance in balances.items() if balance), reverse=True)
+    assert len({balance for balance, _ in ranked}) == len(ranked) > 10
+    for first in range(0, len(ranked) + 1, 4):
+        rows = await ledger.list_richest(store, network, 50, page_size=4, after_rank=first)
+        found = [(row["rank"], row["balance"], row["address"]) for row in rows]
+        assert found == [(rank, *each) for rank, each in enumerate(ranked, start=1)][first : first + 4]
+    assert await ledger.list_richest(store, network, 50, page_size=4, after_rank=ledger.RICHEST) == []
+    rows = await ledger.get_distribution(store, network, 50)
+    powers = [len(str(balance)) - 1 for balance, _ in ranked[::-1]]
+    assert [(row["power"], row["addresses"]) for row in rows] == list(Counter(powers).items())
+    assert sum(row["amount"] for row in rows) == sum(balances.values())
+    assert await ledger.get_distribution(store, network, 49) == []

@@ -141,3 +141,72 @@ async def test_what_a_filter_drops_is_bounded_too_and_its_end_is_reached(spent_s
             return
         query["state"] = body["data"]["state"]
         assert number < SPENT, "the listing does not end"
+
+
+UNSPENT = range(SPENT + 1, SPENT + 8)
+"""Numbers of the outputs that an address has left."""
+
+
+@pytest.fixture(scope="module")
+def left_store(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An address that spent as much, with a ledger state and UNSPENT outputs left; compacted."""
+    folder: Path = tmp_path_factory.mktemp("left")
+    settings = StoreSettings(url=f"sqlite:///{folder}", network="left-1")
+    migrate(settings)
+    store = open_store(settings, writable=True)
+    address = "aa" * 32
+    owner, key = bytes.fromhex(f"00{address}"), ("address", "legacy", f"00{address}", 0, 0)
+    numbers = range(1, UNSPENT.stop)
+    with store.batch() as batch:
+        batch.upsert(schema.ledger_frontier, schema.ledger_frontier.names, [("left-1", UNSPENT.stop)])
+        names = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
+        batch.upsert(schema.addresses_hints, names, [(owner, "legacy", "address", True, 0, 0)])
+        batch.upsert(
+            schema.outputs_by_address,
+            (*names, "milestone_index", "output_id", "message_id", "output_type"),
+            [
+                (owner, "legacy", "address", True, 0, 0, at, at.to_bytes(34, "big"), at.to_bytes(32, "big"), 0)
+                for at in numbers
+            ],
+        )
+        batch.upsert(
+            schema.outputs,
+            ("output_id", "created_milestone_index", "created_message_id", "spent_milestone_index"),
+            [(at.to_bytes(34, "big"), at, at.to_bytes(32, "big"), None if at in UNSPENT else at + 1) for at in numbers],
+        )
+        batch.upsert(schema.unspent_hints, schema.unspent_hints.names, [key])
+        columns = (*schema.unspent_hints.names, "milestone_index", "output_id", "spent_milestone_index", "output_type")
+        # Compaction leaves what was spent lately, too.
+        batch.upsert(
+            schema.unspent_outputs,
+            columns,
+            [
+                (*key, at, at.to_bytes(34, "big"), None if at in UNSPENT else at + 1, 0)
+                for at in range(UNSPENT.start - 5, UNSPENT.stop)
+            ],
+        )
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+@pytest.mark.parametrize("sort", ["newest", "oldest"])
+async def test_what_is_left_of_thousands_is_found_without_the_others(
+    left_store: Any, page_size: int, sort: str
+) -> None:
+    store: Any = CountingStore(left_store)
+    app = create_app({"left": NetworkMount(store, "left-1", "atoi")}, "left", ApiSettings())
+    query: dict[str, Any] = {"page_size": page_size, "include-spent": "false", "sort": sort}
+    found: list[str] = []
+    while True:
+        store.rows = 0
+        status, body = await ask(app, f"/api/v1/addresses/ed25519/{'aa' * 32}/outputs", query)
+        assert status == 200, body
+        assert store.rows <= ROWS_PER_RESULT * max(page_size, 5)
+        assert len(body["data"]["outputIds"]) == min(page_size, len(UNSPENT) - len(found))
+        found += body["data"]["outputIds"]
+        if body["data"]["state"] is None:
+            break
+        query["state"] = body["data"]["state"]
+    expected = [at.to_bytes(34, "big").hex() for at in UNSPENT]
+    assert found == (expected[::-1] if sort == "newest" else expected)

@@ -1,6 +1,7 @@
 """All rows of a store, as the Store port tells them, so that two loads can be compared row by row."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ COMPARED: tuple[Table, ...] = tuple(
 )
 
 
-def stored_rows(store: Path) -> dict[str, list[dict[str, Any]]]:
-    """Every row of every table of a SQLite store, ids as hex, sorted by key; expiry left out."""
+def stored_rows(store: Path, tables: Sequence[Table] = COMPARED) -> dict[str, list[dict[str, Any]]]:
+    """Every row of those tables of a SQLite store, ids as hex, sorted by key; expiry left out."""
     generation = (store / "CURRENT").read_text().strip()
     with sqlite3.connect(f"{(store / generation).resolve().as_uri()}?mode=ro", uri=True) as connection:
-        return {table.name: _rows(connection, table) for table in COMPARED}
+        return {table.name: _rows(connection, table) for table in tables}
 
 
 def _rows(connection: sqlite3.Connection, table: Table) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from db import schema
 from etl import history
-from etl.ledger import CHANGES
+from etl.changes import CHANGES
 from etl.message_rows import MESSAGE_DDL
 from etl.placement import Placement
 from ledger.ids import ed25519_address

@@ -3,6 +3,9 @@
 import asyncio
 import json
 import random
+import sqlite3
+from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -11,13 +14,16 @@ from typing import Any
 import pytest
 
 from db import schema
+from db.migrate import migrate
+from db.store import StoreMismatch
+from etl import rich_list
 from etl.ledger import Ledger
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
 from tests.etl.conftest import Stores
-from tests.etl.listings import check_listings
+from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
-from tests.etl.test_oracle import GEOMETRIES, check
+from tests.etl.test_oracle import GEOMETRIES, check, uncut
 from tests.reference import reference_rows
 from tests.reference_ledger import genesis, ledger_rows
 
@@ -27,6 +33,8 @@ GENESIS = SAMPLE / "genesis.json"
 FILES = [SAMPLE / name for name in ARCHIVE]
 STATE = (
     schema.ledger_updates_by_milestone,
+    schema.ledger_updates_by_address,
+    schema.unspent_outputs,
     schema.address_balances,
     schema.treasury,
     schema.receipts,
@@ -39,14 +47,17 @@ def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]
     """What a store must hold after one load of the milestones to `last`, beside genesis."""
     lines = oracle()[:last]
     rows = reference_rows(lines, [], *geometry, "permatest-1")
-    ledger_rows(rows, lines, "permatest-1", geometry[0])
+    ledger_rows(rows, lines, "permatest-1", *geometry)
     return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
 
 
 def state(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
     """The tables of the ledger state, and where it ends."""
-    held = {table.name: rows[table.name] for table in STATE}
-    return held | {"ledger_frontier": rows["ledger_frontier"][-1:]}
+    held = uncut({table.name: rows[table.name] for table in STATE})
+    last = {"ledger_frontier": rows["ledger_frontier"][-1:]}
+    for table in (schema.distribution.name, schema.rich_list.name):
+        last[table] = [row for row in rows[table] if row["ledger_index"] == rows["ledger_frontier"][-1]["ledger_index"]]
+    return held | last
 
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
@@ -163,3 +174,81 @@ def test_killed_before_the_frontier_is_written_the_next_load_goes_on(
         assert state(rows)[table] == held[table]
     assert loading.load(files[2]).ledger_index == 3
     assert state(loading.rows()) == state(reference((100_000, 100_000), 3))
+
+
+def test_updates_by_address_are_the_oracle_s_utxo_changes(stores: Stores) -> None:
+    """And what is left, with its distribution, is what the oracle expects; the rich list made from the whole state."""
+    loading = stores((7, 3))
+    expected = whole_oracle().expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rich_list, "moved", lambda *_: None)
+        loading.load(*FILES, genesis=GENESIS)
+    rows = loading.rows()
+    owner_of = {
+        output_id: f"00{each['output']['address']['address']}" for output_id, each in expected["outputs"].items()
+    }
+    changes = {
+        (owner_of[output_id], line["milestone"]["index"], output_id, is_spent)
+        for line in oracle()
+        for kind, is_spent in (("createdOutputs", False), ("consumedOutputs", True))
+        for output_id in line["milestone"]["utxoChanges"][kind]
+    }
+    names = ("address", "milestone_index", "output_id", "is_spent")
+    found = [tuple(row[name] for name in names) for row in rows["ledger_updates_by_address"]]
+    assert set(found) == changes
+    assert len(found) == len(changes) > 500
+    left = {output_id for output_id, each in expected["outputs"].items() if not each["isSpent"]}
+    for lookup in ("address", ""):
+        unspent = [row for row in rows["unspent_outputs"] if row["lookup"] == lookup]
+        assert {row["output_id"] for row in unspent if row["spent_milestone_index"] is None} == left
+    balances = Counter[str]()
+    for output_id in left:
+        balances[owner_of[output_id]] += expected["outputs"][output_id]["output"]["amount"]
+    last = [row for row in rows["rich_list"] if row["ledger_index"] == 50]
+    assert [(row["address"], row["balance"]) for row in last] == sorted(
+        balances.items(), key=lambda item: (-item[1], item[0])
+    )
+    spread = [row for row in rows["distribution"] if row["ledger_index"] == 50]
+    assert {row["power"]: (row["addresses"], row["amount"]) for row in spread} == {
+        digits - 1: (len(group), sum(group))
+        for digits in {len(str(balance)) for balance in balances.values()}
+        for group in [[balance for balance in balances.values() if len(str(balance)) == digits]]
+    }
+    assert sum(row["amount"] for row in spread) + expected["treasury"]["amount"] == expected["tokenSupply"]
+
+
+def test_a_store_of_an_earlier_version_is_migrated_and_its_state_applied_again(stores: Stores, tmp_path: Path) -> None:
+    loading = stores((7, 3))
+    files = milestones(tmp_path, *range(1, 13))
+    loading.load(*files[:11], genesis=GENESIS)
+    generation = loading.folder / (loading.folder / "CURRENT").read_text().strip()
+    late = [table.name for table in schema.TABLES if table.layout == 3]
+    with closing(sqlite3.connect(generation)) as connection:
+        for name in late:
+            connection.execute(f"DROP TABLE {name}")
+        connection.execute("DELETE FROM migrations WHERE name = '0003_unspent'")
+        for lookup in schema.LEDGER_LOOKUPS:
+            connection.execute("DELETE FROM splits WHERE lookup = ?", (lookup.table.name,))
+            connection.execute("DELETE FROM tails WHERE lookup = ?", (lookup.table.name,))
+        connection.commit()
+    with pytest.raises(StoreMismatch, match="lacks migration 0003_unspent; run `permanode migrate`"):
+        loading.load(files[11])
+    assert migrate(loading.store) == ["0003_unspent"]
+    rows = loading.rows()
+    assert rows["ledger_frontier"] == []
+    assert len(rows["address_balances"]) > 10
+    assert loading.load(files[11]).ledger_index == 12
+    assert state(loading.rows()) == state(reference((7, 3), 12))
+
+
+def test_of_the_rich_list_the_last_steps_are_kept(stores: Stores, tmp_path: Path) -> None:
+    loading = stores()
+    files = milestones(tmp_path, 1, 2, 3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("etl.ledger.STEPS_KEPT", 2)
+        for file in files:
+            loading.load(file, genesis=GENESIS)
+    rows = loading.rows()
+    assert [row["ledger_index"] for row in rows["ledger_frontier"]] == [0, 1, 2, 3]
+    for table in ("rich_list", "distribution"):
+        assert {row["ledger_index"] for row in rows[table]} == {2, 3}

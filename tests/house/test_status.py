@@ -55,7 +55,7 @@ def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store
     found = json.loads(run("status", "--json"))
     assert found["missing"] == [[5, 5]]
     assert found["versions"]["chunk_size"] == "7"
-    assert found["migrations"] == ["0001_chrysalis", "0002_ledger"]
+    assert found["migrations"] == ["0001_chrysalis", "0002_ledger", "0003_unspent"]
     assert found["writer"] is None
     rows = {table["table"]: table["rows"] for table in found["tables"]}
     assert rows["rejects"] == 2

@@ -101,7 +101,7 @@ def test_every_type_is_spelled_in_every_dialect():
 
 
 def test_lookups_and_their_hints_name_the_same_partitions():
-    for lookup in schema.LOOKUPS:
+    for lookup in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS):
         assert lookup.table.partition == (*lookup.key, "ms_range_id", "partition_id")
         assert lookup.table.clustering[0] == "milestone_index"
         constants = tuple(name for name, _ in lookup.hint_constants)

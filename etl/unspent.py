@@ -1,0 +1,60 @@
+"""Changes → unspent_outputs and its hints.
+
+Rules of this file: as in tables.py. A row stands where its output was created and is written in two halves, by what
+created it and by what spent it; each output stands under its address and among all.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from etl import tables
+from etl.placement import Placement, rows_of_keys
+from etl.writer import FrameMaker
+
+ALL = ""
+"""The lookup of all outputs, and their key in it; those of genesis, which are many, by the first byte of their ids."""
+
+TABLE = schema.unspent_outputs
+SPENT = "spent_milestone_index"
+
+
+def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int) -> list[FrameMaker]:
+    """The rows that changes above the frontier write, and the hints of those created.
+
+    What was created above the frontier and spent by `dead_to` would be compacted at once, and is not written.
+    """
+    created, spent = changes.where("NOT is_spent"), changes.where("is_spent")
+    if dead_to > frontier:
+        dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
+        created = created.join(dead.select("output_id"), "output_id", "left_anti")
+        spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
+    placed = placed_outputs(created, placement, genesis)
+    return [
+        lambda _: tables.conform(placed.drop(SPENT), TABLE),
+        lambda _: tables.conform(placed_outputs(spent, placement, genesis).select(*TABLE.key, SPENT), TABLE),
+        lambda _: tables.conform(placed.select(*TABLE.partition).distinct(), schema.unspent_hints),
+    ]
+
+
+def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> DataFrame:
+    """The key of each changed output's rows, its own columns, and where it was spent if that is the change."""
+    created = F.col("created_milestone_index")
+    first_byte = F.lower(F.hex(F.substring("output_id", 1, 1)))
+    rows = _keyed(changes, F.when(created == genesis, first_byte).otherwise(ALL))
+    rows = rows.withColumns({SPENT: F.when(F.col("is_spent"), F.col("milestone_index")), "milestone_index": created})
+    return placement.place(rows, TABLE)
+
+
+def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
+    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.changes.COUNTED, all after genesis."""
+    rows = (counted, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
+    return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
+
+
+def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
+    keys = F.array(
+        F.struct(F.lit(tables.ADDRESS).alias("lookup"), F.lower(F.hex("address")).alias("key")),
+        F.struct(F.lit(ALL).alias("lookup"), key_of_all.alias("key")),
+    )
+    return rows.select("*", F.lit(tables.LEGACY).alias("output_kind"), F.inline(keys))
