@@ -35,3 +35,11 @@ def cassandra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraSer
         pytest.skip(f"NOTHING IS TESTED ON CASSANDRA: {reason}")
     with running(CassandraServer(tmp_path_factory.mktemp("cassandra"))) as server:
         yield server
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever asks for the server is marked by it."""
+    for item in items:
+        if "cassandra" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.cassandra)

@@ -14,8 +14,6 @@ from tests.cassandra_jars import VERSION
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.cassandra
-
 
 def test_it_is_the_version_that_is_pinned_and_makes_no_views(cassandra: CassandraServer) -> None:
     with Cluster([cassandra.address], port=cassandra.ports.native, protocol_version=4) as cluster:
