@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.cassandra_server import CassandraServer, running, why_not
+from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, why_not
 
 # How long an example takes says something about the machine, not about the code.
 hypothesis.settings.register_profile("house", deadline=None)
@@ -33,7 +33,8 @@ def cassandra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraSer
         if "CI" in os.environ:
             pytest.fail(reason)
         pytest.skip(f"NOTHING IS TESTED ON CASSANDRA: {reason}")
-    with running(CassandraServer(tmp_path_factory.mktemp("cassandra"))) as server:
+    folder = tmp_path_factory.mktemp("cassandra")
+    with running(CassandraServer(folder, java_options=(*QUICK, FORGETFUL))) as server:
         yield server
 
 

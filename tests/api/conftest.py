@@ -26,29 +26,41 @@ def oracle() -> Oracle:
 def filled_store(
     folder: Path, oracle: Oracle, chunk_size: int, partition_size: int, *, with_genesis: bool = True
 ) -> WritableStore:
-    """A store with the oracle ledger in it, written by the naive reference, not by etl/.
+    """A store in that folder with the oracle ledger in it, as fill()."""
+    settings = StoreSettings(f"sqlite:///{folder}", oracle.expected["network"], chunk_size, partition_size)
+    return fill(settings, oracle, with_genesis=with_genesis)
+
+
+def fill(settings: StoreSettings, oracle: Oracle, *, with_genesis: bool = True) -> WritableStore:
+    """A new store with the oracle ledger in it, written by the naive reference, not by etl/.
 
     `with_genesis`: its state too, which needs all milestones from the first on.
     """
-    settings = StoreSettings(
-        url=f"sqlite:///{folder}",
-        network=oracle.expected["network"],
-        chunk_size=chunk_size,
-        partition_size=partition_size,
-    )
     migrate(settings)
     store = open_store(settings, writable=True)
-    rows = reference_rows(oracle.milestones, oracle.pending, chunk_size, partition_size, settings.network)
+    geometry = settings.chunk_size, settings.partition_size
+    rows = reference_rows(oracle.milestones, oracle.pending, *geometry, settings.network)
     if with_genesis:
-        ledger_rows(rows, oracle.milestones, settings.network, chunk_size)
+        ledger_rows(rows, oracle.milestones, settings.network, settings.chunk_size)
     write(store, rows)
     return store
 
 
-@pytest.fixture(scope="session", params=GEOMETRIES)
+STORES = [
+    pytest.param(("sqlite", "default"), id="default"),
+    pytest.param(("sqlite", "tiny"), id="tiny"),
+]
+"""What the suite runs over."""
+
+
+@pytest.fixture(scope="session", params=STORES)
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator[Any]:
-    chunk_size, partition_size = GEOMETRIES[request.param]
-    filled = filled_store(tmp_path_factory.mktemp(request.param), oracle, chunk_size, partition_size)
+    kind, geometry = request.param
+    if kind == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp(geometry)}"
+    else:
+        url = f"cassandra://{request.getfixturevalue('cassandra').contact}/api_{geometry}?rf=1"
+    filled = fill(StoreSettings(url, oracle.expected["network"], *GEOMETRIES[geometry]), oracle)
     yield filled
     filled.close()
 
