@@ -13,9 +13,9 @@ from db import schema
 from db.cassandra_address import Address, ClusterSettings
 from db.cassandra_batch import CassandraBatch
 from db.cassandra_lease import CassandraLease
-from db.cassandra_plans import IMMUTABLE, ReadPlan, sizes_cql
+from db.cassandra_plans import IMMUTABLE, ReadPlan, fitted, misfit, sizes_cql
 from db.cassandra_schema import create_keyspace, find_drift, list_tables
-from db.cassandra_session import CassandraSession
+from db.cassandra_session import CassandraSession, Misfit
 from db.migrations import KEYSPACE
 from db.model import Table
 from db.statements import shape_of
@@ -44,6 +44,14 @@ class CassandraStore:
 
     async def get(self, table: Table, key: Key) -> Row | None:
         """The row of that whole primary key, or None. Expired rows do not exist."""
+        try:
+            return await self._get(table, key)
+        except Misfit:
+            if misfit(table, table.key, key) is None:
+                raise
+            return None
+
+    async def _get(self, table: Table, key: Key) -> Row | None:
         cql = (self._plans.get((table.name, None)) or self._plan(table)).get
         is_settled = IMMUTABLE.get(table.name)
         if is_settled is not None:
@@ -78,9 +86,24 @@ class CassandraStore:
     ) -> list[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards)."""
         plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
-        cql = plan.slice(shape_of(lower, upper, reverse=reverse))
-        ends = [value for bound in (lower, upper) if bound for value in bound.values]
-        return await self._session.ask(cql, [*partition, *ends, limit], self._quorum)
+        try:
+            return await self._slice(plan, partition, (lower, upper), limit, reverse=reverse)
+        except Misfit:
+            ends = fitted(table, lower, is_upper=False), fitted(table, upper, is_upper=True)
+            if ends == (lower, upper) and misfit(table, table.partition, partition) is None:
+                raise
+        if misfit(table, table.partition, partition) is not None:
+            return []
+        if any(end and not end.values and not end.inclusive for end in ends):
+            return []
+        return await self._slice(plan, partition, ends, limit, reverse=reverse)
+
+    async def _slice(
+        self, plan: ReadPlan, partition: Key, ends: tuple[Bound | None, Bound | None], limit: int, *, reverse: bool
+    ) -> list[Row]:
+        cql = plan.slice(shape_of(*ends, reverse=reverse))
+        values = [value for end in ends if end for value in end.values]
+        return await self._session.ask(cql, [*partition, *values, limit], self._quorum)
 
     async def ping(self) -> None:
         """Returns when a node answers."""

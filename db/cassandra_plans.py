@@ -7,9 +7,9 @@ document, and nothing that reads more than one partition.
 from collections.abc import Callable, Sequence
 
 from db import schema
-from db.model import Table
+from db.model import Table, Type
 from db.statements import Shape, check_deleted, check_written, conditions, ordering
-from db.store import Row
+from db.store import Bound, Row, Value
 
 
 class ReadPlan:
@@ -30,6 +30,28 @@ class ReadPlan:
             cql = self._select + " AND ".join(where) + ordering(self._table, shape) + " LIMIT ?"
             self._slices[shape] = cql
         return cql
+
+
+BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 63, Type.TIMESTAMP: 63}
+
+
+def misfit(table: Table, names: Sequence[str], values: Sequence[Value]) -> int | None:
+    """The place of the first number that is beyond its column's range; None: all may stand there."""
+    for at, (name, value) in enumerate(zip(names, values, strict=False)):
+        bits = BITS.get(table.column(name).type)
+        if bits is not None and isinstance(value, int) and not -1 << bits <= value < 1 << bits:
+            return at
+    return None
+
+
+def fitted(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | None:
+    """A bound of the same rows, without what is beyond a column's range; exclusive and empty, it holds none."""
+    at = misfit(table, table.clustering, bound.values) if bound else None
+    if bound is None or at is None:
+        return bound
+    value = bound.values[at]
+    assert isinstance(value, int)
+    return Bound(bound.values[:at], inclusive=(value > 0) == is_upper)
 
 
 def upsert_cql(table: Table, keyspace: str, columns: Sequence[str]) -> str:

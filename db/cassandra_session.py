@@ -53,6 +53,10 @@ SCHEMA_S = 60.0
 EPOCH_DAY = date(1970, 1, 1).toordinal() - (1 << 31)
 
 
+class Misfit(StoreError):
+    """A value is none that its column could hold."""
+
+
 class _IsoDate(SimpleDateType):  # type: ignore[misc]
     """A date as its text."""
 
@@ -187,7 +191,7 @@ class CassandraSession:
 
     def send(self, statement: PreparedStatement, values: Sequence[Any]) -> Any:
         """Sends a write without waiting: the driver's future."""
-        return self._session.execute_async(statement.bind(values))
+        return self._session.execute_async(self._bound(statement, values, None))
 
     async def ask(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
         """The rows of a statement; DeadlinePassed when the question's time is over before they come."""
@@ -255,7 +259,10 @@ class CassandraSession:
 
     @staticmethod
     def _bound(statement: PreparedStatement, values: Sequence[Value], consistency: str | None) -> BoundStatement:
-        bound = statement.bind(values)
+        try:
+            bound = statement.bind(values)
+        except TypeError as error:
+            raise Misfit(str(error)) from error
         if consistency is not None:
             bound.consistency_level = ConsistencyLevel.name_to_value[consistency]
         return bound

@@ -165,6 +165,25 @@ async def test_slices_are_bounded_by_value_both_ways(store, table):
             assert [tuple(row[name] for name in table.clustering) for row in found] == ordered[:limit], (lower, upper)
 
 
+async def test_what_lies_beyond_the_range_of_a_column_is_no_error(store):
+    """Milestones are asked for as u32 and cursors may hold anything; columns are narrower."""
+    indices = [0, 5, 2**31 - 1]
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in indices])
+    assert await store.get(schema.sync, (0, 2**32 - 1)) is None
+    assert await store.get(schema.sync, (2**40, 5)) is None
+    assert await store.get_many(schema.sync, [(0, 5), (0, -(2**40))]) == [await store.get(schema.sync, (0, 5)), None]
+    assert await store.slice(schema.sync, (2**32,), limit=9) == []
+    ends = [None, *(Bound((at,), of) for of in (True, False) for at in (5, 2**31, 2**40, -(2**31) - 1, -(2**40)))]
+    for lower, upper in itertools.product(ends, ends):
+        found = await store.slice(schema.sync, (0,), lower=lower, upper=upper, reverse=True, limit=9)
+        wanted = [at for at in indices if _above((at,), lower) and _below((at,), upper)]
+        assert [row["milestone_index"] for row in found] == wanted, (lower, upper)
+    put(store, schema.rejects, schema.rejects.key, [(1, "a", 7, ""), (1, "b", 8, "")])
+    beyond = Bound(("a", 2**40, "x"))
+    assert [row["file"] for row in await store.slice(schema.rejects, (1,), upper=beyond, limit=9)] == ["a"]
+    assert [row["file"] for row in await store.slice(schema.rejects, (1,), lower=beyond, limit=9)] == ["b"]
+
+
 def _above(key, bound):
     cut = key[: len(bound.values)] if bound else key
     return bound is None or cut > bound.values or (bound.inclusive and cut == bound.values)
