@@ -268,7 +268,9 @@ def run_demo(
 @app.command("test")
 def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to pytest, after --.")] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="Only the tests without Spark and foreign clients.")] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Only the tests without Spark, Cassandra and foreign clients.")
+    ] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Also soaks and other tests of many minutes.")] = False,
 ) -> None:
     """Runs the linters, then the test suite; fails when any of them fails.
@@ -277,7 +279,7 @@ def run_tests(
     """
     tools = Path(sys.executable).parent
     checks = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports", "--no-logo"]]
-    chosen = ["-m", ""] if slow else ["-m", "not slow and not spark and not clients"] if fast else []
+    chosen = ["-m", ""] if slow else ["-m", "not slow and not spark and not cassandra and not clients"] if fast else []
     suite = ["pytest", *chosen, *(arguments or [])]
     failed = [
         command[0]

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.errors import RequestError, error_body, status_of
+from api.errors import error_body, headers_of, status_of
 from api.metrics import OTHER, Metrics
 from db.deadline import DEADLINE
 
@@ -81,8 +81,7 @@ class Door:
                 raise
             body = error_body(error)
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-            if isinstance(error, RequestError):
-                headers += error.headers
+            headers += headers_of(error)
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
             await answer({"type": "http.response.body", "body": body})
         finally:

@@ -104,6 +104,17 @@ SILENT: dict[type[Exception], str] = {
 """What a client reads where the cause is none of its business."""
 
 
+RETRY_AFTER_S = 2
+"""How long a client is asked to wait for a store that is away or slow."""
+
+
+def headers_of(error: Exception) -> tuple[tuple[bytes, bytes], ...]:
+    """Headers that go with an error's body."""
+    if isinstance(error, (StoreUnavailable, DeadlinePassed)):
+        return ((b"retry-after", b"%d" % RETRY_AFTER_S),)
+    return error.headers if isinstance(error, RequestError) else ()
+
+
 def status_of(error: Exception) -> int:
     """The status of an exception: its own or its nearest ancestor's in STATUS, else 500."""
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)

@@ -47,6 +47,19 @@ EXPIRES_AT = "expires_at"
 """SQLite's extra column of tables with a TTL: seconds since 1970 from which a row no longer exists."""
 
 
+EXPIRED_GRACE_S = 10_800
+"""gc_grace_seconds of tables with a TTL: as long as a node keeps hints for another."""
+
+CQL_REASONS = """\
+-- Tables for good are compacted by level (LCS): a row or a page of a listing lies in few files, and bulk loads and
+-- back-fills write old milestones late, which defeats windows of time. UCS would do as well; ScyllaDB has none.
+-- Tables whose rows expire are compacted by window of time (TWCS), so that files expire whole. Nothing in them is
+-- deleted row by row, so expired rows are remembered no longer than a node keeps hints for another: 3 hours.
+-- All others keep the default of 10 days for gc_grace_seconds: repair each table within it, or a delete may be undone.
+-- Compression is the server's default, LZ4 in small chunks on both; the two spell that option differently.
+"""
+
+
 def sqlite_type(kind: Type) -> str:
     """The SQLite column type; ids are bytes there, half the size of their text."""
     return SQLITE_TYPES[kind]
@@ -83,7 +96,7 @@ def create_table_sqlite(table: Table) -> str:
 def create_table_cql(table: Table, keyspace: str) -> str:
     """CREATE TABLE for Cassandra and ScyllaDB, without a final semicolon.
 
-    Final tables are compacted by level, as bulk loads and back-fills defeat time windows; tables with a TTL by window.
+    CQL_REASONS says why the options are as they are.
     """
     lines = [f"  {column.name} {cql_type(column.type)}" for column in table.columns]
     key = ", ".join([f"({', '.join(table.partition)})", *table.clustering])
@@ -97,6 +110,7 @@ def create_table_cql(table: Table, keyspace: str) -> str:
         window = "'compaction_window_unit': 'HOURS', 'compaction_window_size': '2'"
         options.append(f"compaction = {{'class': 'TimeWindowCompactionStrategy', {window}}}")
         options.append(f"default_time_to_live = {table.ttl_s}")
+        options.append(f"gc_grace_seconds = {EXPIRED_GRACE_S}")
     body = ",\n".join(lines)
     return f"CREATE TABLE IF NOT EXISTS {keyspace}.{table.name} (\n{body}\n) WITH " + "\n  AND ".join(options)
 

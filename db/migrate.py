@@ -1,7 +1,8 @@
 """Creates a store, or brings it up to date.
 
-Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing. Where new
-tables belong to the ledger state that one is taken back: the next load, or `permanode rebuild`, applies it once more.
+Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing, and
+completes what an earlier run left half done. Where new tables belong to the ledger state that one is taken back: the
+next load, or `permanode rebuild`, applies it once more.
 """
 
 import os
@@ -10,14 +11,15 @@ import time
 
 from db import schema
 from db.connect import StoreSettings, open_adapter
-from db.migrations import check, check_info, unapplied
+from db.migrations import Migratable, Migration, check, check_info, list_recorded, unapplied
+from db.store import Batch
 
 LEASE_S = 60
 
 
 def migrate(settings: StoreSettings) -> list[str]:
     """Applies what the store lacks and returns the names; StoreMismatch when it was made for something else."""
-    store = open_adapter(settings.url, writable=True)
+    store = open_adapter(settings, writable=True)
     try:
         check_info(store, settings.info())
         if schema.keyspace_info.name in store.tables() and not unapplied(store, settings.network):
@@ -27,17 +29,36 @@ def migrate(settings: StoreSettings) -> list[str]:
         try:
             applied = unapplied(store, settings.network)
             for migration in applied:
-                store.execute(migration.statements)
-                with store.batch() as batch:
-                    now = int(time.time() * 1000)
-                    batch.upsert(schema.keyspace_info, schema.keyspace_info.names, settings.info().items())
-                    row = (settings.network, migration.name, migration.checksum, now)
-                    batch.upsert(schema.migrations, schema.migrations.names, [row])
-                    if migration.of_ledger:
-                        batch.clear(schema.ledger_frontier)
+                _apply(store, migration, settings)
+                lease = store.renew(lease, LEASE_S)
             check(store, settings.info())
         finally:
             store.release(lease)
         return [migration.name for migration in applied]
     finally:
         store.close()
+
+
+def _apply(store: Migratable, migration: Migration, settings: StoreSettings) -> None:
+    """One migration, step by step where the store cannot do it at once; once it is whole, its steps are forgotten."""
+    steps = [] if store.atomic else migration.steps
+    if store.atomic:
+        store.execute(migration.statements)
+    done = list_recorded(store, settings.network)
+    for step in steps:
+        if step.name not in done:
+            store.execute(step.statements)
+            with store.batch() as batch:
+                _record(batch, step, settings.network)
+    with store.batch() as batch:
+        if migration.of_ledger:
+            batch.clear(schema.ledger_frontier)
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, settings.info().items())
+        _record(batch, migration, settings.network)
+        for step in steps:
+            batch.delete(schema.migrations, (settings.network, step.name))
+
+
+def _record(batch: Batch, migration: Migration, network: str) -> None:
+    row = (network, migration.name, migration.checksum, int(time.time() * 1000))
+    batch.upsert(schema.migrations, schema.migrations.names, [row])

@@ -2,8 +2,8 @@
 
 Rules of this file: migration N creates the tables whose `layout` is N; a statement ends at a line that ends with ';';
 what was applied is recorded with the file's checksum, and every difference (file and schema, file and record, schema
-and store) is refused by name before anything runs. The tables of one migration are created if they are missing, so
-one that a crash cut short is simply applied again.
+and store) is refused by name before anything runs. Where a migration cannot be all or nothing, each of its statements
+is recorded too, so that one which was cut short is completed by the next run.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from db import schema
-from db.dialects import create_table_cql, create_table_sqlite
+from db.dialects import CQL_REASONS, create_table_cql, create_table_sqlite
 from db.model import Table
 from db.store import Row, StoreMismatch, WritableStore
 
@@ -36,6 +36,10 @@ class Migratable(WritableStore, Protocol):
     def dialect(self) -> str:
         """A key of SUFFIXES."""
 
+    @property
+    def atomic(self) -> bool:
+        """Whether `execute` runs all statements or none."""
+
     def tables(self) -> frozenset[str]:
         """Names of the tables that exist; empty when the store was never created."""
 
@@ -43,7 +47,7 @@ class Migratable(WritableStore, Protocol):
         """Every row of a table that is known to be small."""
 
     def execute(self, statements: Iterable[str]) -> None:
-        """Runs the statements of a migration; creates the store when there is none."""
+        """Runs statements of a migration; creates the store when there is none."""
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
@@ -56,6 +60,11 @@ class Migration:
     name: str
     text: str
     of_ledger: bool = False
+
+    @property
+    def steps(self) -> "list[Migration]":
+        """Its statements, each as a migration of its own: NAME.01, NAME.02, …"""
+        return [Migration(f"{self.name}.{at:02}", f"{text};\n") for at, text in enumerate(self.statements, 1)]
 
     @property
     def checksum(self) -> str:
@@ -76,6 +85,7 @@ def render(layout: int, dialect: str) -> Migration:
     tables = [table for table in schema.TABLES if table.layout == layout]
     tables.sort(key=lambda table: table is not schema.migrations)
     if dialect == "cql":
+        title += CQL_REASONS
         bodies = [create_table_cql(table, KEYSPACE) for table in tables]
     else:
         # The lease outlives generations, in a file of its own.
@@ -106,16 +116,21 @@ def migrations(dialect: str) -> list[Migration]:
 def unapplied(store: Migratable, network: str) -> list[Migration]:
     """Migrations that the store lacks, in order; StoreMismatch when its record and the files contradict each other."""
     files = migrations(store.dialect)
-    if schema.migrations.name not in store.tables():
-        return files
-    recorded = {row["name"]: row["checksum"] for row in store.read_all(schema.migrations) if row["network"] == network}
-    unknown = sorted(recorded.keys() - {migration.name for migration in files})
-    if unknown:
-        raise StoreMismatch(f"the store has migration {unknown[0]}, which this version does not know: it is older")
-    for migration in files:
-        if recorded.get(migration.name, migration.checksum) != migration.checksum:
-            raise StoreMismatch(f"migration {migration.name} was changed after the store applied it")
+    recorded = list_recorded(store, network)
+    known = {each.name: each for migration in files for each in (migration, *migration.steps)}
+    for name, checksum in recorded.items():
+        if name not in known:
+            raise StoreMismatch(f"the store has migration {name}, which this version does not know: it is older")
+        if known[name].checksum != checksum:
+            raise StoreMismatch(f"migration {name} was changed after the store applied it")
     return [migration for migration in files if migration.name not in recorded]
+
+
+def list_recorded(store: Migratable, network: str) -> dict[str, str]:
+    """Names of the migrations and steps that were applied, and their checksums then."""
+    if schema.migrations.name not in store.tables():
+        return {}
+    return {row["name"]: row["checksum"] for row in store.read_all(schema.migrations) if row["network"] == network}
 
 
 def check(store: Migratable, expected: dict[str, str]) -> None:

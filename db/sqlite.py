@@ -58,6 +58,7 @@ class SqliteStore:
     """A WritableStore in a directory: CURRENT names the served gen-NNNNNN.sqlite, lease.sqlite the writer."""
 
     dialect = "sqlite"
+    atomic = True
 
     def __init__(self, path: Path, *, writable: bool = True, clock: Callable[[], float] = time.time) -> None:
         self.path = path

@@ -3,8 +3,6 @@
 Rules of this file: every change is one immediate transaction; times are milliseconds since 1970; the clock is given.
 """
 
-import os
-import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -13,9 +11,9 @@ from pathlib import Path
 
 from db import schema
 from db.dialects import create_table_sqlite
-from db.store import Lease, LeaseHeld, StoreUnavailable
+from db.leases import NAME, held_by, is_dead, is_same, lost
+from db.store import Lease, StoreUnavailable
 
-NAME = "writer"
 TIMEOUT_S = 10.0
 
 
@@ -30,9 +28,9 @@ class LeaseFile:
         """The lease; LeaseHeld names a holder that lives and has not expired."""
         with self._transaction() as connection:
             held = _held(connection)
-            if held and (held.owner, held.run) != (owner, run):
-                self._refuse_if_alive(held)
             lease = Lease(owner, run, self._now() + ttl_s * 1000)
+            if held and not is_same(lease, held):
+                self._refuse_if_alive(held)
             connection.execute("DELETE FROM lease WHERE name = ?", (NAME,))
             connection.execute(
                 "INSERT INTO lease (name, owner, run, expires_at) VALUES (?, ?, ?, ?)",
@@ -72,9 +70,8 @@ class LeaseFile:
         """Nobody can take the lease over inside this block; LeaseHeld when somebody did before it."""
         with self._transaction() as connection:
             held = _held(connection)
-            if held is None or (held.owner, held.run) != (lease.owner, lease.run):
-                holder = f"{held.owner}, run {held.run}" if held else "nobody"
-                raise LeaseHeld(f"the lease of run {lease.run} was lost; it is held by {holder}")
+            if not is_same(lease, held):
+                raise lost(lease, held)
             yield connection
 
     @contextmanager
@@ -93,24 +90,10 @@ class LeaseFile:
 
     def _refuse_if_alive(self, held: Lease) -> None:
         if held.expires_at > self._now() and not is_dead(held):
-            raise LeaseHeld(f"another run writes to this store: {held.owner}, run {held.run}")
+            raise held_by(held)
 
     def _now(self) -> int:
         return int(self._clock() * 1000)
-
-
-def is_dead(lease: Lease) -> bool:
-    """Whether the holder is a process of this machine that no longer runs; elsewhere only expiry tells."""
-    host, _, process = lease.owner.rpartition(":")
-    if host != socket.gethostname() or not process.isdecimal():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
 
 
 def _held(connection: sqlite3.Connection) -> Lease | None:

@@ -6,24 +6,15 @@ present second after everything but the limit.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from db.dialects import EXPIRES_AT
-from db.model import Order, Table, Type
+from db.model import Table, Type
+from db.statements import Shape, check_deleted, check_written, conditions, ordering, shape_of
 from db.store import Bound, Row, Value
 
 Native: TypeAlias = Any
 """What sqlite3 gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
-
-
-class Shape(NamedTuple):
-    """What makes the text of a slice: how many columns each bound names, whether it includes them, the direction."""
-
-    lower: int
-    lower_inclusive: bool
-    upper: int
-    upper_inclusive: bool
-    reverse: bool
 
 
 CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}
@@ -73,17 +64,8 @@ class ReadPlan:
     def slice(
         self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
     ) -> tuple[str, list[Native]]:
-        """SQL and parameters of a slice, the limit (and the second) still to be added.
-
-        Bounds are row values, which SQLite answers from the primary key.
-        """
-        shape = Shape(
-            len(lower.values) if lower else 0,
-            lower.inclusive if lower else True,
-            len(upper.values) if upper else 0,
-            upper.inclusive if upper else True,
-            reverse,
-        )
+        """SQL and parameters of a slice, the limit (and the second) still to be added."""
+        shape = shape_of(lower, upper, reverse=reverse)
         sql = self._slices.get(shape)
         if sql is None:
             sql = self._slices[shape] = self._render(shape)
@@ -94,21 +76,8 @@ class ReadPlan:
         return sql, parameters
 
     def _render(self, shape: Shape) -> str:
-        clustering = self.table.clustering
-        where = [f"{name} = ?" for name in self.table.partition]
-        if shape.lower:
-            where.append(_compare(clustering[: shape.lower], ">=" if shape.lower_inclusive else ">"))
-        if shape.upper:
-            where.append(_compare(clustering[: shape.upper], "<=" if shape.upper_inclusive else "<"))
-        sql = self._select + " AND ".join(where) + self._alive
-        if clustering:
-            falls = (self.table.order is Order.DESC) != shape.reverse
-            sql += " ORDER BY " + ", ".join(f"{name} {'DESC' if falls else 'ASC'}" for name in clustering)
-        return sql + " LIMIT ?"
-
-
-def _compare(names: Sequence[str], operator: str) -> str:
-    return f"({', '.join(names)}) {operator} ({', '.join('?' * len(names))})"
+        where = [*(f"{name} = ?" for name in self.table.partition), *conditions(self.table, shape)]
+        return self._select + " AND ".join(where) + self._alive + ordering(self.table, shape) + " LIMIT ?"
 
 
 INTEGER_BYTES = {Type.BOOLEAN: 1, Type.TINYINT: 1, Type.SMALLINT: 2, Type.INT: 4, Type.BIGINT: 8, Type.TIMESTAMP: 8}
@@ -124,11 +93,7 @@ def size_sql(table: Table) -> str:
 
 def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None) -> str:
     """INSERT that writes only the columns given; KeyError for a column or key column that is amiss."""
-    for name in columns:
-        table.column(name)
-    missing = [name for name in table.key if name not in columns]
-    if missing:
-        raise KeyError(f"upsert into {table.name} lacks key column {', '.join(missing)}")
+    check_written(table, columns)
     names, values = list(columns), ["?"] * len(columns)
     if expires_at is not None:
         names.append(EXPIRES_AT)
@@ -143,6 +108,5 @@ def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None) -> 
 
 def delete_sql(table: Table, count: int) -> str:
     """DELETE under the first `count` key columns; ValueError unless they cover the partition key."""
-    if not len(table.partition) <= count <= len(table.key):
-        raise ValueError(f"delete from {table.name} needs {len(table.partition)} to {len(table.key)} key values")
+    check_deleted(table, count)
     return f"DELETE FROM {table.name} WHERE " + " AND ".join(f"{name} = ?" for name in table.key[:count])

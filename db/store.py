@@ -106,13 +106,14 @@ class Store(Protocol):
 
 
 class Batch(Protocol):
-    """Writes that become durable together (SQLite) or in the order given (a cluster)."""
+    """Writes that become durable together (SQLite) or step by step in the order given (a cluster)."""
 
     def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
         """Writes only the columns given, key columns among them; other columns of a row keep their values.
 
-        Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that long from now. Returns the
-        number of rows.
+        A None takes a value's place in `sync` and `ranges`; no other row ever loses a value, and a cluster is not told
+        of what it does not have. Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that
+        long from now. Returns the number of rows.
         """
 
     def delete(self, table: Table, key: Sequence[Value]) -> None:
@@ -126,9 +127,11 @@ class WritableStore(Store, Protocol):
     """Writes, under a lease."""
 
     def batch(self, *, publish: bool = False) -> AbstractContextManager[Batch]:
-        """A batch; committed when the block ends, nothing of it visible when it raises.
+        """A batch; durable when the block ends. LeaseHeld when another run holds the lease, or took it meanwhile.
 
-        `publish`: build beside what is served and switch at the end (SQLite: a new generation file).
+        SQLite shows nothing of it before it ends, nor when it raises. A cluster shows rows as they are written, and a
+        batch that raised is completed by running it again: what may be read is said by rows that are written last.
+        `publish`: SQLite builds a new generation beside what is served and switches at the end; a cluster does not.
         """
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
@@ -141,7 +144,7 @@ class WritableStore(Store, Protocol):
         """Gives the lease back; nothing when it was lost already."""
 
     def holder(self) -> Lease | None:
-        """Whom the lease names, expired or not; None when nobody holds it."""
+        """Whom the lease names; None when nobody holds it. A cluster forgets a holder that expired."""
 
     def purge(self) -> int:
         """Removes expired rows and says how many; nothing to do where the store itself does."""

@@ -1,9 +1,13 @@
-"""Where the test data is. `from tests.conftest import SHARED, SAMPLE, needs_shared`."""
+"""Where the test data is, and the server that the suites share. `from tests.conftest import SHARED, needs_shared`."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, why_not
 
 # How long an example takes says something about the machine, not about the code.
 hypothesis.settings.register_profile("house", deadline=None)
@@ -19,3 +23,24 @@ SAMPLE = ROOT / "sample" / "chrysalis"
 
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data set is not at {SHARED}")
 """For tests that the shipped sample and vectors cannot feed; `-ra` prints each skip."""
+
+
+@pytest.fixture(scope="session")
+def cassandra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
+    """A Cassandra server for the whole session, started when the first test asks for it."""
+    reason = why_not()
+    if reason is not None:
+        if "CI" in os.environ:
+            pytest.fail(reason)
+        pytest.skip(f"NOTHING IS TESTED ON CASSANDRA: {reason}")
+    folder = tmp_path_factory.mktemp("cassandra")
+    with running(CassandraServer(folder, java_options=(*QUICK, FORGETFUL))) as server:
+        yield server
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever asks for the server is marked by it."""
+    for item in items:
+        if "cassandra" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.cassandra)

@@ -69,14 +69,15 @@ def test_the_ledger_imports_only_the_standard_library_and_no_input_or_output(pat
     assert imported & IO_MODULES == set()
 
 
-def test_sqlite3_is_imported_by_the_sqlite_adapter_alone() -> None:
+@pytest.mark.parametrize(("driver", "adapter"), [("sqlite3", "db/sqlite"), ("cassandra", "db/cassandra")])
+def test_a_driver_is_imported_by_its_adapter_alone(driver: str, adapter: str) -> None:
     importing = [
         str(path.relative_to(ROOT))
         for path in SOURCES
-        if re.search(r"^\s*(import|from) sqlite3\b", path.read_text("utf-8"), re.MULTILINE)
+        if re.search(rf"^\s*(import|from) {driver}\b", path.read_text("utf-8"), re.MULTILINE)
     ]
     assert importing
-    assert all(name.startswith("db/sqlite") for name in importing), importing
+    assert all(name.startswith(adapter) for name in importing), importing
 
 
 def test_no_source_file_is_longer_than_350_lines_without_a_reason_in_its_header() -> None:

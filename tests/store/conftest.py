@@ -6,13 +6,18 @@ from pathlib import Path
 import pytest
 
 from db.connect import StoreSettings
+from db.migrate import migrate
 from db.store import WritableStore
-from tests.store.stores import STORES, reopened
+from tests.cassandra_keyspace import Keyspace
+from tests.cassandra_server import CassandraServer
+from tests.store.stores import STORES, reopened, settings_of
 
 
-@pytest.fixture(params=sorted(STORES))
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
-    return STORES[request.param](tmp_path)
+@pytest.fixture(params=STORES)
+def settings(request: pytest.FixtureRequest) -> StoreSettings:
+    """A store that was just created, or is as if it were."""
+    found: StoreSettings = request.getfixturevalue(f"{request.param}_settings")
+    return found
 
 
 @pytest.fixture
@@ -20,3 +25,23 @@ def store(settings: StoreSettings) -> Iterator[WritableStore]:
     opened = reopened(settings)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def sqlite_settings(tmp_path: Path) -> StoreSettings:
+    settings = settings_of(f"sqlite:///{tmp_path / 'store'}")
+    migrate(settings)
+    return settings
+
+
+@pytest.fixture(scope="session")
+def cassandra_keyspace(cassandra: CassandraServer) -> Iterator[Keyspace]:
+    """One keyspace for all tests, as making its tables takes seconds and emptying them does not."""
+    with Keyspace(cassandra, "contract", settings_of) as keyspace:
+        yield keyspace
+
+
+@pytest.fixture
+def cassandra_settings(cassandra_keyspace: Keyspace) -> StoreSettings:
+    cassandra_keyspace.empty()
+    return cassandra_keyspace.settings

@@ -1,23 +1,21 @@
-"""The stores that the contract suite runs over. A further adapter is one more line."""
+"""The stores that the contract suite runs over: a fixture NAME_settings for each, and what they share."""
 
-from collections.abc import Callable
-from pathlib import Path
+import pytest
 
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.store import WritableStore
 
 NETWORK = "permatest-1"
+CHUNK_SIZE = 7
+PARTITION_SIZE = 3
+
+STORES = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
+"""A further adapter is one more line."""
 
 
-def sqlite(folder: Path) -> StoreSettings:
-    """A new SQLite store."""
-    settings = StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK, chunk_size=7, partition_size=3)
-    migrate(settings)
-    return settings
-
-
-STORES: dict[str, Callable[[Path], StoreSettings]] = {"sqlite": sqlite}
+def settings_of(url: str) -> StoreSettings:
+    """A store in which every lookup is cut wherever it can be cut."""
+    return StoreSettings(url, NETWORK, chunk_size=CHUNK_SIZE, partition_size=PARTITION_SIZE)
 
 
 def reopened(settings: StoreSettings) -> WritableStore:

@@ -165,6 +165,25 @@ async def test_slices_are_bounded_by_value_both_ways(store, table):
             assert [tuple(row[name] for name in table.clustering) for row in found] == ordered[:limit], (lower, upper)
 
 
+async def test_what_lies_beyond_the_range_of_a_column_is_no_error(store):
+    """Milestones are asked for as u32 and cursors may hold anything; columns are narrower."""
+    indices = [0, 5, 2**31 - 1]
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in indices])
+    assert await store.get(schema.sync, (0, 2**32 - 1)) is None
+    assert await store.get(schema.sync, (2**40, 5)) is None
+    assert await store.get_many(schema.sync, [(0, 5), (0, -(2**40))]) == [await store.get(schema.sync, (0, 5)), None]
+    assert await store.slice(schema.sync, (2**32,), limit=9) == []
+    ends = [None, *(Bound((at,), of) for of in (True, False) for at in (5, 2**31, 2**40, -(2**31) - 1, -(2**40)))]
+    for lower, upper in itertools.product(ends, ends):
+        found = await store.slice(schema.sync, (0,), lower=lower, upper=upper, reverse=True, limit=9)
+        wanted = [at for at in indices if _above((at,), lower) and _below((at,), upper)]
+        assert [row["milestone_index"] for row in found] == wanted, (lower, upper)
+    put(store, schema.rejects, schema.rejects.key, [(1, "a", 7, ""), (1, "b", 8, "")])
+    beyond = Bound(("a", 2**40, "x"))
+    assert [row["file"] for row in await store.slice(schema.rejects, (1,), upper=beyond, limit=9)] == ["a"]
+    assert [row["file"] for row in await store.slice(schema.rejects, (1,), lower=beyond, limit=9)] == ["b"]
+
+
 def _above(key, bound):
     cut = key[: len(bound.values)] if bound else key
     return bound is None or cut > bound.values or (bound.inclusive and cut == bound.values)
@@ -227,25 +246,24 @@ async def test_rows_expire_and_writing_them_again_revives_them(store, publish):
 
 
 @pytest.mark.parametrize("publish", [False, True])
-async def test_nothing_of_a_batch_that_raises_is_visible(store, settings, publish):
-    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)])
+async def test_a_batch_that_raised_is_made_good_by_running_it_again(store, settings, publish):
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (0, 9)])
 
-    def stopped():
+    def run(rows):
         with store.batch(publish=publish) as batch:
-            batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 2)])
             batch.delete(schema.sync, (0, 1))
-            raise RuntimeError("stop")
+            batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), rows)
+            batch.upsert(schema.milestones, ("milestone_index", "timestamp"), [(7, 70)])
 
-    with pytest.raises(RuntimeError, match="stop"):
-        stopped()
-    with pytest.raises(RuntimeError, match="source"), store.batch(publish=publish) as batch:
-        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), _failing())
+    with pytest.raises(RuntimeError, match="source"):
+        run(_failing())
+    assert await store.get(schema.milestones, (7,)) is None, "no step begins before the one before it has ended"
+    run([(0, 2), (0, 4)])
     other = reopened(settings)
     for each in (store, other):
-        assert [row["milestone_index"] for row in await each.slice(schema.sync, (0,), limit=9)] == [1]
+        assert [row["milestone_index"] for row in await each.slice(schema.sync, (0,), limit=9)] == [9, 4, 2]
+        assert (await each.get(schema.milestones, (7,)))["timestamp"] == 70
     other.close()
-    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, 3)], publish=publish)
-    assert [row["milestone_index"] for row in await store.slice(schema.sync, (0,), limit=9)] == [3, 1]
 
 
 def _failing():
@@ -254,10 +272,9 @@ def _failing():
 
 
 @pytest.mark.parametrize("publish", [False, True])
-async def test_reads_go_on_during_a_batch_and_see_it_whole_or_not_at_all(settings, publish):
+async def test_reads_go_on_during_a_batch_and_see_all_of_it_afterwards(settings, publish):
     writer, reader = reopened(settings), open_store(settings)
     put(writer, schema.sync, ("ms_range_id", "milestone_index"), [(0, 0)])
-    assert await reader.get(schema.sync, (0, 0)) is not None
     started, done = threading.Event(), threading.Event()
 
     def rows():
@@ -272,18 +289,32 @@ async def test_reads_go_on_during_a_batch_and_see_it_whole_or_not_at_all(setting
     )
     thread.start()
     assert started.wait(10)
-    seen = len(await reader.slice(schema.sync, (0,), limit=5000))
+    assert 1 <= len(await reader.slice(schema.sync, (0,), limit=5000)) <= 500
     done.set()
-    counts = {seen}
-    while thread.is_alive():
-        counts.add(len(await reader.slice(schema.sync, (0,), limit=5000)))
     thread.join()
-    time.sleep(0.05)
+    await asyncio.sleep(0.05)
     assert len(await reader.slice(schema.sync, (0,), limit=5000)) == 1000
-    assert seen == 1
-    assert counts <= {1, 1000}
     reader.close()
     writer.close()
+
+
+async def test_what_no_longer_holds_is_taken_back_and_what_depends_on_the_data_is_kept(store):
+    """`sync` and `ranges` say where things stand, and a None is news there; elsewhere it is nothing to tell."""
+    key = ("ms_range_id", "milestone_index")
+    put(store, schema.sync, (*key, "synced_by", "message_count"), [(0, 1, 0, 5)])
+    put(store, schema.sync, (*key, "synced_by"), [(0, 1, None)])
+    row = await store.get(schema.sync, (0, 1))
+    assert (row["synced_by"], row["message_count"]) == (None, 5)
+    put(store, schema.ranges, ("network", "ms_range_id", "min_timestamp"), [("n", 0, 7)])
+    put(store, schema.ranges, ("network", "ms_range_id", "min_timestamp"), [("n", 0, None)])
+    assert (await store.get(schema.ranges, ("n", 0)))["min_timestamp"] is None
+
+
+async def test_a_slice_longer_than_a_servers_own_page_comes_whole(store):
+    put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in range(6000)])
+    assert [row["milestone_index"] for row in await store.slice(schema.sync, (0,), limit=9000)] == [
+        *range(5999, -1, -1)
+    ]
 
 
 def test_threads_may_read_at_once(store):
@@ -342,23 +373,24 @@ def test_an_expired_lease_is_taken_over_and_its_holder_learns_it(store, settings
 
 
 @pytest.mark.parametrize("publish", [False, True])
-async def test_a_run_that_lost_its_lease_cannot_commit(store, settings, publish):
-    store.acquire("elsewhere:1", "run-1", 0)
+def test_a_run_that_lost_its_lease_learns_it_when_its_batch_ends(store, settings, publish):
+    store.acquire("elsewhere:1", "run-1", 1)
     other = reopened(settings)
 
     def late():
         with store.batch(publish=publish) as batch:
             batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1)])
+            time.sleep(1.05)
             other.acquire("elsewhere:2", "run-2", 60)
 
     with pytest.raises(LeaseHeld, match="run-2"):
         late()
-    assert await other.slice(schema.sync, (0,), limit=9) == []
     other.close()
 
 
 def test_a_late_holder_that_was_not_replaced_may_renew(store):
-    lease = store.acquire("elsewhere:1", "run-1", 0)
+    lease = store.acquire("elsewhere:1", "run-1", 1)
+    time.sleep(1.05)
     assert store.renew(lease, 60).run == "run-1"
 
 
@@ -385,10 +417,10 @@ async def test_a_store_opened_for_reading_does_not_write(settings):
     reader.close()
 
 
-async def test_describe_counts_the_rows_of_every_table(store):
+async def test_describe_speaks_of_every_table(store):
     put(store, schema.messages, ("message_id", "message"), [(A, b"x" * 100), (B, b"")])
     sizes = {size.table: size for size in await store.describe()}
     assert set(sizes) >= {table.name for table in schema.TABLES} - {"lease"}
-    assert sizes["messages"].rows in {2, None}
-    assert sizes["messages"].bytes is None or 164 <= sizes["messages"].bytes < 100_000
-    assert sizes["parents"].rows in {0, None}
+    for size in sizes.values():
+        assert size.rows is None or size.rows >= 0
+        assert size.bytes is None or size.bytes >= 0

@@ -7,6 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -17,15 +19,14 @@ from db.migrations import check
 from db.sqlite import SqliteStore
 from db.store import LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
 from tests.conftest import ROOT
-from tests.store.stores import reopened
-from tests.store.stores import sqlite as create
+from tests.store.stores import reopened, settings_of
 
 KEY = ("ms_range_id", "milestone_index")
 
 
 @pytest.fixture
-def settings(tmp_path):
-    return create(tmp_path)
+def settings(sqlite_settings):
+    return sqlite_settings
 
 
 @pytest.fixture
@@ -63,6 +64,95 @@ def test_a_publication_carries_what_small_batches_wrote(settings):
     put(store, 2, publish=True)
     put(store, 3, publish=False)
     assert milestones(store) == [3, 2, 1]
+    store.close()
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_nothing_of_a_batch_that_raises_is_visible(store, settings, publish):
+    put(store, 1, publish=False)
+
+    def stopped():
+        with store.batch(publish=publish) as batch:
+            batch.upsert(schema.sync, KEY, [(0, 2)])
+            batch.delete(schema.sync, (0, 1))
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        stopped()
+    with pytest.raises(RuntimeError, match="source"), store.batch(publish=publish) as batch:
+        batch.upsert(schema.sync, KEY, _failing())
+    other = reopened(settings)
+    assert milestones(store) == milestones(other) == [1]
+    other.close()
+    put(store, 3, publish=publish)
+    assert milestones(store) == [3, 1]
+
+
+def _failing():
+    yield (0, 4)
+    raise RuntimeError("source")
+
+
+@pytest.mark.parametrize("publish", [False, True])
+async def test_reads_go_on_during_a_batch_and_see_it_whole_or_not_at_all(settings, publish):
+    writer, reader = reopened(settings), open_store(settings)
+    put(writer, 0, publish=False)
+    assert await reader.get(schema.sync, (0, 0)) is not None
+    started, done = threading.Event(), threading.Event()
+
+    def rows():
+        for index in range(1, 1000):
+            if index == 500:
+                started.set()
+                done.wait(10)
+            yield (0, index)
+
+    def write():
+        with writer.batch(publish=publish) as batch:
+            batch.upsert(schema.sync, KEY, rows())
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert started.wait(10)
+    seen = len(await reader.slice(schema.sync, (0,), limit=5000))
+    done.set()
+    counts = {seen}
+    while thread.is_alive():
+        counts.add(len(await reader.slice(schema.sync, (0,), limit=5000)))
+    thread.join()
+    time.sleep(0.05)
+    assert len(await reader.slice(schema.sync, (0,), limit=5000)) == 1000
+    assert seen == 1
+    assert counts <= {1, 1000}
+    reader.close()
+    writer.close()
+
+
+@pytest.mark.parametrize("publish", [False, True])
+def test_a_run_that_lost_its_lease_cannot_commit(store, settings, publish):
+    store.acquire("elsewhere:1", "run-1", 0)
+    other = reopened(settings)
+
+    def late():
+        with store.batch(publish=publish) as batch:
+            batch.upsert(schema.sync, KEY, [(0, 1)])
+            other.acquire("elsewhere:2", "run-2", 60)
+
+    with pytest.raises(LeaseHeld, match="run-2"):
+        late()
+    assert milestones(other) == []
+    other.close()
+
+
+def test_describe_counts_the_rows_of_every_table_and_the_bytes_of_their_values(settings):
+    store = reopened(settings)
+    with store.batch() as batch:
+        batch.upsert(schema.messages, ("message_id", "message"), [(b"a" * 32, b"x" * 100), (b"b" * 32, b"")])
+    sizes = {size.table: size for size in asyncio.run(store.describe())}
+    assert set(sizes) == {table.name for table in schema.TABLES} - {"lease"}
+    assert sizes["messages"].rows == 2
+    assert 164 <= sizes["messages"].bytes < 1_000
+    assert sizes["parents"].rows == 0
     store.close()
 
 
@@ -304,7 +394,7 @@ def test_a_migration_record_that_contradicts_the_files_is_refused(settings, fold
 
 
 def test_a_missing_store_names_the_command_that_creates_it(tmp_path):
-    store = open_adapter(f"sqlite:///{tmp_path / 'none'}", writable=True)
+    store = open_adapter(settings_of(f"sqlite:///{tmp_path / 'none'}"), writable=True)
     with pytest.raises(StoreMismatch, match="permanode migrate"):
         check(store, {})
     for question in (store.ping(), store.get(schema.sync, (0, 0))):
@@ -316,18 +406,18 @@ def test_a_missing_store_names_the_command_that_creates_it(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("url", ["cassandra://host/ks", "postgres://x", "sqlite:///", "sqlite:/x", ""])
+@pytest.mark.parametrize("url", ["cassandra:host/ks", "postgres://x", "sqlite:///", "sqlite:/x", ""])
 def test_an_unknown_url_is_answered_with_what_a_url_is(url):
     with pytest.raises(StoreError, match="sqlite:///FOLDER"):
-        open_adapter(url, writable=False)
+        open_adapter(settings_of(url), writable=False)
 
 
 def test_a_damaged_file_is_an_error_of_the_port(settings, folder):
     (folder / "gen-000001.sqlite").write_bytes(b"not a database" * 2000)
-    fresh = open_adapter(settings.url, writable=False)
+    fresh = open_adapter(settings, writable=False)
     with pytest.raises(StoreError):
         asyncio.run(fresh.get(schema.sync, (0, 0)))
     (folder / "gen-000001.sqlite").unlink()
     with pytest.raises(StoreUnavailable, match="CURRENT"):
-        asyncio.run(open_adapter(settings.url, writable=False).ping())
+        asyncio.run(open_adapter(settings, writable=False).ping())
     fresh.close()

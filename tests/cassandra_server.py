@@ -1,0 +1,249 @@
+"""A real Cassandra in a folder of its own, on loopback: for tests, for bench/, and by hand:
+
+    python -m tests.cassandra_server FOLDER
+
+Rules of this file: nothing outside the folder is written, nothing but loopback is listened on; a server is ended by its
+own process id, and ends by itself when whoever started it is gone. Materialized views stay off, as nothing needs one.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from etl.class_archive import java
+from tests.cassandra_jars import cassandra_jars
+
+JAVA = "17"
+STARTED_S = 120.0
+STOPPED_S = 30.0
+
+EXPORTED = {
+    "java.base": "jdk.internal.misc jdk.internal.ref jdk.internal.perf sun.nio.ch",
+    "java.management.rmi": "com.sun.jmx.remote.internal.rmi",
+    "java.rmi": "sun.rmi.registry sun.rmi.server sun.rmi.transport sun.rmi.transport.tcp",
+    "java.sql": "java.sql",
+    "jdk.unsupported": "sun.misc",
+}
+OPENED = {
+    "java.base": (
+        "java.io java.lang java.lang.module java.lang.reflect java.math java.net java.nio java.nio.charset "
+        "java.nio.file.spi java.util java.util.concurrent java.util.concurrent.atomic jdk.internal.loader "
+        "jdk.internal.math jdk.internal.module jdk.internal.ref jdk.internal.reflect jdk.internal.util.jar sun.nio.ch"
+    ),
+    "jdk.management": "com.sun.management.internal",
+}
+"""Packages of the JDK that Cassandra reaches into; its own start script opens the same."""
+
+QUICK = (
+    "-XX:TieredStopAtLevel=1",
+    "-Dcassandra.skip_wait_for_gossip_to_settle=0",
+    "-Dcassandra.ring_delay_ms=100",
+)
+"""What lets a server that lives for minutes start soon."""
+
+FORGETFUL = "-Dcassandra.test.flush_local_schema_changes=false"
+"""For a server that is never started again: it makes tables several times as fast, and knows them until it ends."""
+
+LOGGING = """\
+<configuration>
+  <appender name="OUT" class="ch.qos.logback.core.ConsoleAppender">
+    <encoder><pattern>%-5level %date{ISO8601} %logger{0}: %msg%n</pattern></encoder>
+  </appender>
+  <root level="WARN"><appender-ref ref="OUT"/></root>
+</configuration>
+"""
+
+GUARD = '"$@" & echo $! >pid; read -r _; kill -9 $!; wait'
+"""Starts the server and kills it when standard input ends: with whoever holds the other end of that pipe."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where a server listens."""
+
+    native: int
+    storage: int
+    jmx: int
+
+    @classmethod
+    def free(cls) -> "Ports":
+        """Three ports that nobody listens on now."""
+        with contextlib.ExitStack() as stack:
+            probes = [stack.enter_context(socket.socket()) for _ in range(3)]
+            for probe in probes:
+                probe.bind(("127.0.0.1", 0))
+            return cls(*(probe.getsockname()[1] for probe in probes))
+
+
+@dataclass
+class CassandraServer:
+    """One node; `seed` is the address of the node whose cluster it joins, with the same ports."""
+
+    folder: Path
+    ports: Ports = field(default_factory=Ports.free)
+    address: str = "127.0.0.1"
+    seed: str = "127.0.0.1"
+    heap: str = "512m"
+    java_options: tuple[str, ...] = QUICK
+    extra: str = ""
+    """Lines of cassandra.yaml that this node has more."""
+    _guard: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def contact(self) -> str:
+        """HOST:PORT of a store's URL."""
+        return f"{self.address}:{self.ports.native}"
+
+    @property
+    def pid(self) -> int:
+        """The server's own process."""
+        return int((self.folder / "pid").read_text())
+
+    def start(self) -> None:
+        """Returns when the server answers; RuntimeError with the end of its log when it does not."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "pid").unlink(missing_ok=True)
+        (self.folder / "cassandra.yaml").write_text(self._configuration())
+        (self.folder / "logback.xml").write_text(LOGGING)
+        command = ["sh", "-c", GUARD, "guard", java(), *self._options()]
+        with (self.folder / "log").open("ab") as log:
+            self._guard = subprocess.Popen(
+                [*command, "org.apache.cassandra.service.CassandraDaemon"],
+                cwd=self.folder, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        limit = time.monotonic() + STARTED_S
+        while not self.answers():
+            if self._is_over() or time.monotonic() > limit:
+                self.kill()
+                raise RuntimeError(f"Cassandra did not start: {(self.folder / 'log').read_text()[-3000:]}")
+            time.sleep(0.1)
+
+    def answers(self) -> bool:
+        """Whether it speaks CQL: an OPTIONS frame is answered by SUPPORTED."""
+        with contextlib.suppress(OSError), socket.create_connection((self.address, self.ports.native), 5) as client:
+            client.sendall(bytes([4, 0, 0, 0, 5, 0, 0, 0, 0]))
+            return client.recv(9)[4:5] == b"\x06"
+        return False
+
+    def stop(self) -> None:
+        """Ends the server as an operator does: what it holds is flushed."""
+        os.kill(self.pid, signal.SIGTERM)
+        limit = time.monotonic() + STOPPED_S
+        while not self._is_over() and time.monotonic() < limit:
+            time.sleep(0.1)
+        self.kill()
+
+    def kill(self) -> None:
+        """Ends the server at once, as a crash does."""
+        if self._guard is not None:
+            self._guard.communicate()
+            self._guard = None
+
+    def pause(self) -> None:
+        """Stops it without ending it: connections stay and nothing is answered."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Goes on after a pause."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def _is_over(self) -> bool:
+        if not (self.folder / "pid").exists():
+            return False
+        stat = Path(f"/proc/{self.pid}/stat")
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+
+    def _options(self) -> list[str]:
+        jars = cassandra_jars()
+        agent = next(jar for jar in jars if jar.name.startswith("jamm-"))
+        return [
+            *(f"--add-exports={module}/{name}=ALL-UNNAMED" for module in EXPORTED for name in EXPORTED[module].split()),
+            *(f"--add-opens={module}/{name}=ALL-UNNAMED" for module in OPENED for name in OPENED[module].split()),
+            f"-javaagent:{agent}",
+            f"-Xms{self.heap}",
+            f"-Xmx{self.heap}",
+            "-Xss512k",
+            "-XX:+UseSerialGC",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-Djdk.attach.allowAttachSelf=true",
+            "-Djava.net.preferIPv4Stack=true",
+            "-Dio.netty.tryReflectionSetAccessible=true",
+            "-Dcassandra-foreground=yes",
+            f"-Dcassandra.config={(self.folder / 'cassandra.yaml').absolute().as_uri()}",
+            f"-Dcassandra.storagedir={self.folder.absolute()}",
+            f"-Dcassandra.jmx.local.port={self.ports.jmx}",
+            f"-Dlogback.configurationFile={self.folder.absolute() / 'logback.xml'}",
+            *self.java_options,
+            "-classpath",
+            os.pathsep.join(str(jar) for jar in jars),
+        ]
+
+    def _configuration(self) -> str:
+        folders = "".join(
+            f"{name}_directory: {self.folder.absolute() / name}\n" for name in ("commitlog", "saved_caches", "hints")
+        )
+        return f"""\
+cluster_name: permanode
+num_tokens: 4
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+endpoint_snitch: SimpleSnitch
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters: [{{seeds: "{self.seed}:{self.ports.storage}"}}]
+listen_address: {self.address}
+rpc_address: {self.address}
+storage_port: {self.ports.storage}
+ssl_storage_port: {self.ports.storage}
+native_transport_port: {self.ports.native}
+start_native_transport: true
+commitlog_sync: periodic
+commitlog_sync_period: 10000ms
+commitlog_total_space: 256MiB
+# Files that the bulk path writes are in the newest format, which a server that minds older ones does not load.
+storage_compatibility_mode: NONE
+materialized_views_enabled: false
+auto_snapshot: false
+concurrent_reads: 8
+concurrent_writes: 8
+file_cache_size: 64MiB
+data_file_directories: [{self.folder.absolute() / "data"}]
+{folders}cdc_raw_directory: {self.folder.absolute() / "cdc_raw"}
+{self.extra}"""
+
+
+def why_not() -> str | None:
+    """Why no server can run on this machine; None: one can."""
+    if shutil.which(java()) is None:
+        return f"no Java here: a Cassandra server needs Java {JAVA}"
+    said = subprocess.run([java(), "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "([^".]+)', said)
+    found = version[1] if version else "none"
+    return None if found == JAVA else f"a Cassandra server needs Java {JAVA}, and {java()} is {found}"
+
+
+@contextmanager
+def running(server: CassandraServer) -> Iterator[CassandraServer]:
+    """That server while it is needed."""
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+if __name__ == "__main__":
+    with running(CassandraServer(Path(sys.argv[1]), heap="1g", java_options=())) as by_hand:
+        sys.stdout.write(f"cassandra://{by_hand.contact}/KEYSPACE?dc=datacenter1&rf=1 until Ctrl-C\n")
+        sys.stdout.flush()
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.pause()

@@ -1,0 +1,255 @@
+"""What only a store on a cluster has: CQL that both kinds take, migrations in steps, consistency, refusals."""
+
+import asyncio
+import dataclasses
+import itertools
+import re
+
+import pytest
+from cassandra import ConsistencyLevel
+
+from db import migrations, schema
+from db.cassandra_plans import ReadPlan, clear_cql, delete_cql, upsert_cql
+from db.cassandra_session import CassandraSession
+from db.connect import open_adapter, open_store
+from db.migrate import migrate
+from db.statements import Shape
+from db.store import Bound, LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
+from tests.store.stores import reopened, settings_of
+
+WRITTEN = re.compile(
+    r"INSERT INTO ks\.\w+ \([\w, ]+\) VALUES \([?, ]+\)( USING TTL \?)?"
+    r"|DELETE FROM ks\.\w+ WHERE \w+ = \?( AND \w+ = \?)*"
+    r"|TRUNCATE ks\.\w+"
+)
+SELECT = re.compile(
+    r"SELECT (?P<columns>[\w, ]+) FROM ks\.(?P<table>\w+) WHERE (?P<partition>\w+ = \?(?: AND \w+ = \?)*)"
+    r"(?: AND \([\w, ]+\) (?:>=|>) \([?, ]+\))?(?: AND \([\w, ]+\) (?:<=|<) \([?, ]+\))?"
+    r"(?: ORDER BY \w+ (?:ASC|DESC)(?:, \w+ (?:ASC|DESC))*)?(?: LIMIT \?)?"
+)
+CREATE = re.compile(
+    r"CREATE TABLE IF NOT EXISTS \$\{keyspace\}\.\w+ \(\n"
+    r"(?:  \w+ (?:text|blob|boolean|tinyint|smallint|int|bigint|timestamp|date),\n)+"
+    r"  PRIMARY KEY \(\(\w+(?:, \w+)*\)(?:, \w+)*\)\n\)"
+    r" WITH (?:CLUSTERING ORDER BY \((?:\w+ ASC(?:, \w+ ASC)*|\w+ DESC(?:, \w+ DESC)*)\)\n  AND )?"
+    r"compaction = \{'class': '(?:LeveledCompactionStrategy|TimeWindowCompactionStrategy)'"
+    r"(?:, 'compaction_window_unit': 'HOURS', 'compaction_window_size': '\d+')?\}"
+    r"(?:\n  AND default_time_to_live = \d+\n  AND gc_grace_seconds = \d+)?"
+)
+"""All that is said to a cluster: no view, no index, no filtering, no type or option that only one of the two has."""
+
+
+def test_tables_are_made_of_what_both_kinds_of_cluster_document():
+    statements = [each for migration in migrations.migrations("cql") for each in migration.statements]
+    assert len(statements) == len(schema.TABLES)
+    for statement in statements:
+        assert CREATE.fullmatch(statement), statement
+
+
+def test_every_question_names_its_whole_partition_and_nothing_else_is_asked():
+    for table in schema.TABLES:
+        sizes = range(len(table.clustering) + 1)
+        shapes = itertools.product(sizes, (True, False), sizes, (True, False), (True, False))
+        plan = ReadPlan(table, "ks")
+        for cql in [plan.get, *(plan.slice(Shape(*shape)) for shape in shapes)]:
+            found = SELECT.fullmatch(cql)
+            assert found, cql
+            asked = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
+            assert asked in ([*table.partition], [*table.key])
+        written = [upsert_cql(table, "ks", table.names), upsert_cql(table, "ks", table.key), clear_cql(table, "ks")]
+        written += [delete_cql(table, "ks", count) for count in range(len(table.partition), len(table.key) + 1)]
+        for cql in written:
+            assert WRITTEN.fullmatch(cql), cql
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        "CREATE MATERIALIZED VIEW ${keyspace}.v AS SELECT * FROM ${keyspace}.messages",
+        "CREATE INDEX ON ${keyspace}.messages (milestone_index)",
+        "CREATE CUSTOM INDEX ON ${keyspace}.messages (milestone_index) USING 'StorageAttachedIndex'",
+        "CREATE TABLE IF NOT EXISTS ${keyspace}.t (\n  a vector<float, 3>,\n  PRIMARY KEY ((a))\n)",
+    ],
+)
+def test_the_test_of_statements_refuses_what_it_is_there_for(forbidden):
+    assert not CREATE.fullmatch(forbidden)
+    assert not SELECT.fullmatch("SELECT a FROM ks.t WHERE a = ? ALLOW FILTERING")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "cassandra://",
+        "cassandra:///ks",
+        "cassandra://host:99999/ks",
+        "cassandra://a:1,b:2/ks",
+        "cassandra://@host/ks",
+        "cassandra://host/Ks",
+        f"cassandra://host/{'k' * 49}",
+        "cassandra://host/ks?rf=0",
+        "cassandra://host/ks?dc=a'b",
+        "scylla://host/ks?password=secret",
+    ],
+)
+def test_a_url_that_is_none_is_answered_with_what_one_is(url):
+    with pytest.raises(StoreError, match=r"cassandra://\[USER@\]HOST") as refused:
+        open_adapter(settings_of(url), writable=False)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_in_a_url_is_refused_and_not_shown():
+    with pytest.raises(StoreError, match="setting `password`") as refused:
+        open_adapter(settings_of("cassandra://me:secret@host/ks"), writable=False)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_is_in_no_text_of_its_settings():
+    assert "secret" not in repr(dataclasses.replace(settings_of("cassandra://me@host/ks"), password="secret"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("consistency", "MOST"), ("consistency_immutable", "x")])
+def test_an_unknown_consistency_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be one of .*LOCAL_QUORUM"):
+        dataclasses.replace(settings_of("cassandra://host/ks"), **{name: value})
+
+
+def test_where_nobody_listens_the_store_is_away():
+    with pytest.raises(StoreUnavailable, match=r"cassandra://127\.0\.0\.1:9/ks: no node answers"):
+        open_adapter(settings_of("cassandra://127.0.0.1:9/ks"), writable=False)
+
+
+@pytest.fixture
+def fresh(cassandra_keyspace, request):
+    """Settings of a keyspace that is not there yet, and is gone afterwards."""
+    name = f"fresh_{abs(hash(request.node.name)) % 10**9}"
+    url = cassandra_keyspace.settings.url.replace("/contract", f"/{name}")
+    yield settings_of(url)
+    cassandra_keyspace.session.execute(f"DROP KEYSPACE IF EXISTS {name}", timeout=60)
+
+
+def test_without_a_number_of_replicas_no_keyspace_is_created(fresh):
+    with pytest.raises(StoreMismatch, match="permanode migrate"):
+        open_store(fresh)
+    with pytest.raises(StoreError, match="rf=REPLICAS"):
+        migrate(dataclasses.replace(fresh, url=fresh.url.removesuffix("?rf=1")))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 26])
+def test_a_migration_that_was_cut_short_is_completed_by_the_next_run(fresh, monkeypatch, cut):
+    """Cut after the statement and before its record, as a crash may."""
+    calls = itertools.count(1)
+    define = CassandraSession.define
+
+    def crashing(session, cql):
+        define(session, cql)
+        if cql.startswith("CREATE TABLE") and next(calls) == cut:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CassandraSession, "define", crashing)
+    with pytest.raises(KeyboardInterrupt):
+        migrate(fresh)
+    monkeypatch.undo()
+    with pytest.raises(StoreMismatch, match="permanode migrate"):
+        open_store(fresh)
+    assert migrate(fresh)[-1] == list(migrations.migrations("cql"))[-1].name
+    store = open_store(fresh)
+    names = [row["name"] for row in asyncio.run(store.slice(schema.migrations, (fresh.network,), limit=99))]
+    assert names == [migration.name for migration in migrations.migrations("cql")]
+    store.close()
+    assert migrate(fresh) == []
+
+
+def test_a_step_that_was_changed_since_is_refused(fresh, monkeypatch):
+    define, calls = CassandraSession.define, itertools.count(1)
+
+    def crashing(session, cql):
+        define(session, cql)
+        if cql.startswith("CREATE TABLE") and next(calls) == 9:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CassandraSession, "define", crashing)
+    with pytest.raises(KeyboardInterrupt):
+        migrate(fresh)
+    monkeypatch.undo()
+    store = open_adapter(fresh, writable=True)
+    with store.batch() as batch:
+        row = (fresh.network, "0001_chrysalis.03", "another")
+        batch.upsert(schema.migrations, ("network", "name", "checksum"), [row])
+    store.close()
+    with pytest.raises(StoreMismatch, match=r"0001_chrysalis\.03 was changed"):
+        migrate(fresh)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("DROP TABLE {}.parents", "table parents is missing"),
+        ("ALTER TABLE {}.tags ADD more int", "table tags differs"),
+        ("ALTER TABLE {}.pending WITH default_time_to_live = 9", "table pending differs"),
+        ("CREATE TABLE {}.mine (a int PRIMARY KEY)", "table mine is not in the schema"),
+    ],
+)
+def test_a_keyspace_that_drifted_from_the_schema_is_refused(fresh, cassandra_keyspace, change, message):
+    migrate(fresh)
+    name = re.search(r"/(fresh_\w+)", fresh.url)[1]
+    cassandra_keyspace.session.execute(change.format(name), timeout=60)
+    with pytest.raises(StoreMismatch, match=message):
+        open_store(fresh)
+
+
+def test_another_network_that_folds_to_the_same_keyspace_is_refused(cassandra_settings):
+    other = dataclasses.replace(cassandra_settings, network="permatest_1")
+    with pytest.raises(StoreMismatch, match="network permatest-1, the settings say permatest_1"):
+        open_store(other)
+
+
+async def test_a_row_that_may_change_is_asked_of_a_quorum_and_so_is_every_404(cassandra_settings, monkeypatch):
+    store = reopened(cassandra_settings)
+    known, lone, conflicting, unknown = (bytes([each]) * 32 for each in range(4))
+    columns = ("message_id", "white_flag_index", "inclusion_state", "conflict_reason")
+    with store.batch() as batch:
+        rows = [(known, 3, 1, None), (lone, None, 1, None), (conflicting, 3, 2, None)]
+        batch.upsert(schema.messages, columns, rows)
+    asked = []
+    bind = CassandraSession._bound
+
+    def noting(statement, values, consistency):
+        bound = bind(statement, values, consistency)
+        asked.append(ConsistencyLevel.value_to_name[bound.consistency_level])
+        return bound
+
+    monkeypatch.setattr(CassandraSession, "_bound", staticmethod(noting))
+
+    async def levels(question):
+        asked.clear()
+        await question
+        return list(asked)
+
+    one, both = ["LOCAL_ONE"], ["LOCAL_ONE", "LOCAL_QUORUM"]
+    assert await levels(store.get(schema.messages, (known.hex(),))) == one
+    for message_id in (lone, conflicting, unknown):
+        assert await levels(store.get(schema.messages, (message_id.hex(),))) == both
+    assert await levels(store.get(schema.outputs, ("00" * 34,))) == ["LOCAL_QUORUM"]
+    assert await levels(store.slice(schema.ranges, ("n",), limit=1, lower=Bound((1,)))) == ["LOCAL_QUORUM"]
+    store.close()
+
+
+async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
+    store = reopened(cassandra_settings)
+    with store.batch() as batch:
+        batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, 7)])
+        batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, None)])
+    assert (await store.get(schema.messages, ("61" * 32,)))["conflict_reason"] == 7
+    store.close()
+
+
+def test_a_lease_of_a_dead_holder_elsewhere_ends_by_the_clusters_clock(cassandra_settings, cassandra_keyspace):
+    store = reopened(cassandra_settings)
+    store.acquire("elsewhere:1", "run-1", 600)
+    (left,) = cassandra_keyspace.session.execute("SELECT ttl(run) FROM contract.lease WHERE name = 'writer'").one()
+    assert 590 < left <= 600
+    other = reopened(cassandra_settings)
+    with pytest.raises(LeaseHeld, match="run-1"), other.batch():
+        pass
+    store.close()
+    other.close()
