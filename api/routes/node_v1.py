@@ -141,13 +141,7 @@ async def messages_by_index(
     tag = tag_of(index, utf8=utf8)
     span = await window(network, start, end)
     page = await messages.list_tagged(
-        network.store,
-        tag,
-        with_inclusion=expanded,
-        window=span,
-        newest=newest,
-        page_size=page_size,
-        cursor=state,
+        network.store, tag, with_inclusion=expanded, window=span, newest=newest, page_size=page_size, cursor=state
     )
     return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
 
