@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from etl import tables
 from etl.lake import few_rows
+from etl.placement import hex_text
 from etl.publish import Publication
 from etl.report import Report
 from etl.sources.cone import CONFLICTING
@@ -207,7 +208,7 @@ def _compare(verdicts: DataFrame, report: Report) -> None:
         return
     report.differing += count
     source = F.coalesce(F.col("conflict_reason").cast("string"), F.lit("none"))
-    text = F.format_string("%s: the source's %s, ours %d", F.lower(F.hex("message_id")), source, "found_reason")
+    text = F.format_string("%s: the source's %s, ours %d", hex_text(F.col("message_id")), source, "found_reason")
     shown = differing.orderBy("milestone_index", "white_flag_index").limit(DIFFERENCES_SHOWN - len(report.differences))
     row = shown.agg(F.collect_list(text)).first()
     report.differences += row[0] if row else []

@@ -32,12 +32,14 @@ TAILS = pa.schema({"lookup": pa.string(), "ms_range_id": pa.int32(), "tail": pa.
 
 def key_text(table: Table, key: tuple[str, ...]) -> Column:
     """A lookup key as `splits` keeps it: columns joined by ':', ids as lowercase hex."""
-    # Not F.lower, which first loads the tables of all the world's alphabets.
-    parts = [
-        F.translate(F.hex(name), "ABCDEF", "abcdef") if table.column(name).type is Type.HEX else F.col(name)
-        for name in key
-    ]
+    parts = [hex_text(F.col(name)) if table.column(name).type is Type.HEX else F.col(name) for name in key]
     return F.concat_ws(":", *(part.cast("string") for part in parts))
+
+
+def hex_text(data: Column) -> Column:
+    """Bytes as lowercase hex."""
+    # Not by F.lower, which first loads the tables of all the world's alphabets.
+    return F.translate(F.hex(data), "ABCDEF", "abcdef")
 
 
 def key_columns(table: Table, key: tuple[str, ...]) -> list[Column]:

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from etl.placement import hex_text
 from etl.tables import ADDRESS, LEGACY, TREASURY_OUTPUT, TableFrame, conform, tagged, transaction_outputs
 
 
@@ -17,19 +18,19 @@ def pending_messages(lake_pending: DataFrame) -> TableFrame:
 
 def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
     """Lookup rows of pending messages: children, tags, outputs by address."""
-    key = F.concat_ws(":", F.lower(F.hex(F.col("output.address"))), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false"))
+    key = F.concat_ws(":", hex_text(F.col("output.address")), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false"))
     rows = (
         lake_pending.select("message_id", F.explode("parents").alias("parent"))
         .select(
             F.lit(schema.parents.name).alias("lookup"),
-            F.lower(F.hex("parent")).alias("key"),
+            hex_text(F.col("parent")).alias("key"),
             F.col("message_id").alias("row_id"),
             "message_id",
         )
         .unionByName(
             tagged(lake_pending).select(
                 F.lit(schema.tags.name).alias("lookup"),
-                F.lower(F.hex("tag")).alias("key"),
+                hex_text(F.col("tag")).alias("key"),
                 F.col("message_id").alias("row_id"),
                 "message_id",
             )

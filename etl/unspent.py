@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from etl import tables
-from etl.placement import Placement, rows_of_keys
+from etl.placement import Placement, hex_text, rows_of_keys
 from etl.writer import FrameMaker
 
 ALL = ""
@@ -40,7 +40,7 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
 def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> DataFrame:
     """The key of each changed output's rows, its own columns, and where it was spent if that is the change."""
     created = F.col("created_milestone_index")
-    first_byte = F.lower(F.hex(F.substring("output_id", 1, 1)))
+    first_byte = hex_text(F.substring("output_id", 1, 1))
     rows = _keyed(changes, F.when(created == genesis, first_byte).otherwise(ALL))
     rows = rows.withColumns({SPENT: F.when(F.col("is_spent"), F.col("milestone_index")), "milestone_index": created})
     return placement.place(rows, TABLE)
@@ -54,7 +54,7 @@ def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
 
 def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
     keys = F.array(
-        F.struct(F.lit(tables.ADDRESS).alias("lookup"), F.lower(F.hex("address")).alias("key")),
+        F.struct(F.lit(tables.ADDRESS).alias("lookup"), hex_text(F.col("address")).alias("key")),
         F.struct(F.lit(ALL).alias("lookup"), key_of_all.alias("key")),
     )
     return rows.select("*", F.lit(tables.LEGACY).alias("output_kind"), F.inline(keys))
