@@ -26,7 +26,7 @@ from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
 from etl.publish import Publication
 from etl.report import Notify, Progress, Report, quiet
-from etl.session import EtlSettings, spark_session
+from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
@@ -43,8 +43,8 @@ RENEW_S = 15
 REJECTS_SHOWN = 20
 """Rejects that a report spells out; the table has all of them."""
 
-BRIEF_BYTES = 64 << 20
-"""Files below this size in all make a run of seconds."""
+SECONDS_BYTES, MINUTE_BYTES = 64 << 20, 512 << 20
+"""Files below these sizes in all make a run of seconds, of about a minute."""
 
 Sources: TypeAlias = list[Path]
 
@@ -66,8 +66,9 @@ def load(
     Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
     """
     files = archive_files(sources) if sources or genesis is None else []
-    brief = sum(path.stat().st_size for path in files) < BRIEF_BYTES
-    with _run(store_settings, settings, notify, brief=brief) as (spark, lake, publication, report):
+    size = sum(path.stat().st_size for path in files)
+    span = Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
+    with _run(store_settings, settings, notify, span) as (spark, lake, publication, report):
         ingest = Ingest(spark, lake, network_id(find_network(store_settings.network).id_name))
         if genesis is not None:
             with report.timed("genesis"):
@@ -151,7 +152,7 @@ def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
 
 @contextmanager
 def _run(
-    store_settings: StoreSettings, settings: EtlSettings, notify: Notify, *, brief: bool = False
+    store_settings: StoreSettings, settings: EtlSettings, notify: Notify, span: Span = Span.MINUTES
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
     report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
@@ -162,7 +163,7 @@ def _run(
         check = stack.enter_context(_lease(store, report.run))
         notify(Progress("spark", 0, None, "starting"))
         with report.timed("spark_start"):
-            spark = stack.enter_context(spark_session(settings, brief=brief))
+            spark = stack.enter_context(spark_session(settings, span=span))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)

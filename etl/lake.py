@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from db.intervals import Intervals
 from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, RECEIPT
-from etl.session import BRIEF_OPTIONS
+from etl.session import INTERPRETED
 from etl.verify import LEVELS
 
 MILESTONE_DDL = f"""
@@ -69,7 +69,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Each table: its columns and what it is partitioned by."""
 
 
-FEW_ROWS = BRIEF_OPTIONS | {"spark.sql.shuffle.partitions": "1"}
+FEW_ROWS = INTERPRETED | {"spark.sql.shuffle.partitions": "1"}
 """For frames of a row a milestone: compiling code for them takes longer than running without."""
 
 

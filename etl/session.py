@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,6 +32,15 @@ JARS = (
     ("io.delta", "delta-storage", "4.4.0"),
 )
 """Maven coordinates. Transitive dependencies are left out: pyspark ships what the lake needs of them."""
+
+
+class Span(Enum):
+    """How long a run lasts, about: what it may spend on compiling code follows from that."""
+
+    SECONDS = auto()
+    MINUTE = auto()
+    MINUTES = auto()
+
 
 JAVA_OPTIONS = (
     "-Duser.timezone=UTC",
@@ -48,14 +58,14 @@ JAVA_OPTIONS = (
 """Of the driver's JVM. A load of minutes runs each generated stage once or twice: with the defaults the optimizing
 compiler took as much processor time as the work itself (docs/performance.md)."""
 
-BRIEF_JAVA_OPTIONS = (
-    "-Duser.timezone=UTC",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:ReservedCodeCacheSize=240m",
-)
-"""The same for a run of seconds, which ends before optimizing anything could pay. With the quick compiler alone Java
-reserves 48 MB for code, which one load fills: it then stops compiling, and says so on our stdout."""
+QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
+"""No optimizing compiler. Alone, the quick one has 48 MB for its code by default, which one load fills."""
+
+JAVA_OPTIONS_OF = {
+    Span.MINUTES: JAVA_OPTIONS,
+    Span.MINUTE: ("-Duser.timezone=UTC", "-XX:+UseParallelGC", "-XX:+UseTransparentHugePages", *QUICK_COMPILER),
+    Span.SECONDS: ("-Duser.timezone=UTC", "-XX:+UseSerialGC", *QUICK_COMPILER),
+}
 
 LOCAL_OPTIONS = {
     "spark.driver.host": "127.0.0.1",
@@ -65,12 +75,13 @@ LOCAL_OPTIONS = {
     "spark.shuffle.spill.compress": "false",
 }
 
-BRIEF_OPTIONS = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Nor could compiling code for each query, or planning it once more when its first stages have run."""
+UNREVISED = {"spark.sql.adaptive.enabled": "false"}
+"""Nothing planned once more when its first stages have run."""
+
+INTERPRETED = UNREVISED | {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Nor any code generated and compiled for a query."""
+
+OPTIONS_OF: dict[Span, dict[str, str]] = {Span.SECONDS: INTERPRETED, Span.MINUTE: UNREVISED, Span.MINUTES: {}}
 
 TRAVELLING = ("orjson", "zstandard")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
@@ -125,9 +136,9 @@ class EtlSettings:
 
 
 @contextmanager
-def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[SparkSession]:
+def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES) -> Iterator[SparkSession]:
     """A session for one catch-up, stopped at the end. Inside another one that one serves, with its settings, and stays:
-    start-up dominates small runs. `brief`: the JVM shall start and end quickly rather than run long.
+    start-up dominates small runs.
     """
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
@@ -159,14 +170,13 @@ def spark_session(settings: EtlSettings, *, brief: bool = False) -> Iterator[Spa
         # Set in some of a session's queries and not in others, it gives each kind Python workers of its own.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
         "spark.scheduler.mode": "FAIR",
+        **OPTIONS_OF[span],
     }
-    if brief:
-        options |= BRIEF_OPTIONS
     if local:
         options |= LOCAL_OPTIONS
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
-        java_options = [*(BRIEF_JAVA_OPTIONS if brief else JAVA_OPTIONS), *stack.enter_context(_prepared_jvm(jars))]
+        java_options = [*JAVA_OPTIONS_OF[span], *stack.enter_context(_prepared_jvm(jars))]
         options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
         if not local:

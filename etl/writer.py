@@ -24,8 +24,8 @@ from etl.decode import GC_THRESHOLD
 from etl.tables import TableFrame, byte_at
 
 BATCH_ROWS = 20_000
-STAGERS = 4
-STAGED_AHEAD = 6
+STAGERS = 2
+STAGED_AHEAD = 8
 """Frames staged before the one that is upserted: bounds scratch space, and keeps the executors busy."""
 
 

@@ -16,7 +16,7 @@ from db.connect import StoreSettings
 from db.migrate import migrate
 from etl import jobs
 from etl.report import Report
-from etl.session import EtlSettings, spark_session
+from etl.session import EtlSettings, Span, spark_session
 from tests.etl.store_rows import stored_rows
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=2)
@@ -75,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(SETTINGS, brief=True) as session:
+    with spark_session(SETTINGS, span=Span.SECONDS) as session:
         yield session
     gc.collect()
 
