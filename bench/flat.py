@@ -3,7 +3,7 @@
     python -m bench.flat [--folder DIR] [--small 10000] [--large 2000000] [--seconds 2] [--only-prepare]
 
 The same generator fills both stores through `permanode load`, ledger state and all; archives and stores are kept in DIR
-(20 GB for the large one) and reused. Some of its indexes and addresses come up ten times each, at any size;
+(8 GB for the large one) and reused. Some of its indexes and addresses come up ten times each, at any size;
 messages with ten children there are in every ledger. Each store is served by `permanode serve`, one worker on loopback,
 and asked by wrk with 32 connections for all such keys in turn, KEYS at most. The stores take turns; the median of five
 rounds counts, and what a request takes in the large store over what it takes in the small one has to be at most 1.3.

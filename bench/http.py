@@ -89,13 +89,6 @@ def bare() -> Any:
     return app
 
 
-def open_bench_store(folder: Path, network: str) -> Any:
-    """The store, for reading."""
-    from db.connect import StoreSettings, open_store
-
-    return open_store(StoreSettings(url=f"sqlite:///{folder}", network=network))
-
-
 # --- questions --------------------------------------------------------------------------------------------------------
 
 
