@@ -63,8 +63,10 @@ LOGGING = """\
 </configuration>
 """
 
-GUARD = '"$@" & echo $! >pid; read -r _; kill -9 $!; wait'
-"""Starts the server and kills it when standard input ends: with whoever holds the other end of that pipe."""
+GUARD = '"$@" & echo $! >pid.part; mv pid.part pid; read -r _; kill -9 $!; wait'
+"""Starts the server and kills it when standard input ends: with whoever holds the other end of that pipe.
+
+The file of its process is there when it is written: opened and not yet written, it would be read as no number."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,11 @@ class CassandraServer:
     def _is_over(self) -> bool:
         if not (self.folder / "pid").exists():
             return False
-        stat = Path(f"/proc/{self.pid}/stat")
-        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        return stat.rpartition(")")[2].split()[0] == "Z"
 
     def _options(self) -> list[str]:
         jars = cassandra_jars()
