@@ -86,7 +86,7 @@ def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], gen
     partitions = unspent.placed_outputs(spent, placement, genesis).select(*schema.unspent_hints.names).distinct()
     staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
     deleted = clean_partitions(publication.store, publication.reads, staged.rows(), dead_to)
-    publication.staging.drop(staged)
+    staged.drop()
     return deleted
 
 

@@ -30,7 +30,7 @@ from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
-from etl.writer import Staging
+from etl.writer import EmbeddedWriter, Staging
 from ledger.ids import network_id
 from ledger.networks import find_network
 
@@ -167,7 +167,8 @@ def _run(
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        publication = Publication(spark, lake, store, reads, staging, store_settings, settings, report, notify)
+        writer = EmbeddedWriter(staging)
+        publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
         # A machine's first JVM writes its class archive now, which takes a while.

@@ -144,7 +144,7 @@ class Ledger:
     def _write(self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int) -> None:
         """All rows, then the frontier."""
         network = self.publication.store_settings.network
-        upsert_frames(batch, self.publication.staging, makers, self.publication.report.wrote)
+        upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote)
         spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
         self._upsert(batch, schema.distribution, spread)
         ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest, start=1)]

@@ -29,7 +29,7 @@ from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
-from etl.writer import FrameMaker, Staging, upsert_frames
+from etl.writer import FrameMaker, FrameWriter, Staging, upsert_frames
 
 FILLED_BY_LAKE = tuple(
     table
@@ -57,6 +57,7 @@ class Publication:
     store: WritableStore
     reads: StoreReads
     staging: Staging
+    writer: FrameWriter
     store_settings: StoreSettings
     settings: EtlSettings
     report: Report
@@ -149,7 +150,7 @@ class Publication:
         )
         staged = self.staging.stage(tables.splits(grown.coalesce(1)))
         opened = list(staged.rows())
-        self.staging.drop(staged)
+        staged.drop()
         standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
         standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
         hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
@@ -255,7 +256,7 @@ class Publication:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.staging, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
+        upsert_frames(batch, self.writer, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
 
 
 def _ranges(first: int, last: int, chunk_size: int) -> range:
