@@ -17,11 +17,14 @@ from typing import TypeAlias
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from db.cassandra_address import parse_address
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
-from db.store import LeaseHeld, WritableStore
+from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl import compaction
+from etl.cluster_writer import Cluster, ClusterWriter, connector_options
 from etl.ingest import Ingest, Ingested
+from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
 from etl.publish import Publication
@@ -30,7 +33,7 @@ from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
-from etl.writer import EmbeddedWriter, Staging
+from etl.writer import EmbeddedWriter, FrameWriter, Staging
 from ledger.ids import network_id
 from ledger.networks import find_network
 
@@ -162,17 +165,30 @@ def _run(
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))
         notify(Progress("spark", 0, None, "starting"))
+        beside = CONNECTOR if store.nodes() else ()
         with report.timed("spark_start"):
-            spark = stack.enter_context(spark_session(settings, span=span))
+            spark = stack.enter_context(spark_session(settings, span=span, beside=beside))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        writer = EmbeddedWriter(staging)
+        writer = _writer(store, staging, store_settings, settings)
         publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
         # A machine's first JVM writes its class archive now, which takes a while.
         notify(Progress("spark", 1, 1, "ending"))
+
+
+def _writer(
+    store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
+) -> FrameWriter:
+    """How frames reach that store."""
+    nodes = store.nodes()
+    if not nodes:
+        return EmbeddedWriter(staging)
+    address = parse_address(store_settings.url, store_settings.network)
+    options = connector_options(address, store_settings, settings, nodes)
+    return ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
 
 
 @contextmanager
@@ -187,6 +203,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
         while not done.wait(RENEW_S):
             try:
                 lease = store.renew(lease, LEASE_S)
+            except StoreUnavailable:
+                # The cluster is away, for every other run too; who writes then waits for it.
+                continue
             except LeaseHeld as error:
                 lost.append(error)
                 return

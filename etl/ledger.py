@@ -87,7 +87,7 @@ class Ledger:
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
         with self.publication.store.batch(publish=publish) as batch:
-            compaction.forget(batch)
+            compaction.forget(batch, self.publication.reads)
             self._write(batch, makers, wealth, genesis)
 
     def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:

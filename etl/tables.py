@@ -34,6 +34,11 @@ def took_effect() -> Column:
     return F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
 
 
+FACT = "fact"
+"""Beside a frame's columns: the milestone that the row's cells tell of, in tables where rows come and go. A cluster
+orders writes by it instead of by clocks (docs/decisions/0007)."""
+
+
 @dataclass(frozen=True)
 class TableFrame:
     """Rows for one table; `columns` are those that are written, others of a row stay as they are."""
@@ -44,7 +49,7 @@ class TableFrame:
     @property
     def columns(self) -> Sequence[str]:
         """The columns written, in the frame's order."""
-        return self.frame.columns
+        return [name for name in self.frame.columns if name != FACT]
 
 
 def conform(frame: DataFrame, table: Table) -> TableFrame:
@@ -53,7 +58,8 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
     missing = [name for name in table.key if name not in frame.columns]
     if missing:
         raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
-    return TableFrame(table, frame.select(*(F.col(each.name).cast(spark_type(each.type)) for each in present)))
+    fact = [F.col(FACT)] if FACT in frame.columns else []
+    return TableFrame(table, frame.select(*(F.col(each.name).cast(spark_type(each.type)) for each in present), *fact))
 
 
 def messages(lake: DataFrame) -> TableFrame:

@@ -22,7 +22,7 @@ from db.model import Order, Table, Type
 from db.schema import LOOKUPS, ledger_updates_by_address
 from db.store import Batch, Value
 from etl.decode import GC_THRESHOLD
-from etl.tables import TableFrame, byte_at
+from etl.tables import FACT, TableFrame, byte_at
 
 BATCH_ROWS = 20_000
 STAGERS = 2
@@ -118,6 +118,11 @@ class Staging:
         """Frees all of it."""
         shutil.rmtree(self._root, ignore_errors=True)
 
+    @staticmethod
+    def free(directory: Path) -> None:
+        """Frees one folder."""
+        shutil.rmtree(directory)
+
 
 @dataclass(frozen=True)
 class EmbeddedWriter:
@@ -145,7 +150,7 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 
 
 def _sorted(frame: TableFrame) -> DataFrame:
-    table, rows = frame.table, frame.frame
+    table, rows = frame.table, frame.frame.drop(FACT)
     for name in frame.columns:
         if table.column(name).type is Type.DATE:
             rows = rows.withColumn(name, F.col(name).cast("string"))

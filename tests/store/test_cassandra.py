@@ -19,7 +19,7 @@ from tests.store.stores import reopened, settings_of
 
 WRITTEN = re.compile(
     r"INSERT INTO ks\.\w+ \([\w, ]+\) VALUES \([?, ]+\)( USING TTL \?)?"
-    r"|DELETE FROM ks\.\w+ WHERE \w+ = \?( AND \w+ = \?)*"
+    r"|DELETE FROM ks\.\w+( USING TIMESTAMP \?)? WHERE \w+ = \?( AND \w+ = \?)*"
     r"|TRUNCATE ks\.\w+"
 )
 SELECT = re.compile(
@@ -57,7 +57,9 @@ def test_every_question_names_its_whole_partition_and_nothing_else_is_asked():
             asked = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
             assert asked in ([*table.partition], [*table.key])
         written = [upsert_cql(table, "ks", table.names), upsert_cql(table, "ks", table.key), clear_cql(table, "ks")]
-        written += [delete_cql(table, "ks", count) for count in range(len(table.partition), len(table.key) + 1)]
+        for is_timed in (True, False):
+            covering = range(len(table.partition), len(table.key) + 1)
+            written += [delete_cql(table, "ks", count, is_timed=is_timed) for count in covering]
         for cql in written:
             assert WRITTEN.fullmatch(cql), cql
 
