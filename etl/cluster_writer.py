@@ -205,18 +205,12 @@ def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
     return options
 
 
-def connector_options(address: Address, cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[str, str]:
-    """What the connector is told with each write; the user's password is in it."""
-    grouping = settings.cluster_grouping or ("replica_set" if nodes == 1 else "partition")
+def reached_by(address: Address, cluster: ClusterSettings) -> dict[str, str]:
+    """Where the connector finds a cluster that speaks no TLS; the user's password is in it."""
     options = {
-        "keyspace": address.keyspace,
         "spark.cassandra.connection.host": ",".join(address.hosts),
         "spark.cassandra.connection.port": str(address.port),
         "spark.cassandra.connection.reconnectionDelayMS.max": "5000",
-        "spark.cassandra.output.consistency.level": cluster.consistency,
-        "spark.cassandra.output.batch.grouping.key": grouping,
-        "spark.cassandra.output.batch.size.bytes": str(settings.cluster_batch_bytes),
-        "spark.cassandra.output.concurrent.writes": str(settings.cluster_concurrent_writes),
     }
     if address.dc:
         options["spark.cassandra.connection.localDC"] = address.dc
@@ -224,3 +218,14 @@ def connector_options(address: Address, cluster: ClusterSettings, settings: EtlS
         options["spark.cassandra.auth.username"] = address.user
         options["spark.cassandra.auth.password"] = cluster.password
     return options
+
+
+def tuned(cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[str, str]:
+    """How rows travel to a cluster of so many nodes."""
+    grouping = settings.cluster_grouping or ("replica_set" if nodes == 1 else "partition")
+    return {
+        "spark.cassandra.output.consistency.level": cluster.consistency,
+        "spark.cassandra.output.batch.grouping.key": grouping,
+        "spark.cassandra.output.batch.size.bytes": str(settings.cluster_batch_bytes),
+        "spark.cassandra.output.concurrent.writes": str(settings.cluster_concurrent_writes),
+    }

@@ -10,7 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,7 +22,8 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl import compaction
-from etl.cluster_writer import Cluster, ClusterWriter, connector_options
+from etl.cluster_tls import driver_profile
+from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
@@ -171,7 +172,7 @@ def _run(
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        writer = _writer(store, staging, store_settings, settings)
+        writer = _writer(spark, store, staging, store_settings, settings)
         publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
@@ -180,14 +181,21 @@ def _run(
 
 
 def _writer(
-    store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
+    spark: SparkSession, store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
 ) -> FrameWriter:
     """How frames reach that store."""
     nodes = store.nodes()
     if not nodes:
         return EmbeddedWriter(staging)
     address = parse_address(store_settings.url, store_settings.network)
-    options = connector_options(address, store_settings, settings, nodes)
+    if store_settings.tls_ca:
+        gateway = spark.sparkContext._gateway
+        assert gateway is not None
+        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
+        reached = {"spark.cassandra.connection.config.profile.path": profile}
+    else:
+        reached = reached_by(address, store_settings)
+    options = {"keyspace": address.keyspace, **reached, **tuned(store_settings, settings, nodes)}
     return ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
 
 
@@ -221,7 +229,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
     finally:
         done.set()
         thread.join()
-        store.release(lease)
+        # On a cluster that is away it ends by itself.
+        with suppress(StoreUnavailable):
+            store.release(lease)
 
 
 def _reject_lines(lake: Lake, run: Intervals) -> list[str]:
