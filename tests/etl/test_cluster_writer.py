@@ -1,4 +1,4 @@
-"""What the executors are told of a cluster: secrets stay where they belong, settings are checked, failures are short."""
+"""What executors are told of a cluster: secrets stay where they belong, settings are checked, failures are one line."""
 
 import time
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_a_cluster_has_no_lake_of_its_own() -> None:
         jobs.load(StoreSettings("cassandra://127.0.0.1:9/ks", "permatest-1"), SETTINGS, [SAMPLE])
 
 
-def written(spark: SparkSession, settings: StoreSettings, column: str, patience_s: float = 5) -> int:
+def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
     """Rows of `milestone_ids` whose index is that expression."""
     store = open_store(settings, writable=True)
     address = parse_address(settings.url, settings.network)
@@ -127,14 +127,15 @@ def written(spark: SparkSession, settings: StoreSettings, column: str, patience_
         F.sha2(F.col("id").cast("string"), 256).alias("milestone_id"), F.expr(column).alias("milestone_index")
     )
     try:
-        return Cluster(store, address, patience_s, options).append(schema.milestone_ids, rows)
+        return Cluster(store, address, 5, options).append(schema.milestone_ids, rows)
     finally:
         store.close()
 
 
 def test_what_a_cluster_refuses_is_one_line_and_what_fails_in_a_task_is_not_its_fault(
-    spark: SparkSession, cassandra: CassandraServer
+    spark: SparkSession, cassandra: CassandraServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("etl.cluster_writer.PAUSES_S", (0.1,))
     settings = StoreSettings(f"cassandra://{cassandra.contact}/refusals?rf=1", "permatest-1")
     migrate(settings)
     assert written(spark, settings, "CAST(id AS INT)") == 100
@@ -143,7 +144,7 @@ def test_what_a_cluster_refuses_is_one_line_and_what_fails_in_a_task_is_not_its_
         written(spark, settings, "CAST(raise_error('of our own making') AS INT)")
     assert time.monotonic() - started < 20
     with pytest.raises(StoreUnavailable) as refused:
-        written(spark, settings, "'no number'", patience_s=0.1)
+        written(spark, settings, "'no number'")
     assert "\n" not in str(refused.value)
     assert str(refused.value).startswith(
         f"cassandra://{cassandra.contact}/refusals: rows of milestone_ids were not taken:"
