@@ -37,8 +37,10 @@ TOLD_AT = "told_at"
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Between tries of one frame, while the cluster answers us and yet does not take the executors' rows."""
 
-LOOK_EVERY_S, LOOKS = 1.0, 2
-"""A write is broken off when so many looks in a row find no cluster: the connector's tasks may be waiting for ever."""
+LOOK_EVERY_S, AWAY_S = 1.0, 15.0
+"""A write is broken off when no look found the cluster for so long: a task of the connector's tells what failed only
+after the last of its rows.
+"""
 
 DRIVER = "com.datastax."
 """Stands in what a failed write tells when the connector, or the driver below it, is where it failed."""
@@ -98,17 +100,16 @@ class Cluster:
         tag, done = f"cluster-{id(self)}", threading.Event()
 
         def look() -> None:
-            missed = 0
+            found = time.monotonic()
             while not done.wait(LOOK_EVERY_S):
                 try:
                     self._ping()
-                    missed = 0
+                    found = time.monotonic()
                 except StoreUnavailable:
-                    missed += 1
-                if missed == LOOKS:
-                    broken_off.set()
-                    context.cancelJobsWithTag(tag)
-                    return
+                    if time.monotonic() - found > AWAY_S:
+                        broken_off.set()
+                        context.cancelJobsWithTag(tag)
+                        return
 
         watch = threading.Thread(target=look, name="cluster", daemon=True)
         context.addJobTag(tag)
