@@ -16,6 +16,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
@@ -67,7 +68,7 @@ class Cluster:
             try:
                 with self._watched(rows.sparkSession.sparkContext, broken_off):
                     return self._append(table, rows)
-            except Py4JJavaError as error:
+            except (Py4JJavaError, PySparkException) as error:
                 refusal = self._refusal(table, error, is_broken_off=broken_off.is_set())
                 if refusal is None:
                     raise
@@ -78,7 +79,7 @@ class Cluster:
             time.sleep(pause_s)
         raise AssertionError("the last try returns or raises")
 
-    def _refusal(self, table: Table, error: Py4JJavaError, *, is_broken_off: bool) -> StoreUnavailable | None:
+    def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
         """The port's error where it was the cluster that failed; None: it was something else."""
         text = str(error)
         if not is_broken_off and DRIVER not in text:
