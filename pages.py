@@ -95,7 +95,7 @@ _CLI_HEAD = """\
 # Commands
 
 `./permanode COMMAND` sets everything up first; inside the environment it is `permanode COMMAND`.
-Exit codes: 0 good, 3 loaded with rejects, 1 failed, 2 not understood.
+Exit codes: 0 good, 3 loaded with rejects, 4 counted short, 1 failed, 2 not understood.
 """
 
 _LIMITS_HEAD = """\

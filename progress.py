@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from db.intervals import Intervals, size
+from db.intervals import Intervals, in_words, size
 from db.status import Status
 from etl.report import Notify, Progress, Report
 
@@ -51,11 +51,12 @@ def present(report: Report) -> str:
 def report_lines(report: Report) -> list[str]:
     """The final report in words: what was loaded, what was refused and why, where the time went."""
     skipped = f", {report.skipped:,} were complete already" if report.skipped else ""
+    reopened = f", {report.reopened:,} again from the lake" if report.reopened else ""
     pending = f", {report.pending:,} pending" if report.pending else ""
     stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != "spark_start"}
     start = report.seconds.get("spark_start", 0.0)
     lines = [
-        f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}",
+        f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}{reopened}",
         f"{report.messages:,} messages{pending}: {_counts(report.messages_by_kind)}",
         f"rows: {_counts(report.rows_by_table)}",
         f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; Spark's start apart: {start:.1f}",
@@ -73,13 +74,14 @@ def report_lines(report: Report) -> list[str]:
     return lines
 
 
-def status_lines(status: Status) -> list[str]:
-    """What a store holds, in words."""
+def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
+    """What a store holds, in words; `short`: what was found short, None where nothing was counted."""
     lines = [
         f"network {status.network}: {size(status.complete):,} milestones complete, {status.messages:,} messages",
-        f"complete    {_spans(status.complete)}",
-        f"incomplete  {_spans(status.incomplete)}",
-        f"missing     {_spans(status.missing)}",
+        f"complete    {in_words(status.complete)}",
+        f"incomplete  {in_words(status.incomplete)}",
+        f"missing     {in_words(status.missing)}",
+        *([] if short is None else [f"short       {in_words(short)}"]),
         "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
         "migrations  " + ", ".join(status.migrations),
         f"writer      {status.writer.owner if status.writer else 'none'}",
@@ -91,13 +93,6 @@ def status_lines(status: Status) -> list[str]:
         lines += ["", "rejects"]
         lines += [f"  {row['file']}:{row['line']}: {row['item'] or 'line'}: {row['reason']}" for row in status.rejects]
     return lines
-
-
-def _spans(intervals: Intervals) -> str:
-    """As 1–20, 22; the first twenty."""
-    texts = [f"{first}–{last}" if first < last else str(first) for first, last in intervals]
-    more = f" and {len(texts) - 20:,} more" if len(texts) > 20 else ""
-    return (", ".join(texts[:20]) or "none") + more
 
 
 def _number(count: int | None) -> str:
