@@ -17,6 +17,8 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, intersect
 from db.model import Table
+from db.queries.ledger import find_balance
+from db.queries.outputs import list_outputs_by_address
 from db.store import LeaseHeld, StoreMismatch
 from etl import jobs
 from etl.lake import Lake
@@ -25,8 +27,9 @@ from etl.store_reads import StoreReads
 from tests.cassandra_keyspace import Keyspace
 from tests.cassandra_server import CassandraServer
 from tests.conftest import SAMPLE
+from tests.etl.archives import oracle
 from tests.etl.conftest import SETTINGS, Loading, Stores
-from tests.etl.listings import check_listings
+from tests.etl.listings import whole_oracle
 
 pytestmark = pytest.mark.spark
 
@@ -74,6 +77,22 @@ def ledger_index(loading: Loading) -> int | None:
         return reads.ledger_index()
 
 
+async def check_rows(loading: Loading) -> None:
+    """The milestones that lost rows, and what each address owns, against the oracle."""
+    with closing(open_store(loading.store)) as store:
+        for index in (30, 31, 45):
+            rows = await store.slice(schema.messages_by_milestone, (index,), limit=1000)
+            assert [row["message_id"] for row in rows] == [each["id"] for each in oracle()[index - 1]["messages"]]
+        for owned in whole_oracle().expected["addresses"]:
+            address = "00" + owned["address"]
+            row = await find_balance(store, address, 50)
+            assert (row["balance"] if row else 0) == owned["balance"]
+            page = await list_outputs_by_address(
+                store, address, include_spent=False, as_of=50, newest=True, page_size=1000, cursor=None
+            )
+            assert {row["output_id"] for row in page.rows} == set(owned["unspentOutputIds"])
+
+
 def test_short_milestones_are_named_and_the_next_load_writes_them_again(loading: Loading) -> None:
     """Rows of milestone 30 go, and what `sync` said of 45; later, when nobody counts any more, rows of 31."""
     code, whole = status(loading, "--check", "50")
@@ -95,7 +114,7 @@ def test_short_milestones_are_named_and_the_next_load_writes_them_again(loading:
     assert (report.reopened, report.complete, report.skipped) == (2, 3, 9), "45 is in the file, 30 and 31 are not"
     assert (report.ledger_index, report.exit_code) == (50, 0)
     assert status(loading, "--check", "50")[1]["complete"] == [[1, 50]]
-    asyncio.run(check_listings(loading.store, with_pending=True, with_genesis=True))
+    asyncio.run(check_rows(loading))
 
 
 def test_a_store_that_is_newer_than_its_lake_is_not_loaded_into(

@@ -1,0 +1,217 @@
+"""How much room a network takes: rows, bytes and partitions of each table, reckoned from a ledger that was measured.
+
+Rules of this file: arithmetic over db/sizes.json, which `python -m bench.sizes --write` measures; nothing is asked of a
+store. A table grows with messages unless it is named here as growing with milestones, or not at all.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from db import schema
+from db.model import Table
+from db.partitions import limit
+
+SIZES = Path(__file__).with_name("sizes.json")
+
+DAY_S = 86_400
+
+PARTITION_BYTES = 100_000_000
+"""Up to which Cassandra's and ScyllaDB's documentation call a partition fine."""
+
+BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync})
+"""A row a milestone."""
+
+STANDING = frozenset(
+    {
+        schema.receipts,
+        schema.treasury,
+        schema.ledger_frontier,
+        schema.distribution,
+        schema.rich_list,
+        schema.pending_messages,
+        schema.pending,
+        schema.pending_hints,
+        schema.date_cache,
+        schema.ranges,
+        schema.splits,
+        schema.tails,
+        schema.rejects,
+        schema.keyspace_info,
+        schema.migrations,
+    }
+)
+"""Some rows a day or a range, a list of fixed length, rows that expire: taken as measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a table took: `largest` is the rows of its largest partition, bytes are of one copy."""
+
+    rows: int
+    partitions: int
+    largest: int
+    sqlite_bytes: int
+    cassandra_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A ledger that was loaded into both stores."""
+
+    messages: int
+    milestones: int
+    lake_bytes: int
+    tables: Mapping[str, Measured]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is to be kept: `rate` messages and 1/`interval_s` milestones a second for `days`; on a cluster `rf` copies
+    on nodes of `node_disk` bytes, of which the share `headroom` stays free for compaction.
+    """
+
+    rate: float
+    days: float
+    interval_s: float
+    rf: int
+    chunk_size: int
+    partition_size: int
+    node_disk: int
+    headroom: float
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "days", "interval_s", "rf", "chunk_size", "partition_size", "node_disk"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name} must be more than 0, not {value}")
+        if not 0 <= self.headroom < 1:
+            raise ValueError(f"headroom must be a share from 0 to below 1, not {self.headroom}")
+
+    @property
+    def messages(self) -> int:
+        """Messages in all."""
+        return math.ceil(self.rate * self.days * DAY_S)
+
+    @property
+    def milestones(self) -> int:
+        """Milestones in all."""
+        return math.ceil(self.days * DAY_S / self.interval_s)
+
+    @property
+    def ranges(self) -> int:
+        """Ranges that they fill."""
+        return math.ceil(self.milestones / self.chunk_size)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """One table as it will be; bytes are of one copy. `largest_rows`: at worst, when one key takes every row it can."""
+
+    table: str
+    rows: int
+    partitions: int
+    sqlite_bytes: int
+    cassandra_bytes: int
+    largest_rows: int
+    largest_bytes: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the largest partition stays below PARTITION_BYTES."""
+        return self.largest_bytes <= PARTITION_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of it. `sqlite_bytes`: a generation, beside which a big load builds another; `cluster_bytes`: all copies."""
+
+    messages: int
+    milestones: int
+    tables: list[TablePlan]
+    sqlite_bytes: int
+    cassandra_bytes: int
+    cluster_bytes: int
+    lake_bytes: int
+    nodes: int
+
+
+def load_sizes(path: Path = SIZES) -> Ledger:
+    """The ledger that was measured."""
+    found = json.loads(path.read_text("utf-8"))
+    tables = {name: Measured(**row) for name, row in found["tables"].items()}
+    return Ledger(found["messages"], found["milestones"], found["lake_bytes"], tables)
+
+
+def plan(demand: Demand, ledger: Ledger) -> Plan:
+    """What that takes, by the measured ledger's rows and bytes."""
+    tables = [_plan_table(table, demand, ledger) for table in schema.TABLES if table.name in ledger.tables]
+    one_copy = sum(each.cassandra_bytes for each in tables)
+    cluster = one_copy * demand.rf
+    return Plan(
+        messages=demand.messages,
+        milestones=demand.milestones,
+        tables=tables,
+        sqlite_bytes=sum(each.sqlite_bytes for each in tables),
+        cassandra_bytes=one_copy,
+        cluster_bytes=cluster,
+        lake_bytes=math.ceil(ledger.lake_bytes * demand.messages / ledger.messages),
+        nodes=max(demand.rf, math.ceil(cluster / (demand.node_disk * (1 - demand.headroom)))),
+    )
+
+
+def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
+    measured = ledger.tables[table.name]
+    times = _growth(table, demand, ledger)
+    rows = math.ceil(measured.rows * times)
+    cassandra_bytes = math.ceil(measured.cassandra_bytes * times)
+    partitions = demand.milestones if table.partition == ("milestone_index",) else measured.partitions * times
+    largest = min(rows, _largest(table, demand, ledger))
+    return TablePlan(
+        table=table.name,
+        rows=rows,
+        partitions=min(rows, math.ceil(partitions)),
+        sqlite_bytes=math.ceil(measured.sqlite_bytes * times),
+        cassandra_bytes=cassandra_bytes,
+        largest_rows=largest,
+        largest_bytes=math.ceil(cassandra_bytes * largest / rows) if rows else 0,
+    )
+
+
+def _growth(table: Table, demand: Demand, ledger: Ledger) -> float:
+    """By what the measured rows are to be multiplied."""
+    if table in STANDING:
+        return 1.0
+    if table in BY_MILESTONE:
+        return demand.milestones / ledger.milestones
+    return demand.messages / ledger.messages
+
+
+def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
+    """Rows of the largest partition at worst; as measured where the protocol alone bounds it."""
+    in_milestone = _rows_of(table, demand.rate * demand.interval_s, ledger)
+    if not table.clustering:
+        return 1
+    if table.partition == ("milestone_index",):
+        return in_milestone
+    if "partition_id" in table.partition:
+        return min(_rows_in_range(table, demand, ledger), demand.partition_size + in_milestone)
+    if table in (schema.sync, schema.address_balances):
+        return demand.chunk_size
+    if hinted := [lookup.table for lookup in _LOOKUPS if lookup.hints is table]:
+        splits = max(_rows_in_range(each, demand, ledger) // limit(demand.partition_size) for each in hinted)
+        return demand.ranges * (1 + splits)
+    return ledger.tables[table.name].largest
+
+
+_LOOKUPS = (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS)
+
+
+def _rows_in_range(table: Table, demand: Demand, ledger: Ledger) -> int:
+    return _rows_of(table, demand.rate * demand.interval_s * min(demand.chunk_size, demand.milestones), ledger)
+
+
+def _rows_of(table: Table, messages: float, ledger: Ledger) -> int:
+    return math.ceil(ledger.tables[table.name].rows * messages / ledger.messages) if table.name in ledger.tables else 0
