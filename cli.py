@@ -23,7 +23,7 @@ import typer
 
 from db.connect import StoreSettings
 from etl.report import Report
-from progress import present, shown, status_lines
+from progress import plan_text, present, shown, status_lines
 from settings import FILE, Settings, read
 
 if TYPE_CHECKING:
@@ -243,6 +243,40 @@ def status(
     raise typer.Exit(SHORT if short else 0)
 
 
+@app.command("plan")
+def plan_room(
+    rate: Annotated[float, typer.Option(help="Messages a second.")] = 1_000,
+    days: Annotated[float, typer.Option(help="Days that are kept.")] = 365,
+    interval: Annotated[float, typer.Option(help="Seconds from one milestone to the next.")] = 10,
+    rf: Annotated[int, typer.Option(help="Copies on a cluster.")] = 3,
+    chunk_size: Annotated[int, typer.Option(help="Milestones of a range.")] = StoreSettings.chunk_size,
+    partition_size: Annotated[
+        int, typer.Option(help="Rows that a lookup partition is meant to hold.")
+    ] = StoreSettings.partition_size,
+    node_disk: Annotated[str, typer.Option(metavar="SIZE", help="Disk of a node, as 500GB or 2TB.")] = "2TB",
+    headroom: Annotated[float, typer.Option(help="Share of it that stays free, for compaction.")] = 0.5,
+    as_json: Json = False,
+) -> None:
+    """How much room a network takes: rows, disk and partitions of each table, and how many nodes.
+
+    Reckoned from what the shipped ledger's tables take in each store. The largest partition is what it can come to when
+    one key takes every row.
+
+    Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
+    """
+    from db.sizing import Demand, load_sizes, parse_size, plan
+
+    try:
+        demand = Demand(rate, days, interval, rf, chunk_size, partition_size, parse_size(node_disk), headroom)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    found = plan(demand, load_sizes())
+    if as_json:
+        typer.echo(json.dumps({"demand": dataclasses.asdict(demand)} | dataclasses.asdict(found), indent=2))
+    else:
+        typer.echo(plan_text(demand, found))
+
+
 @app.command()
 def purge(context: typer.Context) -> None:
     """Deletes pending rows whose time is over; until then they are only hidden.
@@ -315,7 +349,7 @@ def run_tests(
 
 @app.command()
 def bench(
-    name: Annotated[Literal["codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")],
+    name: Annotated[Literal["codec", "flat", "http", "load", "sizes", "soak"], typer.Argument(help="What to measure.")],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
     """Measures one part on this machine.

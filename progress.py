@@ -12,10 +12,15 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.table import Table
 
 from db.intervals import Intervals, in_words, size
+from db.sizing import PARTITION_BYTES, Demand, Plan, format_size
 from db.status import Status
 from etl.report import Notify, Progress, Report
+
+WIDE = 120
+"""Columns that a table of text may have."""
 
 
 @contextmanager
@@ -93,6 +98,40 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
         lines += ["", "rejects"]
         lines += [f"  {row['file']}:{row['line']}: {row['item'] or 'line'}: {row['reason']}" for row in status.rejects]
     return lines
+
+
+def plan_text(demand: Demand, plan: Plan) -> str:
+    """How much room a network takes: a table, and what it comes to."""
+    table = Table(box=None, header_style="", pad_edge=False)
+    table.add_column("table")
+    for heading in ("rows", "SQLite", "cluster, a copy", "partitions", "largest: rows", "bytes"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in plan.tables:
+        if each.rows:
+            sizes = (each.sqlite_bytes, each.cassandra_bytes)
+            numbers = (f"{each.partitions:,}", f"{each.largest_rows:,}")
+            largest = format_size(each.largest_bytes) + ("" if each.fits else " !")
+            table.add_row(each.table, f"{each.rows:,}", *map(format_size, sizes), *numbers, largest)
+    console = Console(width=WIDE)
+    with console.capture() as captured:
+        console.print(table)
+    lines = [
+        f"{demand.rate:,g} messages/s for {demand.days:g} days: "
+        f"{plan.messages:,} messages, {plan.milestones:,} milestones",
+        "",
+        *(line.rstrip() for line in captured.get().splitlines()),
+        "",
+        f"SQLite   {format_size(plan.sqlite_bytes)}, and as much again while a big load builds the next generation",
+        f"cluster  {format_size(plan.cassandra_bytes)} a copy, {format_size(plan.cluster_bytes)} with rf {demand.rf}: "
+        f"{plan.nodes:,} nodes of {format_size(demand.node_disk)}, {demand.headroom:.0%} of each left free",
+        f"lake     {format_size(plan.lake_bytes)}",
+    ]
+    if large := [each.table for each in plan.tables if not each.fits]:
+        lines.append(
+            f"partitions that may grow beyond {format_size(PARTITION_BYTES)} (!): {', '.join(large)}; "
+            "a smaller --partition-size or --chunk-size keeps them smaller"
+        )
+    return "\n".join(lines)
 
 
 def _number(count: int | None) -> str:

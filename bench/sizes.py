@@ -27,7 +27,7 @@ from etl import jobs
 from etl.class_archive import java
 from etl.session import EtlSettings
 from tests.cassandra_jars import cassandra_jars
-from tests.cassandra_server import CassandraServer, running
+from tests.cassandra_server import REACHES_IN, CassandraServer, running
 
 SAMPLE = Path(__file__).parent.parent / "sample" / "chrysalis"
 NETWORK = "permatest-1"
@@ -60,7 +60,14 @@ def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
 def nodetool(server: CassandraServer, *arguments: str) -> None:
     """One command of nodetool, which is part of the server's jars."""
     classpath = os.pathsep.join(str(jar) for jar in cassandra_jars())
-    command = [java(), f"-Dcassandra.config={(server.folder / 'cassandra.yaml').absolute().as_uri()}"]
+    folder = server.folder.absolute()
+    # It keeps a history in its user's home.
+    command = [
+        java(),
+        *REACHES_IN,
+        f"-Duser.home={folder}",
+        f"-Dcassandra.config={(folder / 'cassandra.yaml').as_uri()}",
+    ]
     command += ["-classpath", classpath, "org.apache.cassandra.tools.NodeTool", "-p", str(server.ports.jmx), *arguments]
     subprocess.run(command, check=True, cwd=server.folder, stdout=subprocess.DEVNULL)
 

@@ -6,6 +6,7 @@ store. A table grows with messages unless it is named here as growing with miles
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,13 +70,13 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What is to be kept: `rate` messages and 1/`interval_s` milestones a second for `days`; on a cluster `rf` copies
-    on nodes of `node_disk` bytes, of which the share `headroom` stays free for compaction.
+    """What is to be kept: `rate` messages a second and a milestone every `interval` seconds, for `days`; on a cluster
+    `rf` copies on nodes of `node_disk` bytes, of which the share `headroom` stays free for compaction.
     """
 
     rate: float
     days: float
-    interval_s: float
+    interval: float
     rf: int
     chunk_size: int
     partition_size: int
@@ -83,7 +84,7 @@ class Demand:
     headroom: float
 
     def __post_init__(self) -> None:
-        for name in ("rate", "days", "interval_s", "rf", "chunk_size", "partition_size", "node_disk"):
+        for name in ("rate", "days", "interval", "rf", "chunk_size", "partition_size", "node_disk"):
             value = getattr(self, name)
             if not 0 < value < math.inf:
                 raise ValueError(f"{name} must be more than 0, not {value}")
@@ -98,7 +99,7 @@ class Demand:
     @property
     def milestones(self) -> int:
         """Milestones in all."""
-        return math.ceil(self.days * DAY_S / self.interval_s)
+        return math.ceil(self.days * DAY_S / self.interval)
 
     @property
     def ranges(self) -> int:
@@ -138,6 +139,28 @@ class Plan:
     nodes: int
 
 
+UNITS = {"B": 1} | {f"{letter}B": 1000**power for power, letter in enumerate("kMGTP", 1)}
+SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGTP]?B)", re.ASCII)
+
+
+def parse_size(text: str) -> int:
+    """Bytes from a number and a decimal unit, as 500GB; ValueError names what was expected."""
+    found = SIZE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"node_disk must be a number and B, kB, MB, GB, TB or PB, as 2TB, not {text!r}")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def format_size(count: int) -> str:
+    """As 21 MB or 1.5 TB: two digits at least, three at most."""
+    unit = "B"
+    for name, size in UNITS.items():
+        if count >= size:
+            unit = name
+    value = count / UNITS[unit]
+    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
+
+
 def load_sizes(path: Path = SIZES) -> Ledger:
     """The ledger that was measured."""
     found = json.loads(path.read_text("utf-8"))
@@ -167,12 +190,13 @@ def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
     times = _growth(table, demand, ledger)
     rows = math.ceil(measured.rows * times)
     cassandra_bytes = math.ceil(measured.cassandra_bytes * times)
-    partitions = demand.milestones if table.partition == ("milestone_index",) else measured.partitions * times
+    known = {("milestone_index",): demand.milestones, ("ms_range_id",): demand.ranges}
+    partitions = known.get(table.partition, math.ceil(measured.partitions * times))
     largest = min(rows, _largest(table, demand, ledger))
     return TablePlan(
         table=table.name,
         rows=rows,
-        partitions=min(rows, math.ceil(partitions)),
+        partitions=min(rows, partitions),
         sqlite_bytes=math.ceil(measured.sqlite_bytes * times),
         cassandra_bytes=cassandra_bytes,
         largest_rows=largest,
@@ -191,7 +215,7 @@ def _growth(table: Table, demand: Demand, ledger: Ledger) -> float:
 
 def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
     """Rows of the largest partition at worst; as measured where the protocol alone bounds it."""
-    in_milestone = _rows_of(table, demand.rate * demand.interval_s, ledger)
+    in_milestone = _rows_of(table, demand.rate * demand.interval, ledger)
     if not table.clustering:
         return 1
     if table.partition == ("milestone_index",):
@@ -210,7 +234,7 @@ _LOOKUPS = (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS)
 
 
 def _rows_in_range(table: Table, demand: Demand, ledger: Ledger) -> int:
-    return _rows_of(table, demand.rate * demand.interval_s * min(demand.chunk_size, demand.milestones), ledger)
+    return _rows_of(table, demand.rate * demand.interval * min(demand.chunk_size, demand.milestones), ledger)
 
 
 def _rows_of(table: Table, messages: float, ledger: Ledger) -> int:
