@@ -127,10 +127,7 @@ def plan_text(demand: Demand, plan: Plan) -> str:
         f"lake     {format_size(plan.lake_bytes)}",
     ]
     if large := [each.table for each in plan.tables if not each.fits]:
-        lines.append(
-            f"partitions that may grow beyond {format_size(PARTITION_BYTES)} (!): {', '.join(large)}; "
-            "a smaller --partition-size or --chunk-size keeps them smaller"
-        )
+        lines.append(f"! partitions of {', '.join(large)} may grow beyond {format_size(PARTITION_BYTES)}")
     return "\n".join(lines)
 
 

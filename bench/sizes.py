@@ -4,9 +4,10 @@
 
 Loads sample/chrysalis with its genesis into a new SQLite store, fills a keyspace of a Cassandra server of its own
 (tests/cassandra_server.py, one node, Java 17) from the same lake, and prints what each table takes; `--write` puts it
-into db/sizes.json. SQLite: bytes in use on the table's pages (dbstat), so that the free rest of a small table's last
-page is not taken for rows. Cassandra: after `nodetool flush` and `nodetool compact`, the files of its folder that grow
-with the rows (data, index, filter, summary, compression offsets). Lake: its Parquet files.
+into db/sizes.json. Tables whose rows expire are left out. SQLite: bytes in use on the table's pages (dbstat), so that
+the free rest of a small table's last page is not taken for rows. Cassandra: after `nodetool flush` and `nodetool
+compact`, the files of its folder that grow with the rows (data, index, filter, summary, compression offsets). Lake: its
+Parquet files.
 """
 
 import argparse
@@ -42,7 +43,7 @@ def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
         used = dict(connection.execute("SELECT name, sum(pgsize - unused) FROM dbstat GROUP BY name"))
         found = {}
         for table in schema.TABLES:
-            if table is schema.lease:
+            if table is schema.lease or table.ttl_s is not None:
                 continue
             by_partition = f"SELECT count(*) AS rows FROM {table.name} GROUP BY {', '.join(table.partition)}"  # noqa: S608
             rows, partitions, largest = connection.execute(

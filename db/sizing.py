@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from db import schema
@@ -20,7 +21,12 @@ SIZES = Path(__file__).with_name("sizes.json")
 DAY_S = 86_400
 
 PARTITION_BYTES = 100_000_000
-"""Up to which Cassandra's and ScyllaDB's documentation call a partition fine."""
+"""Below which Cassandra's operators keep a partition, by rule of thumb."""
+
+HINT_BYTES = 20
+"""A hint inside a large partition: two integers, and what a row takes beside them. Those that were measured stand alone
+in theirs, whose key is most of their bytes.
+"""
 
 BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync})
 """A row a milestone."""
@@ -32,9 +38,6 @@ STANDING = frozenset(
         schema.ledger_frontier,
         schema.distribution,
         schema.rich_list,
-        schema.pending_messages,
-        schema.pending,
-        schema.pending_hints,
         schema.date_cache,
         schema.ranges,
         schema.splits,
@@ -44,7 +47,7 @@ STANDING = frozenset(
         schema.migrations,
     }
 )
-"""Some rows a day or a range, a list of fixed length, rows that expire: taken as measured."""
+"""Some rows a day or a range, or a list of fixed length: taken as measured. What expires is not measured at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +193,8 @@ def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
     times = _growth(table, demand, ledger)
     rows = math.ceil(measured.rows * times)
     cassandra_bytes = math.ceil(measured.cassandra_bytes * times)
-    known = {("milestone_index",): demand.milestones, ("ms_range_id",): demand.ranges}
+    row_bytes = HINT_BYTES if _hinted(table) else Fraction(measured.cassandra_bytes, measured.rows or 1)
+    known: dict[tuple[str, ...], int] = {("milestone_index",): demand.milestones, ("ms_range_id",): demand.ranges}
     partitions = known.get(table.partition, math.ceil(measured.partitions * times))
     largest = min(rows, _largest(table, demand, ledger))
     return TablePlan(
@@ -200,22 +204,22 @@ def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
         sqlite_bytes=math.ceil(measured.sqlite_bytes * times),
         cassandra_bytes=cassandra_bytes,
         largest_rows=largest,
-        largest_bytes=math.ceil(cassandra_bytes * largest / rows) if rows else 0,
+        largest_bytes=math.ceil(largest * row_bytes),
     )
 
 
-def _growth(table: Table, demand: Demand, ledger: Ledger) -> float:
+def _growth(table: Table, demand: Demand, ledger: Ledger) -> Fraction:
     """By what the measured rows are to be multiplied."""
     if table in STANDING:
-        return 1.0
+        return Fraction(1)
     if table in BY_MILESTONE:
-        return demand.milestones / ledger.milestones
-    return demand.messages / ledger.messages
+        return Fraction(demand.milestones, ledger.milestones)
+    return Fraction(demand.messages, ledger.messages)
 
 
 def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
     """Rows of the largest partition at worst; as measured where the protocol alone bounds it."""
-    in_milestone = _rows_of(table, demand.rate * demand.interval, ledger)
+    in_milestone = _rows_of(table, 1, demand, ledger)
     if not table.clustering:
         return 1
     if table.partition == ("milestone_index",):
@@ -224,18 +228,24 @@ def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
         return min(_rows_in_range(table, demand, ledger), demand.partition_size + in_milestone)
     if table in (schema.sync, schema.address_balances):
         return demand.chunk_size
-    if hinted := [lookup.table for lookup in _LOOKUPS if lookup.hints is table]:
+    if hinted := _hinted(table):
         splits = max(_rows_in_range(each, demand, ledger) // limit(demand.partition_size) for each in hinted)
-        return demand.ranges * (1 + splits)
+        return demand.ranges * (1 + min(splits, demand.chunk_size))
     return ledger.tables[table.name].largest
 
 
-_LOOKUPS = (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS)
+def _hinted(hints: Table) -> list[Table]:
+    """The lookups whose partitions the table names."""
+    return [lookup.table for lookup in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS) if lookup.hints is hints]
 
 
 def _rows_in_range(table: Table, demand: Demand, ledger: Ledger) -> int:
-    return _rows_of(table, demand.rate * demand.interval * min(demand.chunk_size, demand.milestones), ledger)
+    return _rows_of(table, min(demand.chunk_size, demand.milestones), demand, ledger)
 
 
-def _rows_of(table: Table, messages: float, ledger: Ledger) -> int:
-    return math.ceil(ledger.tables[table.name].rows * messages / ledger.messages) if table.name in ledger.tables else 0
+def _rows_of(table: Table, milestones: int, demand: Demand, ledger: Ledger) -> int:
+    """The table's rows of so many milestones."""
+    if table.name not in ledger.tables:
+        return 0
+    messages = Fraction(demand.rate) * Fraction(demand.interval) * milestones
+    return math.ceil(ledger.tables[table.name].rows * messages / ledger.messages)
