@@ -131,18 +131,18 @@ _SIZING_HEAD = """\
 
 What the shipped ledger takes ({ledger.messages} messages in {ledger.milestones} milestones, sample/chrysalis with its
 genesis), measured in both stores by `permanode bench sizes`. Half of its messages are transactions, of about three
-outputs: a network of plain data takes less. SQLite: bytes in use on the pages of a big load. Cassandra: the files of one
-copy, compressed by its defaults, flushed and compacted. The lake takes {ledger.lake_bytes:,} bytes, in the small files
-of one load.
+outputs: a network of plain data takes less. SQLite: bytes in use on the pages of a big load. Cassandra: the files of
+one copy, compressed by its defaults, flushed and compacted. The lake takes {ledger.lake_bytes:,} bytes, in the small
+files of one load.
 """
 
 _SIZING_PLANS = """
-What two rates come to in a year, a milestone every ten seconds, with the defaults. Everything grows with the messages,
-or with the milestones, but for short lists. `unspent_outputs` is more than will stay, as what was spent a day ago leaves
-it. The largest partition is what it can come to when one key takes every row of its table; where the protocol alone
-bounds it (how many messages approve one, what a transaction holds), it is the shipped ledger's. Half of each node's disk
-is left to compaction: files that a bulk load brought are merged by size first, and need room for a second copy
-meanwhile.
+What two rates come to in a year, a milestone every ten seconds, with the defaults. Everything grows with the
+messages, or with the milestones, but for short lists. `unspent_outputs` is more than will stay, as what was spent a
+day ago leaves it. The largest partition is what it can come to when one key takes every row of its table; where the
+protocol alone bounds it (how many messages approve one, what a transaction holds), it is the shipped ledger's. Half
+of each node's disk is left to compaction: files that a bulk load brought are merged by size first, and need room for
+a second copy meanwhile.
 """
 
 _LIMITS_HEAD = """\
