@@ -52,7 +52,7 @@ def check_built(generation: Path) -> None:
 
     def ask(query: str) -> list[str | int]:
         # Immutable: nobody writes it any more, and readers would make side files.
-        with closing(sqlite3.connect(f"{generation.as_uri()}?immutable=1", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{generation.resolve().as_uri()}?immutable=1", uri=True)) as connection:
             return [answer for (answer,) in connection.execute(query)]
 
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
