@@ -175,6 +175,8 @@ def test_the_images_hold_what_they_copy_and_install() -> None:
     text = (ROOT / "Containerfile").read_text("utf-8")
     copied = {source for line in re.findall(r"^COPY (.*)", text, re.MULTILINE) for source in line.split()[:-1]}
     assert [source for source in copied if not (ROOT / source).exists()] == []
+    sent = set(re.findall(r"^!(\S+)", (ROOT / ".dockerignore").read_text("utf-8"), re.MULTILINE))
+    assert {source for source in copied if not source.endswith(".py")} | {"*.py"} == sent
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     modules = {f"{name}.py" for name in project["tool"]["setuptools"]["py-modules"]}
     packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
