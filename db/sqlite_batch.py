@@ -39,7 +39,7 @@ class SqliteBatch:
         self.written[table.name] = self.written.get(table.name, 0) + number
         return number
 
-    def delete(self, table: Table, key: Sequence[Value]) -> None:
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:  # noqa: ARG002 (what is written later comes later)
         """The row of that key, or every row under a prefix of it."""
         self.connection.execute(delete_sql(table, len(key)), tuple(key))
 

@@ -10,18 +10,22 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from db.cassandra_address import parse_address
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, add, in_words, size, subtract
-from db.store import LeaseHeld, StoreMismatch, WritableStore
+from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl import compaction
+from etl.cluster_tls import driver_profile
+from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned
 from etl.ingest import Ingest, Ingested
+from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
 from etl.publish import Publication
@@ -31,7 +35,7 @@ from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
-from etl.writer import Staging
+from etl.writer import EmbeddedWriter, FrameWriter, Staging
 from ledger.ids import network_id
 from ledger.networks import find_network
 
@@ -188,16 +192,37 @@ def _run(
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))
         notify(Progress("spark", 0, None, "starting"))
+        beside = CONNECTOR if store.nodes() else ()
         with report.timed("spark_start"):
-            spark = stack.enter_context(spark_session(settings, span=span))
+            spark = stack.enter_context(spark_session(settings, span=span, beside=beside))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        publication = Publication(spark, lake, store, reads, staging, store_settings, settings, report, notify)
+        writer = _writer(spark, store, staging, store_settings, settings)
+        publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
         # A machine's first JVM writes its class archive now, which takes a while.
         notify(Progress("spark", 1, 1, "ending"))
+
+
+def _writer(
+    spark: SparkSession, store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
+) -> FrameWriter:
+    """How frames reach that store."""
+    nodes = store.nodes()
+    if not nodes:
+        return EmbeddedWriter(staging)
+    address = parse_address(store_settings.url, store_settings.network)
+    if store_settings.tls_ca:
+        gateway = spark.sparkContext._gateway
+        assert gateway is not None
+        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
+        reached = {"spark.cassandra.connection.config.profile.path": profile}
+    else:
+        reached = reached_by(address, store_settings)
+    options = {"keyspace": address.keyspace, **reached, **tuned(store_settings, settings, nodes)}
+    return ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
 
 
 @contextmanager
@@ -212,6 +237,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
         while not done.wait(RENEW_S):
             try:
                 lease = store.renew(lease, LEASE_S)
+            except StoreUnavailable:
+                # The cluster is away, for every other run too; who writes then waits for it.
+                continue
             except LeaseHeld as error:
                 lost.append(error)
                 return
@@ -227,7 +255,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
     finally:
         done.set()
         thread.join()
-        store.release(lease)
+        # On a cluster that is away it ends by itself.
+        with suppress(StoreUnavailable):
+            store.release(lease)
 
 
 def _reject_lines(lake: Lake, run: Intervals) -> list[str]:
