@@ -22,6 +22,7 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl import compaction
+from etl.bulk_writer import BulkWriter, bulk_classpath, refuse_bulk
 from etl.cluster_writer import Cluster, ClusterWriter, connector_options
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
@@ -61,17 +62,19 @@ def load(
     last: int | None = None,
     force: bool = False,
     genesis: Path | None = None,
+    bulk: bool = False,
     notify: Notify = quiet,
 ) -> Report:
     """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
-    `genesis` or an earlier load's gave it a beginning.
+    `genesis` or an earlier load's gave it a beginning. `bulk`: into a cluster as SSTables.
 
-    Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
+    Raises FileNotFoundError and ValueError for sources that are not there or a store that takes no SSTables,
+    StoreMismatch, StoreUnavailable, LeaseHeld.
     """
     files = archive_files(sources) if sources or genesis is None else []
     size = sum(path.stat().st_size for path in files)
     span = Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
-    with _run(store_settings, settings, notify, span) as (spark, lake, publication, report):
+    with _run(store_settings, settings, notify, span, bulk=bulk) as (spark, lake, publication, report):
         ingest = Ingest(spark, lake, network_id(find_network(store_settings.network).id_name))
         if genesis is not None:
             with report.timed("genesis"):
@@ -81,7 +84,7 @@ def load(
                 complete = publication.reads.complete()
                 found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
             with report.timed("tables"):
-                _fill(ingest, found, publication, files)
+                _fill(ingest, found, publication, files, bulk=bulk)
             report.rejects = report.rows_by_table.get("rejects", 0)
             if report.rejects:
                 report.rejected = _reject_lines(lake, found.run)
@@ -90,7 +93,7 @@ def load(
     return report
 
 
-def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path]) -> None:
+def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
     """Commits the milestones to the lake and fills the tables from it, side by side as far as they do not depend."""
     report, kept = publication.report, publication.reads.message_count()
 
@@ -104,8 +107,8 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
         noting = pool.submit(ingest.note_sources, found)
         if kept:
             committing.result()
-        bulk = bool(found.run) and report.messages >= publication.settings.bulk_share * kept
-        publication.publish(found.run, files, opening, committing, bulk=bulk)
+        much = bulk or report.messages >= publication.settings.bulk_share * kept
+        publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and much)
         noting.result()
         if found.pending:
             publication.publish_pending()
@@ -117,10 +120,13 @@ def rebuild(
     store_settings: StoreSettings,
     settings: EtlSettings,
     *,
+    bulk: bool = False,
     notify: Notify = quiet,
 ) -> Report:
-    """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced."""
-    with _run(store_settings, settings, notify) as (_, lake, publication, report):
+    """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced. `bulk` as in
+    `load`.
+    """
+    with _run(store_settings, settings, notify, bulk=bulk) as (_, lake, publication, report):
         with report.timed("tables"):
             run = intervals_of(lake.read("milestones"))
             _count(lake, run, report)
@@ -155,8 +161,15 @@ def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
 
 @contextmanager
 def _run(
-    store_settings: StoreSettings, settings: EtlSettings, notify: Notify, span: Span = Span.MINUTES
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    notify: Notify,
+    span: Span = Span.MINUTES,
+    *,
+    bulk: bool = False,
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
+    if bulk:
+        refuse_bulk(store_settings)
     report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
     # A folder of our own, as it is removed whole: never the one that the setting names.
@@ -172,6 +185,9 @@ def _run(
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
         writer = _writer(store, staging, store_settings, settings)
+        if bulk and isinstance(writer, ClusterWriter):
+            classpath = bulk_classpath(spark, staging.folder("jars"))
+            writer = BulkWriter(writer, classpath, writer.cluster.address.user or "", store_settings.password)
         publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
