@@ -20,7 +20,6 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from db.cassandra_plans import STATES, upsert_cql
-from db.connect import StoreSettings
 from db.dialects import create_table_cql, spark_type
 from db.model import Table, Type
 from db.store import Batch, Key, StoreError, StoreUnavailable
@@ -29,7 +28,6 @@ from etl.cluster_writer import Cluster, ClusterWriter, Spread, told
 from etl.sstables import CARRIED, KINDS, ROWS, NotStreamed, Target, stream_rows
 from etl.tables import TableFrame
 
-SCHEME = "cassandra://"
 COMPILER = ("janino", "commons-compiler")
 REASON = re.compile(rf"{NotStreamed.__name__}: ([^\n]+)")
 
@@ -136,15 +134,6 @@ def _plain(kind: Type, value: Any) -> Any:
     if kind is Type.HEX:
         return bytes(value).hex()
     return value.isoformat() if kind is Type.DATE else value
-
-
-def refuse_bulk(store: StoreSettings) -> None:
-    """ValueError for a store that SSTables cannot be streamed to."""
-    if not store.url.startswith(SCHEME):
-        scheme = store.url.partition(":")[0]
-        raise ValueError(f"--bulk writes files of Apache Cassandra: expected a store {SCHEME}…, not {scheme}")
-    if store.tls_ca:
-        raise ValueError("--bulk streams in clear text, and the setting tls_ca asks for TLS: load without --bulk")
 
 
 def bulk_classpath(spark: SparkSession, scratch: Path) -> str | None:

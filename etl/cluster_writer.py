@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from db.cassandra_address import Address, ClusterSettings
 from db.cassandra_plans import STATES
 from db.model import Table, Type
-from db.patience import Patience, patiently
+from db.patience import patiently
 from db.store import Batch, Store, StoreUnavailable
 from etl.placement import hex_text
 from etl.session import EtlSettings
@@ -34,10 +34,10 @@ ROWS = "rows"
 OBSERVED_S = 10.0
 TOLD_AT = "told_at"
 
-TRIES = 10
-"""Of one frame, while the cluster answers us and yet does not take the executors' rows."""
+PAUSES_S = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+"""Between tries of one frame, while the cluster answers us and yet does not take the executors' rows."""
 
-LOOK_EVERY_S, LOOKS = 2.0, 3
+LOOK_EVERY_S, LOOKS = 1.0, 2
 """A write is broken off when so many looks in a row find no cluster: the connector's tasks may be waiting for ever."""
 
 DRIVER = "com.datastax."
@@ -60,8 +60,8 @@ class Cluster:
 
         StoreUnavailable when it stays away, or goes on refusing.
         """
-        patience, broken_off = Patience(self.patience_s), threading.Event()
-        for tries_left in range(TRIES, 0, -1):
+        broken_off = threading.Event()
+        for pause_s in (*PAUSES_S, None):
             try:
                 with self._watched(rows.sparkSession.sparkContext, broken_off):
                     return self._append(table, rows)
@@ -69,11 +69,11 @@ class Cluster:
                 refusal = self._refusal(table, error, is_broken_off=broken_off.is_set())
                 if refusal is None:
                     raise
-                if tries_left == 1:
+                if pause_s is None:
                     raise refusal from error
             broken_off.clear()
             patiently(self._ping, self.patience_s)
-            patience.pause(refusal)
+            time.sleep(pause_s)
         raise AssertionError("the last try returns or raises")
 
     def _refusal(self, table: Table, error: Py4JJavaError, *, is_broken_off: bool) -> StoreUnavailable | None:
@@ -89,7 +89,8 @@ class Cluster:
         counted = Observation()
         writer = rows.observe(counted, F.count(F.lit(1)).alias(ROWS)).write.format(FORMAT).mode("append")
         writer.options(**self.options, **table_options(table, rows)).save()
-        return counted_rows(counted) or rows.count()
+        told = counted_rows(counted)
+        return rows.count() if told is None else told
 
     @contextmanager
     def _watched(self, context: SparkContext, broken_off: threading.Event) -> Iterator[None]:
@@ -205,18 +206,12 @@ def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
     return options
 
 
-def connector_options(address: Address, cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[str, str]:
-    """What the connector is told with each write; the user's password is in it."""
-    grouping = settings.cluster_grouping or ("replica_set" if nodes == 1 else "partition")
+def reached_by(address: Address, cluster: ClusterSettings) -> dict[str, str]:
+    """Where the connector finds a cluster that speaks no TLS; the user's password is in it."""
     options = {
-        "keyspace": address.keyspace,
         "spark.cassandra.connection.host": ",".join(address.hosts),
         "spark.cassandra.connection.port": str(address.port),
         "spark.cassandra.connection.reconnectionDelayMS.max": "5000",
-        "spark.cassandra.output.consistency.level": cluster.consistency,
-        "spark.cassandra.output.batch.grouping.key": grouping,
-        "spark.cassandra.output.batch.size.bytes": str(settings.cluster_batch_bytes),
-        "spark.cassandra.output.concurrent.writes": str(settings.cluster_concurrent_writes),
     }
     if address.dc:
         options["spark.cassandra.connection.localDC"] = address.dc
@@ -224,3 +219,14 @@ def connector_options(address: Address, cluster: ClusterSettings, settings: EtlS
         options["spark.cassandra.auth.username"] = address.user
         options["spark.cassandra.auth.password"] = cluster.password
     return options
+
+
+def tuned(cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[str, str]:
+    """How rows travel to a cluster of so many nodes."""
+    grouping = settings.cluster_grouping or ("replica_set" if nodes == 1 else "partition")
+    return {
+        "spark.cassandra.output.consistency.level": cluster.consistency,
+        "spark.cassandra.output.batch.grouping.key": grouping,
+        "spark.cassandra.output.batch.size.bytes": str(settings.cluster_batch_bytes),
+        "spark.cassandra.output.concurrent.writes": str(settings.cluster_concurrent_writes),
+    }

@@ -10,20 +10,17 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from db.cassandra_address import parse_address
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl import compaction
-from etl.bulk_writer import BulkWriter, bulk_classpath, refuse_bulk
-from etl.cluster_writer import Cluster, ClusterWriter, connector_options
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
@@ -34,7 +31,8 @@ from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
-from etl.writer import EmbeddedWriter, FrameWriter, Staging
+from etl.writer import Staging
+from etl.writers import frame_writer, refuse_bulk
 from ledger.ids import network_id
 from ledger.networks import find_network
 
@@ -184,27 +182,12 @@ def _run(
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        writer = _writer(store, staging, store_settings, settings)
-        if bulk and isinstance(writer, ClusterWriter):
-            classpath = bulk_classpath(spark, staging.folder("jars"))
-            writer = BulkWriter(writer, classpath, writer.cluster.address.user or "", store_settings.password)
+        writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
         # A machine's first JVM writes its class archive now, which takes a while.
         notify(Progress("spark", 1, 1, "ending"))
-
-
-def _writer(
-    store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
-) -> FrameWriter:
-    """How frames reach that store."""
-    nodes = store.nodes()
-    if not nodes:
-        return EmbeddedWriter(staging)
-    address = parse_address(store_settings.url, store_settings.network)
-    options = connector_options(address, store_settings, settings, nodes)
-    return ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
 
 
 @contextmanager
@@ -237,7 +220,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
     finally:
         done.set()
         thread.join()
-        store.release(lease)
+        # On a cluster that is away it ends by itself.
+        with suppress(StoreUnavailable):
+            store.release(lease)
 
 
 def _reject_lines(lake: Lake, run: Intervals) -> list[str]:

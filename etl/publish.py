@@ -38,6 +38,9 @@ FILLED_BY_LAKE = tuple(
 )
 """Tables that a rebuild empties: all that the lake can fill."""
 
+CLAIMS = (schema.ranges, schema.ledger_frontier, schema.sync)
+"""Those that say what may be read: written last, emptied first."""
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -87,7 +90,7 @@ class Publication:
     def republish(self, run: Intervals) -> None:
         """Writes all of the lake's milestones into one new generation that holds nothing else."""
         with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
-            for table in FILLED_BY_LAKE:
+            for table in (*CLAIMS, *FILLED_BY_LAKE):
                 batch.clear(table)
             opening = pool.submit(self.open_splits, run, known=False)
             self._write(batch, run, opening, pool.submit(lambda: None), record=True)

@@ -35,8 +35,7 @@ def took_effect() -> Column:
 
 
 FACT = "fact"
-"""Beside a frame's columns: the milestone that the row's cells tell of, in tables where rows come and go. A cluster
-orders writes by it instead of by clocks (docs/decisions/0007)."""
+"""Beside a frame's columns: the milestone that its cells tell of, by which a cluster orders writes (decisions/0007)."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
     missing = [name for name in table.key if name not in frame.columns]
     if missing:
         raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
-    fact = [F.col(FACT)] if FACT in frame.columns else []
+    fact = [FACT] if FACT in frame.columns else []
     return TableFrame(table, frame.select(*(F.col(each.name).cast(spark_type(each.type)) for each in present), *fact))
 
 

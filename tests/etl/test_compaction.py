@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cassandra.timestamps import MonotonicTimestampGenerator
 
 from db import schema
 from db.connect import StoreSettings, open_store
@@ -153,3 +154,28 @@ def test_the_command_compacts_all(stores: Stores) -> None:
     assert not most_dead(rows["unspent_outputs"])
     assert jobs.compact(loading.store, settings) == 0
     assert loading.rows() == rows
+
+
+def test_no_clock_decides_what_is_unspent(everywhere: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that deletes is an hour ahead of the executors, which write into what it deleted."""
+    ahead = int(3600e6)
+    now = MonotonicTimestampGenerator.__call__
+    monkeypatch.setattr(MonotonicTimestampGenerator, "__call__", lambda self: now(self) + ahead)
+    geometry = (100_000, 100_000)
+    loading = everywhere(geometry, ledger_margin=MARGIN)
+    files = milestones(tmp_path, *range(1, 51))
+    loading.load(*files[:20], genesis=GENESIS)
+    first = loading.rows()
+    loading.load(*files[20:])
+    rows = loading.rows()
+    expected = {name: reference(geometry)[name] for name in ("unspent_outputs", "unspent_hints")}
+    living = [row for row in expected["unspent_outputs"] if (row["spent_milestone_index"] or 51) > DEAD_TO]
+    assert [row for row in rows["unspent_outputs"] if (row["spent_milestone_index"] or 51) > DEAD_TO] == living
+    hints = [{name: row[name] for name in PARTITION} for row in living]
+    assert all(hint in rows["unspent_hints"] for hint in hints)
+    early = [row for row in expected["unspent_outputs"] if row["milestone_index"] <= 20 - MARGIN]
+    deleted = {tuple(row[name] for name in PARTITION) for row in early} - {
+        tuple(row[name] for name in PARTITION) for row in first["unspent_outputs"]
+    }
+    again = deleted & {tuple(hint[name] for name in PARTITION) for hint in hints}
+    assert again, "a partition that was deleted came to life again, or this proves nothing"

@@ -23,7 +23,7 @@ from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
 from tests.etl.conftest import Stores
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
-from tests.etl.test_oracle import GEOMETRIES, check, uncut
+from tests.etl.test_oracle import check, uncut
 from tests.reference import reference_rows
 from tests.reference_ledger import genesis, ledger_rows
 
@@ -65,17 +65,33 @@ def milestones(folder: Path, *numbers: int) -> list[Path]:
     return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in numbers]
 
 
-@pytest.mark.parametrize(("geometry", "ledger_near"), list(zip(GEOMETRIES, (0, 10_000), strict=True)))
-def test_one_load_gives_the_replay_s_rows(stores: Stores, geometry: tuple[int, int], ledger_near: int) -> None:
-    loading = stores(geometry, ledger_near=ledger_near)
+@pytest.mark.parametrize("ledger_near", [0, 10_000], ids=["far", "near"])
+def test_one_load_gives_the_replay_s_rows_and_a_second_one_changes_none(everywhere: Stores, ledger_near: int) -> None:
+    loading = everywhere((7, 3), ledger_near=ledger_near)
     report = loading.load(*FILES, genesis=GENESIS)
     assert (report.exit_code, report.ledger_index, report.held) == (0, 50, "")
-    check(loading.rows(), reference(geometry))
-    if ledger_near:
-        asyncio.run(check_listings(loading.store, with_genesis=True))
-        before = loading.rows()
-        assert loading.rebuild().ledger_index == 50
-        check(loading.rows(), before)
+    rows = loading.rows()
+    check(rows, reference((7, 3)))
+    assert report.rows_by_table["tags"] == len(rows["tags"])
+    again = loading.load(*FILES, force=True)
+    assert (again.exit_code, again.complete, again.ledger_index) == (0, 50, 50)
+    check(loading.rows(), rows)
+
+
+def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores) -> None:
+    loading = everywhere((100_000, 100_000), ledger_near=0)
+    loading.load(*FILES, genesis=GENESIS)
+    check(loading.rows(), reference((100_000, 100_000)))
+    other = everywhere((9, 2), lake=loading.settings.lake or str(loading.folder / "lake"))
+    for _ in range(2):
+        assert other.rebuild().ledger_index == 50
+        check(other.rows(), reference((9, 2)))
+
+
+def test_every_listing_beside_genesis(stores: Stores) -> None:
+    loading = stores((7, 3))
+    loading.load(*FILES, genesis=GENESIS)
+    asyncio.run(check_listings(loading.store, with_genesis=True))
 
 
 def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ import asyncio
 import dataclasses
 import itertools
 import re
+import time
 
 import pytest
-from cassandra import ConsistencyLevel
+from cassandra import ConsistencyLevel, InvalidRequest, OperationTimedOut
 
 from db import migrations, schema
 from db.cassandra_plans import ReadPlan, clear_cql, delete_cql, upsert_cql
@@ -242,6 +243,87 @@ async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
         batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, 7)])
         batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, None)])
     assert (await store.get(schema.messages, ("61" * 32,)))["conflict_reason"] == 7
+    store.close()
+
+
+class Refusing:
+    """A session's `send` that loses the first rows: nobody answers, or what is told is that they are wrong."""
+
+    def __init__(self, error, times):
+        self.error, self.left, self.sent = error, times, 0
+
+    def __call__(self, session, statement, values):
+        self.sent += 1
+        if self.left:
+            self.left -= 1
+            return self
+        return SEND(session, statement, values)
+
+    def add_callbacks(self, _, lose, errback_args):
+        lose(self.error, *errback_args)
+
+
+SEND = CassandraSession.send
+
+
+@pytest.mark.parametrize("lost", [1, 40, 300])
+def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monkeypatch, lost):
+    store, refusing = reopened(cassandra_settings), Refusing(OperationTimedOut(), lost)
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    rows = [(0, index) for index in range(300)]
+    with store.batch() as batch:
+        assert batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), rows) == 300
+    assert refusing.sent == 300 + lost
+    found = asyncio.run(store.slice(schema.sync, (0,), limit=999))
+    assert [row["milestone_index"] for row in found] == [*range(299, -1, -1)]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "patience_s", "raised"),
+    [(OperationTimedOut(), 0.3, StoreUnavailable), (InvalidRequest("no such thing"), 60, StoreError)],
+)
+def test_what_stays_away_or_is_wrong_ends_the_step(cassandra_settings, monkeypatch, error, patience_s, raised):
+    store = reopened(dataclasses.replace(cassandra_settings, write_patience_s=patience_s))
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    refusing = Refusing(error, 10**6)
+    started = time.monotonic()
+    with pytest.raises(raised) as refused, store.batch() as batch:
+        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (0, 2)])
+    assert type(refused.value) is raised
+    assert time.monotonic() - started < 10
+    store.close()
+
+
+def test_a_delete_and_a_lease_wait_for_a_server_that_is_away(cassandra_settings, monkeypatch):
+    run, left = CassandraSession.run, itertools.count()
+
+    def failing(session, *given):
+        if next(left) % 3:
+            raise StoreUnavailable("away")
+        return run(session, *given)
+
+    store = reopened(cassandra_settings)
+    monkeypatch.setattr(CassandraSession, "run", failing)
+    with store.batch() as batch:
+        batch.upsert(schema.rejects, schema.rejects.key, [(1, "a", 1, ""), (1, "a", 2, "")])
+        batch.delete(schema.rejects, (1, "a", 1))
+    monkeypatch.undo()
+    rows = asyncio.run(store.slice(schema.rejects, (1,), limit=9))
+    assert [row["line"] for row in rows] == [2]
+    store.close()
+
+
+def test_a_delete_as_of_a_milestone_leaves_what_is_told_later(cassandra_settings, cassandra_keyspace):
+    store = reopened(cassandra_settings)
+    for milestone_index in (6, 7, 8):
+        cassandra_keyspace.session.execute(
+            "INSERT INTO contract.tails (lookup, ms_range_id, milestone_index) VALUES ('t', %s, 0) USING TIMESTAMP %s",
+            (milestone_index, 4 * milestone_index + 4),
+        )
+    with store.batch() as batch:
+        batch.delete(schema.tails, ("t",), fact=7)
+    assert [row["ms_range_id"] for row in asyncio.run(store.slice(schema.tails, ("t",), limit=9))] == [8]
     store.close()
 
 
