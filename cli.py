@@ -303,7 +303,9 @@ def run_tests(
 
 @app.command()
 def bench(
-    name: Annotated[Literal["codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")],
+    name: Annotated[
+        Literal["cluster", "codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")
+    ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
     """Measures one part on this machine.

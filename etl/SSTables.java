@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import org.apache.cassandra.config.DatabaseDescriptor;
 import org.apache.cassandra.io.sstable.CQLSSTableWriter;
@@ -20,7 +21,8 @@ import org.apache.cassandra.io.sstable.SSTableLoader;
 import org.apache.cassandra.io.util.File;
 import org.apache.cassandra.locator.InetAddressAndPort;
 import org.apache.cassandra.net.OutboundConnectionSettings;
-import org.apache.cassandra.streaming.SessionInfo;
+import org.apache.cassandra.streaming.StreamEvent;
+import org.apache.cassandra.streaming.StreamEventHandler;
 import org.apache.cassandra.streaming.StreamState;
 import org.apache.cassandra.streaming.StreamingChannel;
 import org.apache.cassandra.streaming.async.NettyStreamingConnectionFactory;
@@ -107,20 +109,19 @@ public class SSTables {
         return total;
     }
 
-    /** Sends every file to every node that owns part of it; IOException unless all of them went. */
+    /** Sends every file to every node that owns part of it; IOException when some were left out. */
     static void stream(String directory, Nodes nodes) throws Exception {
-        OutputHandler output = new OutputHandler.SystemOutput(true, true);
-        StreamState done = (StreamState) new SSTableLoader(new File(directory), nodes, output).stream().get();
-        long sent = 0;
-        for (Object session : done.sessions) {
-            SessionInfo info = (SessionInfo) session;
-            if (info.getTotalSizeSent() < info.getTotalSizeToSend()) {
-                throw new IOException("only a part was sent to " + info.peer);
-            }
-            sent += info.getTotalFilesSent();
+        Promises promises = new Promises();
+        SSTableLoader loader = new SSTableLoader(new File(directory), nodes, new OutputHandler.SystemOutput(true, true));
+        StreamEventHandler[] listeners = {promises};
+        StreamState done = (StreamState) loader.stream(Collections.EMPTY_SET, listeners).get();
+        String[] files = new java.io.File(directory).list();
+        int written = 0;
+        for (String file : files) {
+            written += file.endsWith("-Data.db") ? 1 : 0;
         }
-        if (sent == 0 || done.hasFailedSession() || done.hasAbortedSession()) {
-            throw new IOException("the cluster took no file of " + directory);
+        if (promises.files < written || done.hasFailedSession() || done.hasAbortedSession()) {
+            throw new IOException("the cluster took " + promises.files + " files, of " + written + " and more");
         }
     }
 
@@ -190,6 +191,23 @@ public class SSTables {
         byte[] all = new byte[input.readInt()];
         input.readFully(all);
         return all;
+    }
+
+    /** How many files were announced to nodes, which then took them or failed; the loader tells of none it skips. */
+    static class Promises implements StreamEventHandler {
+        volatile long files = 0;
+
+        public synchronized void handleStreamEvent(StreamEvent event) {
+            if (event.eventType == StreamEvent.Type.STREAM_PREPARED) {
+                files += ((StreamEvent.SessionPreparedEvent) event).session.getTotalFilesToSend();
+            }
+        }
+
+        public void onSuccess(Object state) {
+        }
+
+        public void onFailure(Throwable error) {
+        }
     }
 
     /** Where the cluster's nodes are and what each owns, as they say themselves. */

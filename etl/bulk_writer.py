@@ -19,6 +19,7 @@ import pyspark
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from db.cassandra_address import Address
 from db.cassandra_plans import STATES, upsert_cql
 from db.dialects import create_table_cql, spark_type
 from db.model import Table, Type
@@ -29,6 +30,9 @@ from etl.sstables import CARRIED, KINDS, ROWS, NotStreamed, Target, stream_rows
 from etl.tables import TableFrame
 
 COMPILER = ("janino", "commons-compiler")
+TRIES = 3
+"""Of one frame, each when a node answers again."""
+
 REASON = re.compile(rf"{NotStreamed.__name__}: ([^\n]+)")
 
 
@@ -83,8 +87,27 @@ class Streamed:
     def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
         """Returns once all rows are on disk of every node that owns them, and a sample was read.
 
-        StoreUnavailable when a node did not take them, StoreError when rows that were taken are not there.
+        StoreUnavailable when a node does not take them, StoreError when rows that were taken are not there.
         """
+        cluster = self.writer.beside.cluster
+        sample = self._stream(cluster)
+        # What carries a milestone's time may have been deleted since, as of a later milestone.
+        if not told(self.spread.frame):
+            read_back(cluster, self.table, [key_of(self.table, row) for row in sample])
+        return sum(row[ROWS] for row in sample)
+
+    def _stream(self, cluster: Cluster) -> list[Row]:
+        """Keys of a sample of the rows, and how many there are (etl.sstables.stream_rows)."""
+        for tries_left in range(TRIES, 0, -1):
+            try:
+                return self._stream_once(cluster.address)
+            except StoreUnavailable:
+                if tries_left == 1:
+                    raise
+                cluster.wait()
+        raise AssertionError("the last try returns or raises")
+
+    def _stream_once(self, address: Address) -> list[Row]:
         frame, table = self.spread.frame, self.table
         columns = [*table.key, *(name for name in frame.columns if name not in table.key)]
         folder = self.writer.beside.staging.folder(table.name)
@@ -92,19 +115,14 @@ class Streamed:
         keys = ", ".join(f"{name} {spark_type(table.column(name).type)}" for name in table.key)
         rows = frame.frame.select(*columns, *told(frame))
         try:
-            sample = rows.mapInArrow(partial(stream_rows, target), f"{keys}, {ROWS} BIGINT").collect()
+            return rows.mapInArrow(partial(stream_rows, target), f"{keys}, {ROWS} BIGINT").collect()
         except PythonException as error:
             reason = REASON.search(str(error))
             if reason is None:
                 raise
-            address = self.writer.beside.cluster.address
             raise StoreUnavailable(f"{address}: rows of {table.name} were not taken: {reason[1]}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        # What carries a milestone's time may have been deleted since, as of a later milestone.
-        if not told(frame):
-            read_back(self.writer.beside.cluster, table, [key_of(table, row) for row in sample])
-        return sum(row[ROWS] for row in sample)
 
     def again(self) -> DataFrame:
         """The rows once more."""

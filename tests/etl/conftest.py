@@ -97,11 +97,11 @@ def stores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sto
     return Stores(tmp_path_factory.mktemp("stores"))
 
 
-KINDS = [
-    pytest.param("sqlite"),
-    pytest.param("cassandra", marks=pytest.mark.cassandra),
-    pytest.param("bulk", marks=pytest.mark.cassandra),
-]
+KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
+IN_BULK = pytest.mark.parametrize(
+    "everywhere", [*KINDS, pytest.param("bulk", marks=pytest.mark.cassandra)], indirect=True
+)
+"""For tests whose loads shall also go as SSTables: each of those takes a while, so not for all."""
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -20,7 +20,7 @@ from etl import rich_list
 from etl.ledger import Ledger
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
-from tests.etl.conftest import Stores
+from tests.etl.conftest import IN_BULK, Stores
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check, uncut
@@ -78,6 +78,7 @@ def test_one_load_gives_the_replay_s_rows_and_a_second_one_changes_none(everywhe
     check(loading.rows(), rows)
 
 
+@IN_BULK
 def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores) -> None:
     loading = everywhere((100_000, 100_000), ledger_near=0)
     loading.load(*FILES, genesis=GENESIS)
