@@ -16,6 +16,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
@@ -37,8 +38,10 @@ TOLD_AT = "told_at"
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Between tries of one frame, while the cluster answers us and yet does not take the executors' rows."""
 
-LOOK_EVERY_S, LOOKS = 1.0, 2
-"""A write is broken off when so many looks in a row find no cluster: the connector's tasks may be waiting for ever."""
+LOOK_EVERY_S, AWAY_S = 1.0, 15.0
+"""A write is broken off when no look found the cluster for so long: a task of the connector's tells what failed only
+after the last of its rows.
+"""
 
 DRIVER = "com.datastax."
 """Stands in what a failed write tells when the connector, or the driver below it, is where it failed."""
@@ -65,7 +68,7 @@ class Cluster:
             try:
                 with self._watched(rows.sparkSession.sparkContext, broken_off):
                     return self._append(table, rows)
-            except Py4JJavaError as error:
+            except (Py4JJavaError, PySparkException) as error:
                 refusal = self._refusal(table, error, is_broken_off=broken_off.is_set())
                 if refusal is None:
                     raise
@@ -80,7 +83,7 @@ class Cluster:
         """Returns when a node answers; StoreUnavailable when none does for too long."""
         patiently(self._ping, self.patience_s)
 
-    def _refusal(self, table: Table, error: Py4JJavaError, *, is_broken_off: bool) -> StoreUnavailable | None:
+    def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
         """The port's error where it was the cluster that failed; None: it was something else."""
         text = str(error)
         if not is_broken_off and DRIVER not in text:
@@ -102,17 +105,16 @@ class Cluster:
         tag, done = f"cluster-{id(self)}", threading.Event()
 
         def look() -> None:
-            missed = 0
+            found = time.monotonic()
             while not done.wait(LOOK_EVERY_S):
                 try:
                     self._ping()
-                    missed = 0
+                    found = time.monotonic()
                 except StoreUnavailable:
-                    missed += 1
-                if missed == LOOKS:
-                    broken_off.set()
-                    context.cancelJobsWithTag(tag)
-                    return
+                    if time.monotonic() - found > AWAY_S:
+                        broken_off.set()
+                        context.cancelJobsWithTag(tag)
+                        return
 
         watch = threading.Thread(target=look, name="cluster", daemon=True)
         context.addJobTag(tag)

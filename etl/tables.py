@@ -53,12 +53,11 @@ class TableFrame:
 
 def conform(frame: DataFrame, table: Table) -> TableFrame:
     """The closing select: the table's columns that the frame has, in the table's order and types."""
-    present = [column for column in table.columns if column.name in frame.columns]
+    present = [F.col(each.name).cast(spark_type(each.type)) for each in table.columns if each.name in frame.columns]
     missing = [name for name in table.key if name not in frame.columns]
     if missing:
         raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
-    fact = [FACT] if FACT in frame.columns else []
-    return TableFrame(table, frame.select(*(F.col(each.name).cast(spark_type(each.type)) for each in present), *fact))
+    return TableFrame(table, frame.select(*present, *([F.col(FACT)] if FACT in frame.columns else [])))
 
 
 def messages(lake: DataFrame) -> TableFrame:

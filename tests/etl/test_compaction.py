@@ -162,21 +162,23 @@ def test_no_clock_decides_what_is_unspent(everywhere: Stores, tmp_path: Path, mo
     ahead = int(3600e6)
     now = MonotonicTimestampGenerator.__call__
     monkeypatch.setattr(MonotonicTimestampGenerator, "__call__", lambda self: now(self) + ahead)
-    geometry = (100_000, 100_000)
-    loading = everywhere(geometry, ledger_margin=MARGIN)
+    geometry, margin, cut = (100_000, 100_000), 2, 6
+    loading = everywhere(geometry, ledger_margin=margin)
     files = milestones(tmp_path, *range(1, 51))
-    loading.load(*files[:20], genesis=GENESIS)
-    first = loading.rows()
-    loading.load(*files[20:])
-    rows = loading.rows()
-    expected = {name: reference(geometry)[name] for name in ("unspent_outputs", "unspent_hints")}
-    living = [row for row in expected["unspent_outputs"] if (row["spent_milestone_index"] or 51) > DEAD_TO]
-    assert [row for row in rows["unspent_outputs"] if (row["spent_milestone_index"] or 51) > DEAD_TO] == living
-    hints = [{name: row[name] for name in PARTITION} for row in living]
-    assert all(hint in rows["unspent_hints"] for hint in hints)
-    early = [row for row in expected["unspent_outputs"] if row["milestone_index"] <= 20 - MARGIN]
-    deleted = {tuple(row[name] for name in PARTITION) for row in early} - {
-        tuple(row[name] for name in PARTITION) for row in first["unspent_outputs"]
-    }
-    again = deleted & {tuple(hint[name] for name in PARTITION) for hint in hints}
-    assert again, "a partition that was deleted came to life again, or this proves nothing"
+    loading.load(*files[:cut], genesis=GENESIS)
+    first = {partition_of(row) for row in loading.rows()["unspent_outputs"]}
+    loading.load(*files[cut:])
+    rows, expected = loading.rows(), reference(geometry)["unspent_outputs"]
+
+    def living(found: list[Json]) -> list[Json]:
+        return [row for row in found if (row["spent_milestone_index"] or 51) > 50 - margin]
+
+    assert living(rows["unspent_outputs"]) == living(expected)
+    held = {partition_of(row) for row in living(expected)}
+    assert held <= {partition_of(row) for row in rows["unspent_hints"]}
+    deleted = {partition_of(row) for row in expected if row["milestone_index"] <= cut} - first
+    assert deleted & held, "a partition that was deleted came to life again, or this proves nothing"
+
+
+def partition_of(row: Json) -> tuple[Any, ...]:
+    return tuple(row[name] for name in PARTITION)

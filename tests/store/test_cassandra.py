@@ -10,6 +10,7 @@ import pytest
 from cassandra import ConsistencyLevel, InvalidRequest, OperationTimedOut
 
 from db import migrations, schema
+from db.cassandra_batch import IN_FLIGHT
 from db.cassandra_plans import ReadPlan, clear_cql, delete_cql, upsert_cql
 from db.cassandra_session import CassandraSession
 from db.connect import open_adapter, open_store
@@ -247,26 +248,34 @@ async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
 
 
 class Refusing:
-    """A session's `send` that loses the first rows: nobody answers, or what is told is that they are wrong."""
+    """A session's `send` that loses the first rows, all at the same time."""
 
     def __init__(self, error, times):
-        self.error, self.left, self.sent = error, times, 0
+        self.error, self.times, self.sent, self.lost = error, times, 0, []
 
     def __call__(self, session, statement, values):
         self.sent += 1
-        if self.left:
-            self.left -= 1
-            return self
-        return SEND(session, statement, values)
+        return self if self.sent <= self.times else SEND(session, statement, values)
 
     def add_callbacks(self, _, lose, errback_args):
-        lose(self.error, *errback_args)
+        self.lost.append((lose, errback_args))
+        if len(self.lost) == self.times:
+            for each, row in self.lost:
+                each(self.error, *row)
+            self.lost = []
+
+
+class Losing(Refusing):
+    """One that loses every row, one by one."""
+
+    def __call__(self, *_):
+        return self
 
 
 SEND = CassandraSession.send
 
 
-@pytest.mark.parametrize("lost", [1, 40, 300])
+@pytest.mark.parametrize("lost", [1, 40, IN_FLIGHT])
 def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monkeypatch, lost):
     store, refusing = reopened(cassandra_settings), Refusing(OperationTimedOut(), lost)
     monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
@@ -286,7 +295,7 @@ def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monk
 def test_what_stays_away_or_is_wrong_ends_the_step(cassandra_settings, monkeypatch, error, patience_s, raised):
     store = reopened(dataclasses.replace(cassandra_settings, write_patience_s=patience_s))
     monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
-    refusing = Refusing(error, 10**6)
+    refusing = Losing(error, 1)
     started = time.monotonic()
     with pytest.raises(raised) as refused, store.batch() as batch:
         batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (0, 2)])
