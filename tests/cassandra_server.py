@@ -20,34 +20,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from etl.cassandra_java import JAVA, JAVA_OPTIONS, cassandra_jars
 from etl.class_archive import java
-from tests.cassandra_jars import cassandra_jars
 
-JAVA = "17"
 STARTED_S = 120.0
 STOPPED_S = 30.0
-
-EXPORTED = {
-    "java.base": "jdk.internal.misc jdk.internal.ref jdk.internal.perf sun.nio.ch",
-    "java.management.rmi": "com.sun.jmx.remote.internal.rmi",
-    "java.rmi": "sun.rmi.registry sun.rmi.server sun.rmi.transport sun.rmi.transport.tcp",
-    "java.sql": "java.sql",
-    "jdk.unsupported": "sun.misc",
-}
-OPENED = {
-    "java.base": (
-        "java.io java.lang java.lang.module java.lang.reflect java.math java.net java.nio java.nio.charset "
-        "java.nio.file.spi java.util java.util.concurrent java.util.concurrent.atomic jdk.internal.loader "
-        "jdk.internal.math jdk.internal.module jdk.internal.ref jdk.internal.reflect jdk.internal.util.jar sun.nio.ch"
-    ),
-    "jdk.management": "com.sun.management.internal",
-}
-"""Packages of the JDK that Cassandra reaches into; its own start script opens the same."""
-
-REACHES_IN = (
-    *(f"--add-exports={module}/{name}=ALL-UNNAMED" for module in EXPORTED for name in EXPORTED[module].split()),
-    *(f"--add-opens={module}/{name}=ALL-UNNAMED" for module in OPENED for name in OPENED[module].split()),
-)
 
 QUICK = (
     "-XX:TieredStopAtLevel=1",
@@ -177,7 +154,7 @@ class CassandraServer:
         jars = cassandra_jars()
         agent = next(jar for jar in jars if jar.name.startswith("jamm-"))
         return [
-            *REACHES_IN,
+            *JAVA_OPTIONS,
             f"-javaagent:{agent}",
             f"-Xms{self.heap}",
             f"-Xmx{self.heap}",
@@ -186,7 +163,6 @@ class CassandraServer:
             "-XX:+ExitOnOutOfMemoryError",
             "-Djdk.attach.allowAttachSelf=true",
             "-Djava.net.preferIPv4Stack=true",
-            "-Dio.netty.tryReflectionSetAccessible=true",
             "-Dcassandra-foreground=yes",
             f"-Dcassandra.config={(self.folder / 'cassandra.yaml').absolute().as_uri()}",
             f"-Dcassandra.storagedir={self.folder.absolute()}",
@@ -218,8 +194,6 @@ start_native_transport: true
 commitlog_sync: periodic
 commitlog_sync_period: 10000ms
 commitlog_total_space: 256MiB
-# Files that the bulk path writes are in the newest format, which a server that minds older ones does not load.
-storage_compatibility_mode: NONE
 materialized_views_enabled: false
 auto_snapshot: false
 concurrent_reads: 8
