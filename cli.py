@@ -292,14 +292,16 @@ def run_tests(
 
 @app.command()
 def bench(
-    name: Annotated[Literal["codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")],
+    name: Annotated[
+        Literal["cluster-http", "codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")
+    ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
     """Measures one part on this machine.
 
     Example: permanode bench codec
     """
-    command = [sys.executable, "-m", f"bench.{name}", *(arguments or [])]
+    command = [sys.executable, "-m", f"bench.{name.replace('-', '_')}", *(arguments or [])]
     raise typer.Exit(subprocess.run(command, cwd=HOME, check=False).returncode)
 
 

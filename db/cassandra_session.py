@@ -33,14 +33,12 @@ from cassandra.cqltypes import LongType, SimpleDateType
 from cassandra.policies import (
     ConstantReconnectionPolicy,
     ConstantSpeculativeExecutionPolicy,
-    DCAwareRoundRobinPolicy,
-    TokenAwarePolicy,
 )
 from cassandra.protocol import ProtocolHandler, ResultMessage
 from cassandra.query import BoundStatement, PreparedStatement, SimpleStatement, dict_factory
 
 from db.cassandra_address import Address, ClusterSettings
-from db.cassandra_retry import OnceMore
+from db.cassandra_policies import LateLast, OnceMore
 from db.deadline import is_over, remaining_s
 from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavailable, Value
 
@@ -130,9 +128,10 @@ class CassandraSession:
         self._timeout_s = settings.query_timeout_s
         self._answers = _Answers()
         self._prepared: dict[str, PreparedStatement] = {}
+        self._nodes = LateLast(address.dc or "")
         delay_s = settings.speculative_delay_s
         profile = ExecutionProfile(
-            load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(address.dc or "")),
+            load_balancing_policy=self._nodes,
             retry_policy=OnceMore(),
             consistency_level=ConsistencyLevel.LOCAL_QUORUM,
             serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL,
@@ -217,11 +216,14 @@ class CassandraSession:
         try:
             answer = self._session.execute_async(self._bound(statement, values, consistency), timeout=timeout_s)
             answer.add_callbacks(inbox.put, lambda error: inbox.put(None, waiting, error), callback_args=(waiting,))
-            return await waiting
+            rows = await waiting
         except (DriverException, NoHostAvailable, ConnectionException, OSError) as error:
             if isinstance(error, OperationTimedOut) and is_over():
                 raise DeadlinePassed("the cluster did not answer in time") from error
             raise self.translated(error) from error
+        if len(answer.attempted_hosts) > 1:
+            self._nodes.note(answer.attempted_hosts, answer.coordinator_host)
+        return rows
 
     def hosts(self) -> list[Any]:
         """The nodes of the cluster that are up."""

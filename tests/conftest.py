@@ -26,13 +26,18 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data se
 
 
 @pytest.fixture(scope="session")
-def cassandra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
-    """A Cassandra server for the whole session, started when the first test asks for it."""
+def cassandra_runs() -> None:
+    """For tests with servers of their own: such a server can run here, and in CI it must."""
     reason = why_not()
     if reason is not None:
         if "CI" in os.environ:
             pytest.fail(reason)
         pytest.skip(f"NOTHING IS TESTED ON CASSANDRA: {reason}")
+
+
+@pytest.fixture(scope="session")
+def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
+    """A Cassandra server for the whole session, started when the first test asks for it."""
     folder = tmp_path_factory.mktemp("cassandra")
     with running(CassandraServer(folder, java_options=(*QUICK, FORGETFUL))) as server:
         yield server
@@ -40,7 +45,7 @@ def cassandra(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraSer
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for the server is marked by it."""
+    """Whatever asks for a server is marked by it."""
     for item in items:
-        if "cassandra" in getattr(item, "fixturenames", ()):
+        if "cassandra_runs" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cassandra)

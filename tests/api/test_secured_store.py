@@ -31,7 +31,7 @@ from tests.api.conftest import fill
 from tests.api.oracle import Oracle
 from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running
 
-pytestmark = pytest.mark.usefixtures("cassandra")
+pytestmark = pytest.mark.usefixtures("cassandra_runs")
 
 PASSWORD, WRONG = "correct horse", "stolen horse"
 
@@ -96,9 +96,7 @@ def keystore(authority: Authority, address: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def secured(
-    cassandra: CassandraServer, oracle: Oracle, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator["Secured"]:
+def secured(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Secured"]:
     """Such a server, to which the oracle ledger was written."""
     folder = tmp_path_factory.mktemp("secured")
     authority = Authority.new()

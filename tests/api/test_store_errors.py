@@ -3,19 +3,13 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
-from cassandra import ConsistencyLevel
-from cassandra.connection import ConnectionShutdown
-from cassandra.policies import RetryPolicy
-from cassandra.protocol import OverloadedErrorMessage
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.cassandra_retry import OnceMore
 from db.connect import StoreSettings, open_store
 from tests.api.conftest import fill
 from tests.api.oracle import Oracle
@@ -96,28 +90,3 @@ async def test_an_error_is_never_taken_for_a_row_that_is_not_there(
             assert (await client.get(f"/api/v1/{path}")).status_code == 503
         assert relay.failed == 1
     assert (await client.get(f"/api/v1/messages/{entry['id']}")).json() == {"data": entry["message"]}
-
-
-def decided(*, idempotent: bool, retry_num: int) -> dict[str, int]:
-    """What is done about each kind of answer."""
-    query: Any = SimpleNamespace(is_idempotent=idempotent)
-    policy, level = OnceMore(), ConsistencyLevel.LOCAL_QUORUM
-    overloaded = OverloadedErrorMessage(0x1001, "", None)
-    decisions = {
-        "read timeout": policy.on_read_timeout(query, level, 2, 1, True, retry_num=retry_num),
-        "write timeout": policy.on_write_timeout(query, level, "SIMPLE", 2, 1, retry_num=retry_num),
-        "unavailable": policy.on_unavailable(query, level, 2, 1, retry_num=retry_num),
-        "overloaded": policy.on_request_error(query, level, error=overloaded, retry_num=retry_num),
-        "lost": policy.on_request_error(query, level, error=ConnectionShutdown("lost"), retry_num=retry_num),
-    }
-    assert {consistency for _, consistency in decisions.values()} == {None}
-    return {answer: decision for answer, (decision, _) in decisions.items()}
-
-
-def test_what_may_be_repeated_is_asked_of_one_more_node_and_nothing_else_twice() -> None:
-    again, enough = RetryPolicy.RETRY_NEXT_HOST, RetryPolicy.RETHROW
-    kinds = ("read timeout", "write timeout", "unavailable", "overloaded", "lost")
-    assert decided(idempotent=True, retry_num=0) == dict.fromkeys(kinds, again)
-    assert decided(idempotent=True, retry_num=1) == dict.fromkeys(kinds, enough) | {"lost": again}
-    assert decided(idempotent=False, retry_num=0) == dict.fromkeys(kinds, enough) | {"unavailable": again}
-    assert decided(idempotent=False, retry_num=1) == dict.fromkeys(kinds, enough)
