@@ -136,7 +136,7 @@ def main() -> int:
         store = options.store or folder / "store"
         network = options.network if options.store else oracle_store(f"sqlite:///{store}")
         paths = mixed(questions(database_of(store)))
-        with serving(store, network, options.workers) as server:
+        with serving(f"sqlite:///{store.absolute()}", network, options.workers) as server:
             figures, memory = soak(server, paths, 60 * options.minutes, folder)
     return 0 if report(figures, memory) else 1
 
