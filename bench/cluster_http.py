@@ -5,13 +5,14 @@
 A server (Apache Cassandra from its Maven artifacts, heap 2 GB, a process of its own on loopback) is filled with the
 oracle ledger and read until it is warm. Which reads a question costs is recorded from the API itself: statement, values
 and consistency, and which of them are asked at once. The bare driver does the same in an asyncio loop (uvloop, 32
-coroutines), statements prepared, rows as its tuples, each answer handed to the loop as it comes; the API is one uvicorn
-worker asked by wrk with 32 connections. They take turns, the median of three rounds counts. The server takes what it
-needs of the same cores. Only processes that this program started are ended.
+coroutines), statements prepared, rows as its tuples, each answer handed to the loop as it comes; the API is `permanode
+serve`, one worker, asked by wrk with 32 connections. They take turns, the median of three rounds counts. The server
+takes what it needs of the same cores. Only processes that this program started are ended.
 """
 
 import argparse
 import asyncio
+import gc
 import os
 import sys
 import tempfile
@@ -30,7 +31,7 @@ from cassandra.policies import DCAwareRoundRobinPolicy, TokenAwarePolicy
 from cassandra.query import tuple_factory
 
 from bench.http import database_of, oracle_store, ours, questions
-from bench.servers import CONNECTIONS, Server, ask, uvicorn, wrk_is_missing
+from bench.servers import CONNECTIONS, Server, ask, serving, wrk_is_missing
 from db.cassandra_session import CassandraSession
 from tests.cassandra_server import CassandraServer, running
 
@@ -159,10 +160,13 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
     asked = {kind: paths for kind, paths in questions(database_of(folder / "ids")).items() if kind in KINDS}
     os.environ |= {"BENCH_STORE": url, "BENCH_NETWORK": network}
     met = True
-    with uvicorn("bench.http:ours") as server, bare_driver(contact) as read:
+    with serving(url, network) as server, bare_driver(contact) as read:
         print(f"{'question':22}{'reads':>6}{'API/s':>8}{'cpu µs':>8}{'driver/s':>10}{'cpu µs':>8}{'ratio':>8}")
         for kind, paths in asked.items():
             reads = list(record(paths).values())
+            # What this process holds besides is none of the driver's: its collector shall not look through it.
+            gc.collect()
+            gc.freeze()
             ask_api(server, paths, WARM_S, folder)
             ask_driver(read, reads, WARM_S)
             rounds = [
