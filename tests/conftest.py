@@ -27,7 +27,7 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data se
 
 @pytest.fixture(scope="session")
 def cassandra_runs() -> None:
-    """For tests with servers of their own: such a server can run here, and in CI it must."""
+    """For tests with a server: in CI there must be one, at a desk without Java 17 they are skipped."""
     reason = why_not()
     if reason is not None:
         if "CI" in os.environ:
