@@ -119,10 +119,14 @@ def choose_in(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]]) -> 
     """`choose` of a key's value."""
     try:
         value = obj[key]
+        tag = value["type"]
+        parse = parsers[tag]
     except _NOT_THERE:
-        value = member(obj, key)
+        return nested(obj, key, lambda value: choose(value, parsers))
+    if type(tag) is not int:
+        raise JsonError(f"{key}.type", _one_of(parsers))
     try:
-        return choose(value, parsers)
+        return parse(value)
     except JsonError as error:
         raise error.under(key) from None
 
@@ -139,18 +143,20 @@ def choose_each(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]], l
     try:
         for value in values:
             tag = value["type"]
-            if type(tag) is int:
-                chosen.append(parsers[tag](value))
-            else:
-                choose(value, parsers)
+            parse = parsers[tag]
+            if type(tag) is not int:
+                break
+            chosen.append(parse(value))
+        else:
+            return chosen
     except (JsonError, *_NOT_THERE):
-        position = len(chosen)
-        try:
-            choose(values[position], parsers)
-        except JsonError as error:
-            raise error.under(f"{key}[{position}]") from None
-        raise
-    return chosen
+        pass
+    position = len(chosen)
+    try:
+        choose(values[position], parsers)
+    except JsonError as error:
+        raise error.under(f"{key}[{position}]") from None
+    raise AssertionError("an object was refused")
 
 
 def _one_of(parsers: Mapping[int, object]) -> str:
@@ -175,10 +181,8 @@ def uint_text(obj: Any, key: str, most: int, absent: int | None = None) -> int:
     except _NOT_THERE:
         value = member(obj, key, absent)
     if type(value) is str:
-        if value.isdigit() and value.isascii() and len(value) <= 20:
-            number = int(value)
-            if number <= most:
-                return number
+        if value.isdigit() and value.isascii() and len(value) <= 20 and (number := int(value)) <= most:
+            return number
     elif type(value) is int and 0 <= value <= most:
         return value
     raise JsonError(key, f"decimal digits of a number from 0 to {most}")
@@ -228,8 +232,20 @@ def prefixed_hex(obj: Any, key: str, size: int) -> bytes:
     raise JsonError(key, f"0x and {2 * size} hex digits")
 
 
-def prefixed_id(value: Any) -> bytes:
-    """The 32 bytes of an id, hex behind 0x."""
+def prefixed_ids(obj: Any, key: str, least: int, most: int) -> list[bytes]:
+    """A list of `least` to `most` ids of 32 bytes, hex behind 0x."""
+    try:
+        texts = obj[key]
+        if type(texts) is list and least <= len(texts) <= most:
+            ids = [unhexlify(text[2:]) for text in texts if len(text) == 66 and text[0] == "0" and text[1] == "x"]
+            if len(ids) == len(texts):
+                return ids
+    except (*_NOT_THERE, ValueError):
+        pass
+    return list(listed(obj, key, _prefixed_id, least, most))
+
+
+def _prefixed_id(value: Any) -> bytes:
     try:
         if len(value) == 66 and value[0] == "0" and value[1] == "x":
             return unhexlify(value[2:])

@@ -22,9 +22,9 @@ REFERENCE_UNLOCK = Struct("<BH")  # type, index of the unlock meant; of alias an
 
 OUTPUT_HEAD = Struct("<BQB")  # type, amount, native tokens count
 NATIVE_TOKEN = Struct("<38s32s")  # token id, amount
-# A basic output that is an amount for an Ed25519 address: type, amount, native tokens count 0, conditions count 1,
-# condition type 0, address type 0, public key hash, features count 0.
-PLAIN_OUTPUT = Struct("<BQBBBB32sB")
+# Basic outputs that are an amount for an Ed25519 address, up to their features: type, amount, native tokens count 0,
+# conditions count 1, condition type 0, address type 0, public key hash.
+PLAIN_OUTPUT = Struct("<BQBBBB32s")
 ALIAS_HEAD = Struct("<32sIH")  # alias id, state index, state metadata length
 TOKEN_SCHEME = Struct("<B32s32s32s")  # type, minted, melted, maximum supply
 ADDRESS_ITEM = Struct("<B33s")  # type, address: unlock conditions and features that are an address

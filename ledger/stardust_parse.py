@@ -21,12 +21,11 @@ from ledger.json_reader import (
     choose,
     choose_each,
     choose_in,
-    found,
     listed,
     prefixed_hash,
     prefixed_hex,
     prefixed_hex_up_to,
-    prefixed_id,
+    prefixed_ids,
     uint,
     uint_text,
 )
@@ -107,7 +106,7 @@ def pack_block_json(value: Any) -> bytes:
 
     Raises JsonError, and CodecError if the bytes are too many.
     """
-    parents = listed(value, "parents", prefixed_id, 1, MAX_PARENTS)
+    parents = prefixed_ids(value, "parents", 1, MAX_PARENTS)
     payload = _payload(value, _BLOCK_PAYLOADS)
     data = b"".join(
         (
@@ -129,7 +128,7 @@ def pack_output_json(value: Any) -> bytes:
 
 def _payload(value: Any, packers: Packers) -> bytes:
     """The payload, empty for none, behind its length."""
-    if found(value, "payload") is None:
+    if value.get("payload") is None:
         return b"\0\0\0\0"
     payload = choose_in(value, "payload", packers)
     return U32.pack(len(payload)) + payload
@@ -191,7 +190,7 @@ def _reference(value: Any) -> bytes:
 
 
 def _milestone(value: Any) -> bytes:
-    parents = listed(value, "parents", prefixed_id, 1, MAX_PARENTS)
+    parents = prefixed_ids(value, "parents", 1, MAX_PARENTS)
     metadata = prefixed_hex_up_to(value, "metadata", MAX_METADATA_BYTES)
     signatures = choose_each(value, "signatures", _SIGNATURES, 1, _MAX_U8)
     return b"".join(

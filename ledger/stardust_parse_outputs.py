@@ -60,18 +60,25 @@ def _treasury_output(value: Any) -> bytes:
 
 
 def _basic(value: Any) -> bytes:
-    if len(value) == 3:  # most outputs are plain: an amount for an Ed25519 address
-        try:
-            (condition,) = value["unlockConditions"]
+    return (_plain(value) or _head(value) + pack_set(value, "unlockConditions", CONDITIONS)) + pack_set(
+        value, "features", FEATURES
+    )
+
+
+def _plain(value: Any) -> bytes | None:
+    """What stands before the features of nearly all basic outputs, which are an amount for an Ed25519 address."""
+    try:
+        conditions = value["unlockConditions"]
+        if len(conditions) == 1 and "nativeTokens" not in value:
+            condition = conditions[0]
             address = condition["address"]
             if type(condition["type"]) is type(address["type"]) is int and condition["type"] == address["type"] == 0:
-                key_hash = prefixed_hash(address, "pubKeyHash")
-                return PLAIN_OUTPUT.pack(3, uint_text(value, "amount", MAX_U64), 0, 1, 0, 0, key_hash, 0)
-        except (JsonError, KeyError, TypeError, ValueError):
-            pass  # what is wrong is found below
-    return b"".join(
-        (_head(value), pack_set(value, "unlockConditions", CONDITIONS), pack_set(value, "features", FEATURES))
-    )
+                return PLAIN_OUTPUT.pack(
+                    3, uint_text(value, "amount", MAX_U64), 0, 1, 0, 0, prefixed_hash(address, "pubKeyHash")
+                )
+    except (JsonError, KeyError, TypeError):
+        pass  # what is wrong is said by who reads outputs that are not plain
+    return None
 
 
 def _alias(value: Any) -> bytes:
@@ -135,9 +142,7 @@ def pack_set(value: Any, key: str, packers: Packers) -> bytes:
     if value.get(key) is None:
         return _NONE
     items = choose_each(value, key, packers, 0, _MAX_U8)
-    if len(items) == 1:
-        return b"\1" + items[0]
-    return b"".join((U8.pack(len(items)), *items))
+    return U8.pack(len(items)) + b"".join(items)
 
 
 def _simple_scheme(value: Any) -> bytes:
