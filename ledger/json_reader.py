@@ -61,21 +61,16 @@ def nested(obj: Any, key: str, parse: Callable[[Any], T]) -> T:
 
 def optional(obj: Any, key: str, parse: Callable[[Any], T]) -> T | None:
     """The same, or None where the key is absent or null."""
-    value = found(obj, key)
+    try:
+        value = obj.get(key)
+    except AttributeError:
+        raise JsonError("", f"an object with key {key!r}") from None
     if value is None:
         return None
     try:
         return parse(value)
     except JsonError as error:
         raise error.under(key) from None
-
-
-def found(obj: Any, key: str) -> Any:
-    """The value of a key that may be absent, then None."""
-    try:
-        return obj.get(key)
-    except AttributeError:
-        raise JsonError("", f"an object with key {key!r}") from None
 
 
 def listed(obj: Any, key: str, parse: Callable[[Any], T], least: int, most: int) -> tuple[T, ...]:
@@ -267,14 +262,16 @@ def prefixed_hash(obj: Any, key: str) -> bytes:
 
 def prefixed_hex_up_to(obj: Any, key: str, most: int) -> bytes:
     """A key's bytes, `most` at the most, hex behind 0x; none for an absent key, null and an empty text."""
-    text = found(obj, key)
-    if text is None or text == "":
-        return b""
     try:
+        text = obj.get(key)
+        if text is None or text == "":
+            return b""
         if len(text) <= 2 * most + 2 and text[0] == "0" and text[1] == "x":
             return unhexlify(text[2:])
     except (*_NOT_THERE, ValueError):
         pass
+    except AttributeError:
+        raise JsonError("", f"an object with key {key!r}") from None
     raise JsonError(key, f"0x and the hex digits of at most {most} bytes")
 
 

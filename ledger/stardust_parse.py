@@ -107,11 +107,12 @@ def pack_block_json(value: Any) -> bytes:
     Raises JsonError, and CodecError if the bytes are too many.
     """
     parents = prefixed_ids(value, "parents", 1, MAX_PARENTS)
-    payload = _payload(value, _BLOCK_PAYLOADS)
+    payload = b"" if value.get("payload") is None else choose_in(value, "payload", _BLOCK_PAYLOADS)
     data = b"".join(
         (
             BLOCK_HEAD.pack(uint(value, "protocolVersion", _MAX_U8), len(parents)),
             *parents,
+            U32.pack(len(payload)),
             payload,
             U64.pack(uint_text(value, "nonce", MAX_U64)),
         )
@@ -124,14 +125,6 @@ def pack_block_json(value: Any) -> bytes:
 def pack_output_json(value: Any) -> bytes:
     """The bytes of an output; `stardust.decode_output` may yet refuse them. Raises JsonError."""
     return choose(value, PACK["output"])
-
-
-def _payload(value: Any, packers: Packers) -> bytes:
-    """The payload, empty for none, behind its length."""
-    if value.get("payload") is None:
-        return b"\0\0\0\0"
-    payload = choose_in(value, "payload", packers)
-    return U32.pack(len(payload)) + payload
 
 
 def _tagged_data(value: Any) -> bytes:
@@ -150,13 +143,14 @@ def _essence(value: Any) -> bytes:
     """The type of the transaction too, as it shares a layout with the essence."""
     inputs = choose_each(value, "inputs", _TRANSFER_INPUTS, 1, MAX_ITEMS)
     outputs = choose_each(value, "outputs", _TRANSFER_OUTPUTS, 1, MAX_ITEMS)
-    payload = _payload(value, _ESSENCE_PAYLOADS)
+    payload = b"" if value.get("payload") is None else choose_in(value, "payload", _ESSENCE_PAYLOADS)
     return b"".join(
         (
             TRANSACTION_HEAD.pack(6, ESSENCE, uint_text(value, "networkId", MAX_U64), len(inputs)),
             *inputs,
             ESSENCE_MIDDLE.pack(prefixed_hash(value, "inputsCommitment"), len(outputs)),
             *outputs,
+            U32.pack(len(payload)),
             payload,
         )
     )

@@ -10,6 +10,8 @@ from ledger import ids, stardust
 from ledger.bech32 import format_address, parse_address
 from ledger.chrysalis_values import MigratedFunds, ReferenceUnlock, SignatureUnlock, TreasuryOutput, UtxoInput
 from ledger.reader import CodecError
+from ledger.stardust_json import block_json
+from ledger.stardust_parse import parse_block_json
 from ledger.stardust_values import (
     AddressCondition,
     AliasOutput,
@@ -340,3 +342,12 @@ def test_chains_keep_the_id_of_the_output_that_began_them() -> None:
     assert stardust.chain_id(ALIAS_OUTPUT, output_id) == stardust.chain_id(NFT_OUTPUT, output_id) == ID
     assert stardust.chain_id(FOUNDRY, output_id) == ALIAS + b"\7\0\0\0" + b"\0"
     assert stardust.chain_id(BASIC, output_id) is None
+
+
+@pytest.mark.parametrize("stored", load("shimmer", "stardust")["blocks"], ids=lambda stored: stored["id"][:8])
+def test_real_blocks_are_filed_under_their_ids(stored: dict[str, str]) -> None:
+    data = bytes.fromhex(stored["bytes_hex"])
+    assert ids.message_id(data).hex() == stored["id"]
+    block = stardust.decode_block(data)
+    assert stardust.encode_block(block) == data
+    assert parse_block_json(block_json(block)) == block
