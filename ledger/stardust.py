@@ -4,7 +4,7 @@ Rules of the codec:
 1. `KINDS` is the one table of tags: family → tag → Kind. Decoders look the tag up, encoders the value's KIND.
 2. Decoding refuses what a node refuses of the bytes alone (what the TIPs call syntactic validation), always with
    CodecError, which names the field; so `encode(decode(data)) == data`. What also needs the protocol parameters stands
-   in protocol_parameters.py, what needs the ledger is not the codec's.
+   in protocol_parameters.py, what needs the ledger in stardust_conflicts.py.
 3. Encoding trusts its value, size apart: it came from a decoder.
 """
 

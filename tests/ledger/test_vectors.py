@@ -50,3 +50,12 @@ def test_a_cone_is_that_of_the_line_that_it_names(cone: dict[str, Any]) -> None:
     assert [(each["id"], each["included"]) for each in cone["blocks"]] == list(
         zip([each["id"] for each in line["blocks"]], included, strict=True)
     )
+
+
+@needs_shared
+@pytest.mark.parametrize("vector", load("conflicts", "stardust"), ids=lambda vector: vector["source"])
+def test_a_judged_transaction_is_that_of_the_line_that_it_names(vector: dict[str, Any]) -> None:
+    line = json.loads(line_of(vector["source"]))
+    assert (vector["payload"], vector["time"]) == (line["payload"], line["time"])
+    assert vector["inputs"] == [each["output"] for each in line["inputs"]]
+    assert vector["expected_conflict"] == line["expectedConflict"]
