@@ -128,6 +128,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = [(name, param) for name, param in params.items() if param.where == "query"]
     known = frozenset(param.name for _, param in from_query)
+    defaults = {name: param.read(None) for name, param in from_query if not param.required}
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
     operation_id = handler.__name__ + mount.suffix
     media_type = b"application/octet-stream" if operation.answer is None else b"application/json"
@@ -139,7 +140,10 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
         values = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query:
             given = query(scope, known, is_ours=operation.is_ours)
-            values |= {name: param.read(given.get(param.name)) for name, param in from_query}
+            values |= defaults
+            for name, param in from_query:
+                if param.required or param.name in given:
+                    values[name] = param.read(given.get(param.name))
         value = await handler(context(path), **values)
         body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
         status = 200

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from db.store import Key
 
 DIGEST_BYTES = 8
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class CursorError(ValueError):
@@ -36,7 +37,7 @@ class Cursor:
 
 def format_cursor(cursor: Cursor, question: str) -> str:
     """As base64url text; `question` is everything that makes the listing what it is, the order included."""
-    body = json.dumps([*cursor.key, cursor.pending, cursor.final_to], separators=(",", ":")).encode()
+    body = _encode([*cursor.key, cursor.pending, cursor.final_to]).encode()
     return _spelled(_digest(body, question) + body)
 
 

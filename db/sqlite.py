@@ -7,7 +7,6 @@ a point read allocates nothing it does not return; SQL is rendered once (sqlite_
 
 import asyncio
 import contextvars
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,11 +15,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
+import apsw
+
 from db import schema
 from db.deadline import remaining_s
 from db.dialects import EXPIRES_AT, create_table_sqlite
 from db.model import Table
 from db.sqlite_batch import SqliteBatch, check_built
+from db.sqlite_errors import store_error, translated
 from db.sqlite_files import (
     current_generation,
     fsync_generation,
@@ -30,7 +32,7 @@ from db.sqlite_files import (
 )
 from db.sqlite_lease import LeaseFile
 from db.sqlite_plans import ReadPlan, size_sql
-from db.sqlite_readers import BUSY_S, Readers
+from db.sqlite_readers import BUSY_MS, STATEMENTS_KEPT, Readers
 from db.store import (
     Bound,
     DeadlinePassed,
@@ -39,7 +41,6 @@ from db.store import (
     Row,
     StoreError,
     StoreMismatch,
-    StoreUnavailable,
     TableSize,
 )
 
@@ -71,7 +72,7 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
         self._writing = threading.Lock()
-        self._writer: tuple[str, sqlite3.Connection] | None = None
+        self._writer: tuple[str, apsw.Connection] | None = None
 
     # Reads
 
@@ -110,7 +111,7 @@ class SqliteStore:
 
     async def ping(self) -> None:
         """Returns when the served generation answers."""
-        with _translated():
+        with translated():
             self._readers.connection().execute("SELECT 1").fetchone()
 
     async def describe(self) -> list[TableSize]:
@@ -124,20 +125,20 @@ class SqliteStore:
             parameters.append(int(self._clock()))
         try:
             native = self._readers.connection().execute(plan.get, parameters).fetchone()
-        except sqlite3.DatabaseError as error:
-            raise _store_error(error) from error
+        except apsw.Error as error:
+            raise store_error(error) from error
         return None if native is None else plan.rows([native])[0]
 
     def _slice(self, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
         try:
             return plan.rows(self._readers.connection().execute(sql, parameters).fetchall())
-        except sqlite3.DatabaseError as error:
-            raise _store_error(error) from error
+        except apsw.Error as error:
+            raise store_error(error) from error
 
     def _describe(self) -> list[TableSize]:
-        with _translated():
+        with translated():
             connection = self._readers.connection()
-            return [TableSize(table.name, *connection.execute(size_sql(table)).fetchone()) for table in TABLES]
+            return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in TABLES]
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
         plan = self._plans[table.name, columns] = ReadPlan(table, columns)
@@ -163,8 +164,12 @@ class SqliteStore:
         self._refuse_unless_writable()
         if self._lease is None:
             self._lease_file.refuse_others()
-        with self._writing, _translated(), self._building() if publish else self._appending() as batch:
+        with self._writing, translated(), self._building() if publish else self._appending() as batch:
             yield batch
+
+    def nodes(self) -> int:
+        """None beside this process."""
+        return 0
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
         """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""
@@ -190,11 +195,12 @@ class SqliteStore:
         """Removes expired rows and says how many."""
         now = int(self._clock())
         with self.batch() as batch:
-            return sum(
-                batch.connection.execute(f"DELETE FROM {table.name} WHERE {EXPIRES_AT} <= ?", (now,)).rowcount
-                for table in TABLES
-                if table.ttl_s is not None
-            )
+            purged = 0
+            for table in TABLES:
+                if table.ttl_s is not None:
+                    batch.connection.execute(f"DELETE FROM {table.name} WHERE {EXPIRES_AT} <= ?", (now,))
+                    purged += batch.connection.changes()
+            return purged
 
     def close(self) -> None:
         """Checkpoints what this store wrote and frees connections."""
@@ -236,13 +242,14 @@ class SqliteStore:
             raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
         self._close_writer()
         generation = next_generation(self.path)
-        connection = sqlite3.connect(self.path / generation, isolation_level=None, check_same_thread=False)
+        connection = apsw.Connection(str(self.path / generation))
         try:
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute("PRAGMA cache_size = -262144")
             if served is not None:
-                self._readers.connection().backup(connection)
+                with connection.backup("main", self._readers.connection(), "main") as copy:
+                    copy.step()
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA journal_mode = OFF")
             batch = SqliteBatch(connection, self._clock)
@@ -261,7 +268,7 @@ class SqliteStore:
         self._readers.look_again()
         remove_leftovers(self.path)
 
-    def _open_writer(self) -> sqlite3.Connection:
+    def _open_writer(self) -> apsw.Connection:
         generation = current_generation(self.path)
         if generation is None:
             raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
@@ -269,9 +276,11 @@ class SqliteStore:
             if self._writer[0] == generation:
                 return self._writer[1]
             self._close_writer()
-        connection = sqlite3.connect(
-            self.path / generation, isolation_level=None, check_same_thread=False, timeout=BUSY_S, cached_statements=512
+        connection = apsw.Connection(
+            str(self.path / generation), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS_KEPT
         )
+        connection.set_busy_timeout(BUSY_MS)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("PRAGMA cache_size = -131072")
@@ -288,9 +297,9 @@ class SqliteStore:
         """Names of the tables that exist; empty when the store was never created."""
         if current_generation(self.path) is None:
             return frozenset()
-        with _translated():
+        with translated():
             rows = self._readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        return frozenset(name for (name,) in rows)
+        return frozenset(str(name) for (name,) in rows)
 
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
@@ -302,40 +311,17 @@ class SqliteStore:
         self._refuse_unless_writable()
         new = current_generation(self.path) is None
         self.path.mkdir(parents=True, exist_ok=True)
-        with self._writing, _translated(), self._building(create=True) if new else self._appending() as batch:
+        with self._writing, translated(), self._building(create=True) if new else self._appending() as batch:
             for statement in statements:
                 batch.connection.execute(statement)
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
-        with _translated():
-            found = dict(
-                self._readers.connection()
-                .execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-                .fetchall()
-            )
+        with translated():
+            tables = self._readers.connection().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+            found = {str(name): sql for name, sql in tables}
         wanted = {table.name: create_table_sqlite(table) for table in TABLES}
         missing = [f"table {name} is missing" for name in wanted if name not in found]
         changed = [f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql) != sql]
         unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - wanted.keys())]
         return missing + changed + unknown
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise _store_error(error) from error
-
-
-def _store_error(error: sqlite3.DatabaseError) -> StoreError:
-    """The port's error for SQLite's; a missing table or column means that a migration is."""
-    text = str(error)
-    if text.startswith("no such"):
-        return StoreMismatch(f"{text}: the store lacks a migration, run `permanode migrate`")
-    if text == "interrupted":
-        return DeadlinePassed("a statement was interrupted")
-    if isinstance(error, sqlite3.OperationalError):
-        return StoreUnavailable(text)
-    return StoreError(text)

@@ -4,13 +4,14 @@ Rules of this file: values are bound as they come; rows are counted as they pass
 that were there already.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
 from operator import itemgetter
 from pathlib import Path
+
+import apsw
 
 from db import schema
 from db.model import Lookup, Table
@@ -23,7 +24,7 @@ CHECKING_THREADS = 4
 class SqliteBatch:
     """Upserts and deletes in one open transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
+    def __init__(self, connection: apsw.Connection, clock: Callable[[], float]) -> None:
         self.connection = connection
         self.written: dict[str, int] = {}
         self._clock = clock
@@ -38,7 +39,7 @@ class SqliteBatch:
         self.written[table.name] = self.written.get(table.name, 0) + number
         return number
 
-    def delete(self, table: Table, key: Sequence[Value]) -> None:
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:  # noqa: ARG002 (what is written later comes later)
         """The row of that key, or every row under a prefix of it."""
         self.connection.execute(delete_sql(table, len(key)), tuple(key))
 
@@ -52,7 +53,8 @@ def check_built(generation: Path) -> None:
 
     def ask(query: str) -> list[str | int]:
         # Immutable: nobody writes it any more, and readers would make side files.
-        with closing(sqlite3.connect(f"{generation.as_uri()}?immutable=1", uri=True)) as connection:
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
             return [answer for (answer,) in connection.execute(query)]
 
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:

@@ -3,18 +3,19 @@
 Rules of this file: every change is one immediate transaction; times are milliseconds since 1970; the clock is given.
 """
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import apsw
 
 from db import schema
 from db.dialects import create_table_sqlite
 from db.leases import NAME, held_by, is_dead, is_same, lost
 from db.store import Lease, StoreUnavailable
 
-TIMEOUT_S = 10.0
+BUSY_MS = 10_000
 
 
 class LeaseFile:
@@ -66,7 +67,7 @@ class LeaseFile:
             self._refuse_if_alive(held)
 
     @contextmanager
-    def fence(self, lease: Lease) -> Iterator[sqlite3.Connection]:
+    def fence(self, lease: Lease) -> Iterator[apsw.Connection]:
         """Nobody can take the lease over inside this block; LeaseHeld when somebody did before it."""
         with self._transaction() as connection:
             held = _held(connection)
@@ -75,15 +76,16 @@ class LeaseFile:
             yield connection
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self._path, timeout=TIMEOUT_S, isolation_level=None)
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        connection = apsw.Connection(str(self._path))
         try:
+            connection.set_busy_timeout(BUSY_MS)
             ddl = create_table_sqlite(schema.lease).replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(ddl)
             yield connection
             connection.execute("COMMIT")
-        except sqlite3.OperationalError as error:
+        except apsw.Error as error:
             raise StoreUnavailable(f"{self._path}: {error}") from error
         finally:
             connection.close()
@@ -96,6 +98,6 @@ class LeaseFile:
         return int(self._clock() * 1000)
 
 
-def _held(connection: sqlite3.Connection) -> Lease | None:
+def _held(connection: apsw.Connection) -> Lease | None:
     row = connection.execute("SELECT owner, run, expires_at FROM lease WHERE name = ?", (NAME,)).fetchone()
     return Lease(*row) if row else None

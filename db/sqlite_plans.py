@@ -14,7 +14,7 @@ from db.statements import Shape, check_deleted, check_written, conditions, order
 from db.store import Bound, Row, Value
 
 Native: TypeAlias = Any
-"""What sqlite3 gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
+"""What apsw gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
 
 
 CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}

@@ -5,10 +5,11 @@ a generation that vanishes while it is opened was superseded, and the new one is
 own statement when the deadline of the question passes.
 """
 
-import sqlite3
 import threading
 import time
 from pathlib import Path
+
+import apsw
 
 from db.deadline import DEADLINE, is_over
 from db.sqlite_files import current_generation, current_stamp, half_of_memory
@@ -20,14 +21,15 @@ CHECK_S = 0.02
 STEPS_BETWEEN_LOOKS = 10_000
 """A statement under way looks at its deadline each time it made so many steps of SQLite's: about half a millisecond."""
 
-BUSY_S = 10.0
+BUSY_MS = 10_000
+STATEMENTS_KEPT = 512
 OPEN_ATTEMPTS = 20
 
 
 class _Local(threading.local):
     """A thread's connection, and the CURRENT it was opened under."""
 
-    connection: sqlite3.Connection | None = None
+    connection: apsw.Connection | None = None
     stamp: tuple[int, int] | None = None
 
 
@@ -40,7 +42,7 @@ class Readers:
         self._local = _Local()
         self._stamp: tuple[int, int] | None = None
         self._check_after = 0.0
-        self._open_connections: set[sqlite3.Connection] = set()
+        self._open_connections: set[apsw.Connection] = set()
         self._lock = threading.Lock()
 
     def look_again(self) -> None:
@@ -55,7 +57,7 @@ class Readers:
             connection.close()
         self._local = _Local()
 
-    def connection(self) -> sqlite3.Connection:
+    def connection(self) -> apsw.Connection:
         """The calling thread's connection to the served generation; DeadlinePassed when there is no time for it."""
         now = time.monotonic()
         if now > DEADLINE.get():
@@ -68,7 +70,7 @@ class Readers:
             return local.connection
         return self._open()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> apsw.Connection:
         local = self._local
         if local.connection is not None:
             with self._lock:
@@ -82,16 +84,18 @@ class Readers:
                 raise StoreMismatch(f"{self._path} holds no store; create it with `permanode migrate`")
             file = self._path / generation
             try:
-                connection = sqlite3.connect(
-                    f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, check_same_thread=False,
-                    timeout=BUSY_S, cached_statements=512,
-                )  # fmt: skip
+                connection = apsw.Connection(
+                    str(file), flags=apsw.SQLITE_OPEN_READONLY, statementcachesize=STATEMENTS_KEPT
+                )
+                connection.set_busy_timeout(BUSY_MS)
+                # A statement is planned once, not again for other values: one plan is there, by the primary key.
+                connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
                 connection.execute("PRAGMA mmap_size = 2147418112")
                 connection.execute("PRAGMA cache_size = -16384")
                 connection.set_progress_handler(is_over, STEPS_BETWEEN_LOOKS)
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 self.inline = file.stat().st_size < half_of_memory()
-            except (sqlite3.OperationalError, FileNotFoundError) as error:
+            except (apsw.Error, FileNotFoundError) as error:
                 if file.exists() and current_generation(self._path) == generation:
                     raise StoreUnavailable(f"{file}: {error}") from error
                 continue  # superseded between reading CURRENT and opening

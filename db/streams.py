@@ -7,6 +7,7 @@ as no row lies outside the milestones that its partition begins with.
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 from db import schema
 from db.intervals import Intervals, intersect
@@ -240,11 +241,17 @@ def within(source: Source, spans: Intervals) -> Source:
     return lambda store, start, newest: SpanStream(store, source, spans, start, newest=newest)
 
 
+_CHUNK_SIZES: WeakKeyDictionary[Store, int] = WeakKeyDictionary()
+
+
 async def get_chunk_size(store: Store) -> int:
-    """The store's chunk_size, as it was created with."""
-    row = await store.get(schema.keyspace_info, ("chunk_size",))
-    assert row is not None
-    return int(row["value"])
+    """The store's chunk_size, which it was created with and keeps: asked once."""
+    chunk_size = _CHUNK_SIZES.get(store)
+    if chunk_size is None:
+        row = await store.get(schema.keyspace_info, ("chunk_size",))
+        assert row is not None
+        chunk_size = _CHUNK_SIZES[store] = int(row["value"])
+    return chunk_size
 
 
 def _leading(start: Bound | None) -> int:

@@ -21,7 +21,7 @@ def permanode(*arguments: str, cwd: Path, **environment: str) -> "subprocess.Com
 
 
 def test_help_loads_no_heavy_part() -> None:
-    heavy = ("pyspark", "pyarrow", "fastapi", "uvicorn", "sqlite3", "demo", "serving")
+    heavy = ("pyspark", "pyarrow", "fastapi", "uvicorn", "apsw", "demo", "serving")
     code = f"import cli, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

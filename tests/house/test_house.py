@@ -69,7 +69,7 @@ def test_the_ledger_imports_only_the_standard_library_and_no_input_or_output(pat
     assert imported & IO_MODULES == set()
 
 
-@pytest.mark.parametrize(("driver", "adapter"), [("sqlite3", "db/sqlite"), ("cassandra", "db/cassandra")])
+@pytest.mark.parametrize(("driver", "adapter"), [("apsw", "db/sqlite"), ("cassandra", "db/cassandra")])
 def test_a_driver_is_imported_by_its_adapter_alone(driver: str, adapter: str) -> None:
     importing = [
         str(path.relative_to(ROOT))
