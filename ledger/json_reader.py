@@ -264,14 +264,15 @@ def prefixed_hex_up_to(obj: Any, key: str, most: int) -> bytes:
     """A key's bytes, `most` at the most, hex behind 0x; none for an absent key, null and an empty text."""
     try:
         text = obj.get(key)
-        if text is None or text == "":
+        if text:
+            if text[0] == "0" and text[1] == "x" and len(text) <= 2 * most + 2:
+                return unhexlify(text[2:])
+        elif text is None or text == "":
             return b""
-        if len(text) <= 2 * most + 2 and text[0] == "0" and text[1] == "x":
-            return unhexlify(text[2:])
-    except (*_NOT_THERE, ValueError):
-        pass
     except AttributeError:
         raise JsonError("", f"an object with key {key!r}") from None
+    except (*_NOT_THERE, ValueError):
+        pass
     raise JsonError(key, f"0x and the hex digits of at most {most} bytes")
 
 
