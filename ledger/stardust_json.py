@@ -47,7 +47,8 @@ from ledger.stardust_values import (
 
 Json: TypeAlias = dict[str, Any]
 
-_ADDRESS_KEYS = {0: "pubKeyHash", 8: "aliasId", 16: "nftId"}
+ADDRESS_KEYS = {0: "pubKeyHash", 8: "aliasId", 16: "nftId"}
+"""By address type, the key under which JSON has the hash or id."""
 
 
 def block_json(block: Block) -> Json:
@@ -72,7 +73,7 @@ def output_json(output: Output) -> Json:
 def address_json(address: bytes) -> Json:
     """A serialized address: its type, and under the type's own key the hash or id."""
     tag = address[0]
-    return {"type": tag, _ADDRESS_KEYS[tag]: _hex(address[1:])}
+    return {"type": tag, ADDRESS_KEYS[tag]: _hex(address[1:])}
 
 
 def milestone_json(milestone: Milestone) -> Json:

@@ -23,6 +23,7 @@ from ledger.json_reader import (
     uint_text,
 )
 from ledger.stardust_conditions import MAX_METADATA_BYTES
+from ledger.stardust_json import ADDRESS_KEYS
 from ledger.stardust_layouts import (
     ALIAS_HEAD,
     DEPOSIT_RETURN,
@@ -42,17 +43,15 @@ from ledger.stardust_layouts import (
 Packers: TypeAlias = Mapping[int, Callable[[Any], bytes]]
 
 _MAX_U8 = 0xFF
-_ADDRESSES = {0: (b"\x00", "pubKeyHash"), 8: (b"\x08", "aliasId"), 16: (b"\x10", "nftId")}
 _NONE = b"\0"  # a count of 0
 
 
 def parse_address_json(value: Any) -> bytes:
     """The 33 serialized bytes of an address. Raises JsonError."""
     tag = uint(value, "type", MAX_U32)
-    if tag not in _ADDRESSES:
-        raise JsonError("type", " or ".join(map(str, _ADDRESSES)))
-    first, key = _ADDRESSES[tag]
-    return first + prefixed_hash(value, key)
+    if tag not in ADDRESS_KEYS:
+        raise JsonError("type", " or ".join(map(str, ADDRESS_KEYS)))
+    return U8.pack(tag) + prefixed_hash(value, ADDRESS_KEYS[tag])
 
 
 def _treasury_output(value: Any) -> bytes:
