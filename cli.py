@@ -37,6 +37,9 @@ EXTRAS = {
     "pandas": "spark",
     "pyarrow": "spark",
     "zstandard": "spark",
+    "base58": "wormhole",
+    "coincurve": "wormhole",
+    "Crypto": "wormhole",
     "pytest": "dev",
     "datasette": "bench",
 }
@@ -292,7 +295,7 @@ def run_tests(
 
 @app.command()
 def bench(
-    name: Annotated[Literal["codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")],
+    name: Annotated[Literal["codec", "flat", "http", "load", "soak", "vaa"], typer.Argument(help="What to measure.")],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
     """Measures one part on this machine.
