@@ -54,6 +54,10 @@ def _delegated(reader: Reader, name: str) -> tuple[int, int, tuple[bytes, ...]]:
     return chain, threshold, keys
 
 
+def _reason(reader: Reader, name: str) -> str:
+    return text(32)(reader, name).strip(" ")  # this one is padded with spaces
+
+
 def _plan(reader: Reader, name: str) -> str:
     # The name has no length: it ends where the height, eight bytes, begins.
     data = reader.take(max(reader.end - reader.offset - 8, 0), name)
@@ -97,7 +101,7 @@ MODULES: Mapping[str, Mapping[int, tuple[str, Layout]]] = {
                 ("token_address", ADDRESS),
                 ("kind", u8),
                 ("amount", u256),
-                ("reason", text(32)),
+                ("reason", _reason),
             ),
         ),
     },

@@ -25,7 +25,7 @@ class GuardianSet:
 
     index: int
     addresses: tuple[bytes, ...]
-    since: int = 0  # unix seconds, the timestamp of the message that named it; 0 for the first
+    since: int = 0  # unix seconds, the timestamp of the message that named it; 0 if none did, or it has none
     named_by: bytes | None = None  # the digest of that message; None while it is known only because it was published
 
     @property

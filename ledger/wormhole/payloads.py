@@ -10,7 +10,7 @@ Rules of this file:
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from ledger.reader import CodecError, Reader
 from ledger.wormhole.emitters import EmitterKind, find_emitter
@@ -41,7 +41,7 @@ _Known = TypeVar("_Known")
 class TokenTransfer:
     """Token bridge, id 1. The amount has at most 8 decimals, whatever the token has."""
 
-    ID = 1
+    ID: ClassVar[int] = 1
     amount: int
     token_address: bytes
     token_chain: int
@@ -54,7 +54,7 @@ class TokenTransfer:
 class AssetMeta:
     """Token bridge, id 2: what a token is called at home."""
 
-    ID = 2
+    ID: ClassVar[int] = 2
     token_address: bytes
     token_chain: int
     decimals: int
@@ -66,7 +66,7 @@ class AssetMeta:
 class TokenTransferWithPayload:
     """Token bridge, id 3: a transfer to a contract, with a message for it."""
 
-    ID = 3
+    ID: ClassVar[int] = 3
     amount: int
     token_address: bytes
     token_chain: int
@@ -80,7 +80,7 @@ class TokenTransferWithPayload:
 class NftTransfer:
     """NFT bridge, id 1. Of Solana's NFTs, `token_id` is the mint."""
 
-    ID = 1
+    ID: ClassVar[int] = 1
     token_address: bytes
     token_chain: int
     symbol: str
@@ -118,12 +118,12 @@ _MOVED: Layout = (
 )
 
 _TOKEN_BRIDGE: Mapping[int, tuple[type[TokenTransfer | AssetMeta | TokenTransferWithPayload], Layout]] = {
-    1: (TokenTransfer, (*_MOVED, ("fee", u256))),
-    2: (
+    TokenTransfer.ID: (TokenTransfer, (*_MOVED, ("fee", u256))),
+    AssetMeta.ID: (
         AssetMeta,
         (("token_address", ADDRESS), ("token_chain", u16), ("decimals", u8), ("symbol", text(32)), ("name", text(32))),
     ),
-    3: (TokenTransferWithPayload, (*_MOVED, ("from_address", ADDRESS), ("payload", rest))),
+    TokenTransferWithPayload.ID: (TokenTransferWithPayload, (*_MOVED, ("from_address", ADDRESS), ("payload", rest))),
 }
 
 _NFT: Layout = (

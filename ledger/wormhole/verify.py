@@ -81,12 +81,12 @@ def _fault(vaa: Vaa, guardians: GuardianSet, signers: tuple[bytes | None, ...]) 
 
 
 def expires_at(index: int, history: History) -> int | None:
-    """Unix seconds after which contracts refuse a set: a day after the next one. None if there is none.
+    """Unix seconds after which contracts refuse a set: a day after the next one; None if that is not known.
 
     By the messages' timestamps: each chain's contract counts from when it saw the next set, hours or days later.
     """
     following = history.get(index + 1)
-    return None if following is None else following.since + EXPIRES_AFTER
+    return following.since + EXPIRES_AFTER if following is not None and following.since else None
 
 
 def _expired(vaa: Vaa, history: History) -> bool:

@@ -53,13 +53,15 @@ def said(value: Any, name: str) -> Any:
             str(chain): {"threshold": threshold, "keys": [f"0x{key.hex()}" for key in keys]}
             for chain, threshold, keys in value
         }
+    if isinstance(value, str):
+        return value.replace("\0", "")  # the records drop zeros inside of names too
     return str(value) if name in AS_TEXT else value
 
 
 def told(decoded: Mapping[str, Any]) -> dict[str, Any]:
     """What a record says, by our names, without what it only adds; texts without their padding."""
     return {
-        RENAMED.get(name, name): value.strip(PADS) if isinstance(value, str) else value
+        RENAMED.get(name, name): value.replace("\0", "").strip(PADS) if isinstance(value, str) else value
         for name, value in decoded.items()
         if name not in NOT_OURS
     }
@@ -84,10 +86,13 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
         assert (vaa.payload[0], decoded["payload_id"]) == (BRIDGE_IDS[kind],) * 2
         # Only the bridges themselves are believed: the records decode look-alikes too, on devnet from any address.
         known = find_emitter(network, vaa.emitter_chain, vaa.emitter_address)
+        assert known is not None or record["network"] != "mainnet"
         if known in ("token_bridge", "nft_bridge"):
             assert payload == decode(vaa.payload)
         elif known is None:
             assert payload == Raw(vaa.payload, "")
+    elif (vaa.emitter_chain, vaa.emitter_address) != (1, GOVERNANCE_EMITTER) and kind.startswith("governance"):
+        assert payload == Raw(vaa.payload, "")
     elif kind == "governance" and "target_chain" in decoded:
         assert isinstance(payload, Governance)
         assert payload.module == decoded["module"]
@@ -97,15 +102,18 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
         body = {name: value for name, value in told(decoded).items() if name not in HEAD}
         if "rest" in body:
             assert body == {"rest": vaa.payload[35:].hex()}
+        elif payload.action_name == "guardian_set_update" and len(vaa.payload) != 40 + 20 * vaa.payload[39]:
+            # Broken on purpose, or with bytes behind it, which the records overlook.
+            assert ours(payload) == {"rest": vaa.payload[35:].hex()}
         else:
             assert ours(payload) == body
     elif kind == "governance":
         assert payload == Raw(vaa.payload, "at byte 33: expected target chain (2 bytes), found 0 bytes")
-    elif kind in ("generic", "governance_like"):
-        assert isinstance(payload, Raw | Recognised)
-        assert payload == Raw(vaa.payload, "") or kind == "generic"
-        if "length" in decoded:
-            assert (len(vaa.payload), vaa.payload[:16].hex()) == (decoded["length"], decoded["head"])
+    elif kind == "generic":
+        assert isinstance(payload, Raw)
+        assert payload.data == vaa.payload
+        assert not payload.reason or record["network"] == "unknown"
+        assert (len(vaa.payload), vaa.payload[:16].hex()) == (decoded["length"], decoded["head"])
     else:
         assert isinstance(payload, Recognised), (kind, payload)
         assert payload.kind == KINDS[kind]
