@@ -18,6 +18,7 @@ from db.cassandra_schema import create_keyspace, find_drift, list_tables
 from db.cassandra_session import CassandraSession, Misfit
 from db.migrations import KEYSPACE
 from db.model import Table
+from db.patience import patiently
 from db.statements import shape_of
 from db.store import Bound, Key, Lease, Row, StoreError, TableSize
 
@@ -36,6 +37,7 @@ class CassandraStore:
         self._keyspace = address.keyspace
         self._writable = writable
         self._quorum, self._one = settings.consistency, settings.consistency_immutable
+        self._patience_s = settings.write_patience_s
         self._lease_row = CassandraLease(self._session, address.keyspace)
         self._lease: tuple[Lease, int] | None = None
         self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
@@ -141,9 +143,13 @@ class CassandraStore:
         `publish` changes nothing here: readers see what `ranges` and `ledger_frontier` declare, which is written last.
         """
         self._refuse_unless_writable()
-        self._check_lease()
-        yield CassandraBatch(self._session, self._keyspace)
-        self._check_lease()
+        patiently(self._check_lease, self._patience_s)
+        yield CassandraBatch(self._session, self._keyspace, self._patience_s)
+        patiently(self._check_lease, self._patience_s)
+
+    def nodes(self) -> int:
+        """How many nodes are known to be up."""
+        return len(self._session.hosts())
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
         """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""

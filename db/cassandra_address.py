@@ -43,13 +43,16 @@ class ClusterSettings:
     speculative_delay_s: float = field(
         default=0.2, metadata={"help": "seconds until a cluster's next replica is asked the same; 0: it is not"}
     )
+    write_patience_s: float = field(
+        default=120.0, metadata={"help": "seconds that a load waits for a cluster that is away before it ends"}
+    )
 
     def __post_init__(self) -> None:
         for name in ("consistency", "consistency_immutable"):
             if getattr(self, name) not in CONSISTENCIES:
                 raise ValueError(f"{name} must be one of {', '.join(CONSISTENCIES)}, not {getattr(self, name)!r}")
-        if self.query_timeout_s <= 0 or self.speculative_delay_s < 0:
-            raise ValueError("query_timeout_s must be more than 0, speculative_delay_s 0 or more")
+        if self.query_timeout_s <= 0 or self.speculative_delay_s < 0 or self.write_patience_s < 0:
+            raise ValueError("query_timeout_s must be more than 0, speculative_delay_s and write_patience_s 0 or more")
 
 
 @dataclass(frozen=True)

@@ -1,34 +1,32 @@
 """The writing half of a cluster's store: upserts, many in flight, each step acknowledged before the next begins.
 
 Rules of this file: what is under way is bounded; rows of one step reach the cluster in any order, and where two have
-one key the later wins, as each carries the time it was sent; the first failure ends the step and is the one raised.
+one key the later wins, as each carries the time it was sent. What the cluster did not acknowledge is sent again, after
+pauses that grow, as every write may be repeated; any other failure ends the step, and the first is the one raised.
 """
 
 import threading
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cassandra.query import UNSET_VALUE
 
-from db import schema
-from db.cassandra_plans import clear_cql, delete_cql, upsert_cql
+from db.cassandra_plans import STATES, clear_cql, delete_cql, deleted_at, upsert_cql
 from db.cassandra_session import CassandraSession
 from db.model import Table, Type
-from db.store import Value
+from db.patience import Patience, patiently
+from db.store import StoreUnavailable, Value
 
 IN_FLIGHT = 256
-
-STATES = frozenset({schema.sync.name, schema.ranges.name})
-"""Tables that say where things stand: what they told may no longer hold, so a null takes a value's place. Every other
-row depends on the data only and never loses a value, so its nulls are not written and leave no tombstone.
-"""
 
 
 class CassandraBatch:
     """Writes to one keyspace, in the order given."""
 
-    def __init__(self, session: CassandraSession, keyspace: str) -> None:
-        self._session, self._keyspace = session, keyspace
+    def __init__(self, session: CassandraSession, keyspace: str, patience_s: float) -> None:
+        """`patience_s`: how long a write waits for a cluster that does not answer."""
+        self._session, self._keyspace, self._patience_s = session, keyspace, patience_s
 
     def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
         """Writes the columns given; returns the number of rows once all are acknowledged."""
@@ -39,7 +37,7 @@ class CassandraBatch:
         facts = [] if keeps_nulls else [index for index, column in enumerate(kinds) if column.name not in table.key]
         ending = [] if table.ttl_s is None else [table.ttl_s]
         count = 0
-        with _InFlight(self._session) as flight:
+        with _InFlight(self._session, self._patience_s) as flight:
             for row in rows:
                 values: list[Any] = list(row)
                 for index in ids:
@@ -52,50 +50,73 @@ class CassandraBatch:
                 count += 1
         return count
 
-    def delete(self, table: Table, key: Sequence[Value]) -> None:
-        """The row of that key, or every row under a prefix of it: one tombstone."""
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
+        """The row of that key, or every row under a prefix of it: one tombstone, as of `fact` if there is one."""
         values = [value.hex() if isinstance(value, bytes) else value for value in key]
-        self._session.run(delete_cql(table, self._keyspace, len(key)), values)
+        cql = delete_cql(table, self._keyspace, len(key), is_timed=fact is not None)
+        stamp = [] if fact is None else [deleted_at(fact)]
+        patiently(lambda: self._session.run(cql, [*stamp, *values]), self._patience_s)
 
     def clear(self, table: Table) -> None:
         """Every row of the table."""
-        self._session.define(clear_cql(table, self._keyspace))
+        patiently(lambda: self._session.define(clear_cql(table, self._keyspace)), self._patience_s)
 
 
 class _InFlight:
-    """Writes under way; the block ends when all are acknowledged, or with the first that failed."""
+    """Writes under way; the block ends when all are acknowledged, or with the first that failed for good."""
 
-    def __init__(self, session: CassandraSession) -> None:
-        self._session = session
+    def __init__(self, session: CassandraSession, patience_s: float) -> None:
+        self._session, self._patience_s = session, patience_s
         self._places = threading.Semaphore(IN_FLIGHT)
-        self._failed: Exception | None = None
+        self._lost: deque[tuple[Any, Sequence[Any], Exception]] = deque()
 
     def __enter__(self) -> "_InFlight":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for _place in range(IN_FLIGHT):
-            self._places.acquire()
-        self._raise_failure()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._settle()
+        if kind is None:
+            self._repeat()
 
     def send(self, statement: Any, values: Sequence[Any]) -> None:
         """Sends one row as soon as there is a place for it."""
+        if self._lost:
+            self._settle()
+            self._repeat()
+        self._send(statement, values)
+
+    def _send(self, statement: Any, values: Sequence[Any]) -> None:
         self._places.acquire()
         try:
-            self._raise_failure()
             answer = self._session.send(statement, values)
         except BaseException:
             self._places.release()
             raise
-        answer.add_callbacks(self._written, self._fail)
+        answer.add_callbacks(self._written, self._lose, errback_args=(statement, values))
+
+    def _repeat(self) -> None:
+        """Sends what was lost until nothing is."""
+        patience = Patience(self._patience_s)
+        while self._lost:
+            lost, self._lost = self._lost, deque()
+            errors = [self._session.translated(error) for _, _, error in lost]
+            final = next((error for error in errors if not isinstance(error, StoreUnavailable)), None)
+            if final is not None:
+                raise final
+            patience.pause(errors[0])
+            for statement, values, _ in lost:
+                self._send(statement, values)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Returns when nothing is under way."""
+        for _place in range(IN_FLIGHT):
+            self._places.acquire()
+        self._places.release(IN_FLIGHT)
 
     def _written(self, _: object) -> None:
         self._places.release()
 
-    def _fail(self, error: Exception) -> None:
-        self._failed = self._failed or error
+    def _lose(self, error: Exception, statement: Any, values: Sequence[Any]) -> None:
+        self._lost.append((statement, values, error))
         self._places.release()
-
-    def _raise_failure(self) -> None:
-        if self._failed is not None:
-            raise self._session.translated(self._failed) from self._failed

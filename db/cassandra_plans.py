@@ -62,10 +62,20 @@ def upsert_cql(table: Table, keyspace: str, columns: Sequence[str]) -> str:
     return f"INSERT INTO {keyspace}.{table.name} ({', '.join(columns)}) VALUES ({places}){expiring}"
 
 
-def delete_cql(table: Table, keyspace: str, count: int) -> str:
-    """DELETE under the first `count` key columns; ValueError unless they cover the partition key."""
+def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = False) -> str:
+    """DELETE under the first `count` key columns; ValueError unless they cover the partition key. `is_timed`: it binds
+    the time of what it deletes first.
+    """
     check_deleted(table, count)
-    return f"DELETE FROM {keyspace}.{table.name} WHERE {_equal(table.key[:count])}"
+    timed = " USING TIMESTAMP ?" if is_timed else ""
+    return f"DELETE FROM {keyspace}.{table.name}{timed} WHERE {_equal(table.key[:count])}"
+
+
+def deleted_at(milestone_index: int) -> int:
+    """The write time of a delete of what was told up to that milestone: cells that tell what milestone m did carry 4m+4
+    (etl/cluster_writer.py), so that no clock decides which of a write and a delete holds.
+    """
+    return 4 * milestone_index + 5
 
 
 def clear_cql(table: Table, keyspace: str) -> str:
@@ -76,6 +86,12 @@ def clear_cql(table: Table, keyspace: str) -> str:
 def sizes_cql() -> str:
     """What one node estimates about the tables of a keyspace."""
     return "SELECT table_name, partitions_count, mean_partition_size FROM system.size_estimates WHERE keyspace_name = ?"
+
+
+STATES = frozenset({schema.sync.name, schema.ranges.name})
+"""Tables that say where things stand: what they told may no longer hold, so a null takes a value's place. Every other
+row depends on the data only and never loses a value, so its nulls are not written and leave no tombstone.
+"""
 
 
 def _is_settled(message: Row) -> bool:

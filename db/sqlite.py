@@ -167,6 +167,10 @@ class SqliteStore:
         with self._writing, translated(), self._building() if publish else self._appending() as batch:
             yield batch
 
+    def nodes(self) -> int:
+        """None beside this process."""
+        return 0
+
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
         """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""
         self._refuse_unless_writable()

@@ -39,7 +39,7 @@ class SqliteBatch:
         self.written[table.name] = self.written.get(table.name, 0) + number
         return number
 
-    def delete(self, table: Table, key: Sequence[Value]) -> None:
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:  # noqa: ARG002 (what is written later comes later)
         """The row of that key, or every row under a prefix of it."""
         self.connection.execute(delete_sql(table, len(key)), tuple(key))
 
@@ -54,7 +54,7 @@ def check_built(generation: Path) -> None:
     def ask(query: str) -> list[str | int]:
         # Immutable: nobody writes it any more, and readers would make side files.
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        with closing(apsw.Connection(f"{generation.as_uri()}?immutable=1", flags=flags)) as connection:
+        with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
             return [answer for (answer,) in connection.execute(query)]
 
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:

@@ -116,8 +116,12 @@ class Batch(Protocol):
         long from now. Returns the number of rows.
         """
 
-    def delete(self, table: Table, key: Sequence[Value]) -> None:
-        """The row of that key, or every row under a prefix of it that covers the partition key. Native values."""
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
+        """The row of that key, or every row under a prefix of it that covers the partition key. Native values.
+
+        `fact`: a milestone. Where writes are ordered by milestones (etl.tables.FACT), a cluster deletes what was told
+        up to that one, and nothing that is told later, whatever clocks say.
+        """
 
     def clear(self, table: Table) -> None:
         """Every row of the table."""
@@ -133,6 +137,9 @@ class WritableStore(Store, Protocol):
         batch that raised is completed by running it again: what may be read is said by rows that are written last.
         `publish`: SQLite builds a new generation beside what is served and switches at the end; a cluster does not.
         """
+
+    def nodes(self) -> int:
+        """How many nodes of a cluster hold the rows, as far as they are known to be up; 0: this process holds them."""
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
         """The lease, or LeaseHeld. A lease whose holder is known to be dead or expired is taken over."""

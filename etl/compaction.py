@@ -86,7 +86,7 @@ def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], gen
     partitions = unspent.placed_outputs(spent, placement, genesis).select(*schema.unspent_hints.names).distinct()
     staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
     deleted = clean_partitions(publication.store, publication.reads, staged.rows(), dead_to)
-    publication.staging.drop(staged)
+    staged.drop()
     return deleted
 
 
@@ -109,8 +109,11 @@ def looked(reads: StoreReads, genesis: int) -> int:
     return int(reads.info(COMPACTED_TO) or genesis)
 
 
-def forget(batch: Batch) -> None:
-    """Nothing was cleaned: the state begins."""
+def forget(batch: Batch, reads: StoreReads) -> None:
+    """Nothing was cleaned: the state begins, and what it will tell was perhaps deleted as told before."""
+    if reads.info(UNSPENT_FROM) is not None:
+        batch.clear(schema.unspent_outputs)
+        batch.clear(schema.unspent_hints)
     for name in (UNSPENT_FROM, COMPACTED_TO):
         batch.delete(schema.keyspace_info, (name,))
 
@@ -123,10 +126,10 @@ def _cleaned(batch: Batch, reads: StoreReads, partition: tuple[Value, ...], dead
         return 0
     if len(dead) == len(rows):
         # The hint first: while there are rows, a run after a crash comes back to them.
-        batch.delete(schema.unspent_hints, partition)
-        batch.delete(schema.unspent_outputs, partition)
+        batch.delete(schema.unspent_hints, partition, fact=dead_to)
+        batch.delete(schema.unspent_outputs, partition, fact=dead_to)
     else:
         for row in dead:
             key = (row["milestone_index"], bytes.fromhex(row["output_id"]))
-            batch.delete(schema.unspent_outputs, (*partition, *key))
+            batch.delete(schema.unspent_outputs, (*partition, *key), fact=dead_to)
     return len(dead)

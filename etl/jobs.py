@@ -10,27 +10,32 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from db.cassandra_address import parse_address
 from db.connect import StoreSettings, open_store
-from db.intervals import Intervals
-from db.store import LeaseHeld, WritableStore
+from db.intervals import Intervals, add, in_words, size, subtract
+from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl import compaction
+from etl.cluster_tls import driver_profile
+from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned
 from etl.ingest import Ingest, Ingested
+from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
 from etl.publish import Publication
+from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
 from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
-from etl.writer import Staging
+from etl.writer import EmbeddedWriter, FrameWriter, Staging
 from ledger.ids import network_id
 from ledger.networks import find_network
 
@@ -63,20 +68,33 @@ def load(
     """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
     `genesis` or an earlier load's gave it a beginning.
 
-    Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, StoreUnavailable, LeaseHeld.
+    First the store's newest milestones are counted; what is short, or was found incomplete before, is written again
+    from the lake where that has it whole.
+
+    Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, also for a store that holds
+    what its lake does not, StoreUnavailable, LeaseHeld.
     """
     files = archive_files(sources) if sources or genesis is None else []
     size = sum(path.stat().st_size for path in files)
     span = Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
     with _run(store_settings, settings, notify, span) as (spark, lake, publication, report):
+        reads, chunk_size = publication.reads, store_settings.chunk_size
+        refuse_older_lake(lake, reads)
+        reopen(publication.store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
         ingest = Ingest(spark, lake, network_id(find_network(store_settings.network).id_name))
         if genesis is not None:
             with report.timed("genesis"):
                 ingest.genesis(genesis, publication.staging.folder("genesis"))
         if files:
             with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
-                complete = publication.reads.complete()
-                found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
+                found = ingest.messages(
+                    files,
+                    first=first,
+                    last=last,
+                    complete=reads.complete(),
+                    incomplete=reads.incomplete(),
+                    force=force,
+                )
             with report.timed("tables"):
                 _fill(ingest, found, publication, files)
             report.rejects = report.rows_by_table.get("rejects", 0)
@@ -106,7 +124,7 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
         noting.result()
         if found.pending:
             publication.publish_pending()
-    report.skipped = found.skipped
+    report.skipped, report.reopened = found.skipped, size(found.reopened)
     report.pending = found.pending
 
 
@@ -126,6 +144,18 @@ def rebuild(
             Ledger(publication).advance()
         report.rejects = report.rows_by_table.get("rejects", 0)
     return report
+
+
+def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
+    """StoreMismatch when the store holds milestones or a ledger state that the lake lacks: one was restored alone."""
+    held = add(reads.complete(), reads.incomplete())
+    lacking = subtract(held, lake.held(held))
+    if lacking or (reads.ledger_index() is not None and not lake.has("genesis")):
+        what = f"milestones {in_words(lacking)}" if lacking else "a ledger state"
+        raise StoreMismatch(
+            f"the store holds {what}, its lake at {lake.root} does not: that is older, or another store's. Bring back "
+            "the right one, or fill the store from this one by `permanode rebuild` and load what it lacks"
+        )
 
 
 def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Notify = quiet) -> int:
@@ -162,16 +192,37 @@ def _run(
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))
         notify(Progress("spark", 0, None, "starting"))
+        beside = CONNECTOR if store.nodes() else ()
         with report.timed("spark_start"):
-            spark = stack.enter_context(spark_session(settings, span=span))
+            spark = stack.enter_context(spark_session(settings, span=span, beside=beside))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        publication = Publication(spark, lake, store, reads, staging, store_settings, settings, report, notify)
+        writer = _writer(spark, store, staging, store_settings, settings)
+        publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
         # A machine's first JVM writes its class archive now, which takes a while.
         notify(Progress("spark", 1, 1, "ending"))
+
+
+def _writer(
+    spark: SparkSession, store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
+) -> FrameWriter:
+    """How frames reach that store."""
+    nodes = store.nodes()
+    if not nodes:
+        return EmbeddedWriter(staging)
+    address = parse_address(store_settings.url, store_settings.network)
+    if store_settings.tls_ca:
+        gateway = spark.sparkContext._gateway
+        assert gateway is not None
+        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
+        reached = {"spark.cassandra.connection.config.profile.path": profile}
+    else:
+        reached = reached_by(address, store_settings)
+    options = {"keyspace": address.keyspace, **reached, **tuned(store_settings, settings, nodes)}
+    return ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
 
 
 @contextmanager
@@ -186,6 +237,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
         while not done.wait(RENEW_S):
             try:
                 lease = store.renew(lease, LEASE_S)
+            except StoreUnavailable:
+                # The cluster is away, for every other run too; who writes then waits for it.
+                continue
             except LeaseHeld as error:
                 lost.append(error)
                 return
@@ -201,7 +255,9 @@ def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
     finally:
         done.set()
         thread.join()
-        store.release(lease)
+        # On a cluster that is away it ends by itself.
+        with suppress(StoreUnavailable):
+            store.release(lease)
 
 
 def _reject_lines(lake: Lake, run: Intervals) -> list[str]:

@@ -87,7 +87,7 @@ class Ledger:
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
         with self.publication.store.batch(publish=publish) as batch:
-            compaction.forget(batch)
+            compaction.forget(batch, self.publication.reads)
             self._write(batch, makers, wealth, genesis)
 
     def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
@@ -144,7 +144,7 @@ class Ledger:
     def _write(self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int) -> None:
         """All rows, then the frontier."""
         network = self.publication.store_settings.network
-        upsert_frames(batch, self.publication.staging, makers, self.publication.report.wrote)
+        upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote)
         spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
         self._upsert(batch, schema.distribution, spread)
         ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest, start=1)]

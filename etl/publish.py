@@ -22,14 +22,14 @@ from db.intervals import Intervals
 from db.model import Lookup
 from db.partitions import ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
-from db.sync import range_row
 from etl import history, tables, tables_pending
 from etl.lake import Lake, either, few_rows
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
+from etl.recheck import rewrite_ranges
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
-from etl.writer import FrameMaker, Staging, upsert_frames
+from etl.writer import FrameMaker, FrameWriter, Staging, upsert_frames
 
 FILLED_BY_LAKE = tuple(
     table
@@ -37,6 +37,9 @@ FILLED_BY_LAKE = tuple(
     if table.ttl_s is None and table not in (schema.keyspace_info, schema.migrations, schema.lease)
 )
 """Tables that a rebuild empties: all that the lake can fill."""
+
+CLAIMS = (schema.ranges, schema.ledger_frontier, schema.sync)
+"""Those that say what may be read: written last, emptied first."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Publication:
     store: WritableStore
     reads: StoreReads
     staging: Staging
+    writer: FrameWriter
     store_settings: StoreSettings
     settings: EtlSettings
     report: Report
@@ -86,7 +90,7 @@ class Publication:
     def republish(self, run: Intervals) -> None:
         """Writes all of the lake's milestones into one new generation that holds nothing else."""
         with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
-            for table in FILLED_BY_LAKE:
+            for table in (*CLAIMS, *FILLED_BY_LAKE):
                 batch.clear(table)
             opening = pool.submit(self.open_splits, run, known=False)
             self._write(batch, run, opening, pool.submit(lambda: None), record=True)
@@ -149,7 +153,7 @@ class Publication:
         )
         staged = self.staging.stage(tables.splits(grown.coalesce(1)))
         opened = list(staged.rows())
-        self.staging.drop(staged)
+        staged.drop()
         standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
         standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
         hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
@@ -224,12 +228,7 @@ class Publication:
     def _write_ranges(self, intervals: Intervals) -> None:
         chunk_size = self.store_settings.chunk_size
         ranges = sorted({each for first, last in intervals for each in _ranges(first, last, chunk_size)})
-        network = self.store_settings.network
-        rows = [range_row(network, each, self.reads.sync_rows(each)) for each in ranges]
-        with self.store.batch() as batch:
-            batch.upsert(
-                schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows]
-            )
+        rewrite_ranges(self.store, self.reads, ranges)
 
     def _write_file_rejects(self, files: Sequence[Path]) -> None:
         """Puts the rejects of these files that no milestone has in the place of earlier ones."""
@@ -255,7 +254,7 @@ class Publication:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.staging, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
+        upsert_frames(batch, self.writer, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
 
 
 def _ranges(first: int, last: int, chunk_size: int) -> range:

@@ -1,15 +1,12 @@
 """The Spark session: its settings, its jars and what travels to executors.
 
-Rules of this file: every engine version stands here and nowhere else (docs/decisions/0002-engine-versions.md); the
-session runs in UTC, and so do its Python workers; jars are resolved once, into a cache, and then named by path.
+Rules of this file: the session runs in UTC, and so do its Python workers; what it is given beside Spark's own jars is
+etl/jars.py's, and no secret is among its settings.
 """
 
-import fcntl
 import importlib.metadata
 import os
 import shlex
-import shutil
-import subprocess
 import sys
 import time
 import zipfile
@@ -24,14 +21,9 @@ import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from etl.class_archive import class_archive, java
+from etl.class_archive import class_archive
 from etl.gateway import spark_context
-
-JARS = (
-    ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
-    ("io.delta", "delta-storage", "4.4.0"),
-)
-"""Maven coordinates. Transitive dependencies are left out: pyspark ships what the lake needs of them."""
+from etl.jars import LAKE, Coordinates, jar_cache, resolve_jars
 
 
 class Span(Enum):
@@ -83,6 +75,8 @@ INTERPRETED = UNREVISED | {"spark.sql.codegen.wholeStage": "false", "spark.sql.c
 
 OPTIONS_OF: dict[Span, dict[str, str]] = {Span.SECONDS: INTERPRETED, Span.MINUTE: UNREVISED, Span.MINUTES: {}}
 
+GROUPINGS = ("", "partition", "replica_set", "none")
+
 TRAVELLING = ("orjson", "zstandard")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
 
@@ -130,15 +124,33 @@ class EtlSettings:
         default=0.1, metadata={"help": "share of the store's messages from which a load builds a new generation"}
     )
 
+    cluster_grouping: str = field(
+        default="",
+        metadata={
+            "help": "what a batch sent to a cluster holds: rows of one `partition`, of one `replica_set`, or any "
+            "(`none`); empty: `replica_set` where the cluster is one node, else `partition`"
+        },
+    )
+    cluster_batch_bytes: int = field(default=16_384, metadata={"help": "bytes of a batch sent to a cluster, about"})
+    cluster_concurrent_writes: int = field(
+        default=16, metadata={"help": "batches that each task has under way to a cluster"}
+    )
+
     def __post_init__(self) -> None:
-        if self.ledger_margin < 1:
-            raise ValueError(f"ledger_margin must be 1 or more, not {self.ledger_margin}")
+        for name in ("ledger_margin", "cluster_batch_bytes", "cluster_concurrent_writes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if self.cluster_grouping not in GROUPINGS:
+            expected = ", ".join(GROUPINGS[1:])
+            raise ValueError(f"cluster_grouping must be {expected} or empty, not {self.cluster_grouping!r}")
 
 
 @contextmanager
-def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES) -> Iterator[SparkSession]:
-    """A session for one catch-up, stopped at the end. Inside another one that one serves, with its settings, and stays:
-    start-up dominates small runs.
+def spark_session(
+    settings: EtlSettings, *, span: Span = Span.MINUTES, beside: Sequence[Coordinates] = ()
+) -> Iterator[SparkSession]:
+    """A session for one catch-up, stopped at the end; `beside`: jars that it has beside the lake's. Inside another one
+    that one serves, with its settings, and stays: start-up dominates small runs.
     """
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
@@ -147,7 +159,8 @@ def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES) -> Iterat
     os.environ["PYSPARK_PYTHON"] = sys.executable if local else settings.executor_python
     os.environ["TZ"] = "UTC"
     time.tzset()
-    jars = resolve_jars(settings)
+    cache = jar_cache(settings.jars)
+    jars = resolve_jars(cache, (*LAKE, *beside))
     options = {
         "spark.master": settings.master,
         "spark.app.name": "permanode",
@@ -157,6 +170,8 @@ def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES) -> Iterat
         "spark.driver.maxResultSize": settings.max_result_size,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Beside what Spark hides of itself: what a write is told may be a secret, and plans show it.
+        "spark.sql.redaction.options.regex": "(?i)url|secret|password",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
@@ -176,7 +191,10 @@ def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES) -> Iterat
         options |= LOCAL_OPTIONS
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
-        java_options = [*JAVA_OPTIONS_OF[span], *stack.enter_context(_prepared_jvm(jars))]
+        java_options = [
+            *JAVA_OPTIONS_OF[span],
+            *stack.enter_context(_prepared_jvm(cache / "beside" if beside else cache, jars)),
+        ]
         options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
         if not local:
@@ -196,15 +214,16 @@ def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES) -> Iterat
 
 
 @contextmanager
-def _prepared_jvm(jars: Sequence[Path]) -> Iterator[list[str]]:
-    """Java options that hush Spark's logging and bring the class archive; an operator's SPARK_CONF_DIR forgoes both."""
+def _prepared_jvm(cache: Path, jars: Sequence[Path]) -> Iterator[list[str]]:
+    """Java options that hush Spark's logging and bring the class archive, kept in that folder: an archive is of one
+    class path. An operator's SPARK_CONF_DIR forgoes both.
+    """
     if "SPARK_CONF_DIR" in os.environ:
         yield []
         return
-    cache = jars[0].parent
     # On the class path; the JVM archives no classes beside a folder that holds something.
     empty = cache / "conf"
-    empty.mkdir(exist_ok=True)
+    empty.mkdir(parents=True, exist_ok=True)
     os.environ["SPARK_CONF_DIR"] = str(empty)
     classpath = (*jars, *sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar")))
     try:
@@ -212,36 +231,6 @@ def _prepared_jvm(jars: Sequence[Path]) -> Iterator[list[str]]:
             yield [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}", *options]
     finally:
         del os.environ["SPARK_CONF_DIR"]
-
-
-def resolve_jars(settings: EtlSettings) -> list[Path]:
-    """Paths of JARS, fetched on first use through the Ivy that pyspark ships; one process fetches, others wait."""
-    cache = Path(settings.jars) if settings.jars else Path(sys.prefix) / "share" / "permanode" / "jars"
-    jars = [cache / f"{name}-{version}.jar" for _, name, version in JARS]
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all(jar.exists() for jar in jars):
-            _retrieve(cache)
-    return jars
-
-
-def _retrieve(cache: Path) -> None:
-    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    dependencies = "".join(
-        f'<dependency org="{org}" name="{name}" rev="{version}" transitive="false"/>' for org, name, version in JARS
-    )
-    module = cache / "ivy.xml"
-    module.write_text(
-        '<ivy-module version="2.0"><info organisation="permanode" module="jars"/>'
-        f"<dependencies>{dependencies}</dependencies></ivy-module>"
-    )
-    pattern = str(cache / "[artifact]-[revision].[ext]")
-    command = [java(), "-jar", str(ivy), "-cache", str(cache / "ivy"), "-ivy", str(module), "-retrieve", pattern]
-    done = subprocess.run([*command, "-types", "jar"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"cannot fetch {', '.join(name for _, name, _ in JARS)} from Maven: {done.stdout[-2000:]}")
-    shutil.rmtree(cache / "ivy", ignore_errors=True)
 
 
 def pack_environment(folder: Path) -> Path:

@@ -34,6 +34,10 @@ def took_effect() -> Column:
     return F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
 
 
+FACT = "fact"
+"""Beside a frame's columns: the milestone that its cells tell of, by which a cluster orders writes (decisions/0007)."""
+
+
 @dataclass(frozen=True)
 class TableFrame:
     """Rows for one table; `columns` are those that are written, others of a row stay as they are."""
@@ -44,16 +48,16 @@ class TableFrame:
     @property
     def columns(self) -> Sequence[str]:
         """The columns written, in the frame's order."""
-        return self.frame.columns
+        return [name for name in self.frame.columns if name != FACT]
 
 
 def conform(frame: DataFrame, table: Table) -> TableFrame:
     """The closing select: the table's columns that the frame has, in the table's order and types."""
-    present = [column for column in table.columns if column.name in frame.columns]
+    present = [F.col(each.name).cast(spark_type(each.type)) for each in table.columns if each.name in frame.columns]
     missing = [name for name in table.key if name not in frame.columns]
     if missing:
         raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
-    return TableFrame(table, frame.select(*(F.col(each.name).cast(spark_type(each.type)) for each in present)))
+    return TableFrame(table, frame.select(*present, *([F.col(FACT)] if FACT in frame.columns else [])))
 
 
 def messages(lake: DataFrame) -> TableFrame:

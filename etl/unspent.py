@@ -29,11 +29,13 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
         dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
         created = created.join(dead.select("output_id"), "output_id", "left_anti")
         spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
-    placed = placed_outputs(created, placement, genesis)
+    placed = placed_outputs(created, placement, genesis).withColumn(tables.FACT, F.col("milestone_index"))
+    ended = placed_outputs(spent, placement, genesis).select(*TABLE.key, SPENT, F.col(SPENT).alias(tables.FACT))
+    hints = placed.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
         lambda _: tables.conform(placed.drop(SPENT), TABLE),
-        lambda _: tables.conform(placed_outputs(spent, placement, genesis).select(*TABLE.key, SPENT), TABLE),
-        lambda _: tables.conform(placed.select(*TABLE.partition).distinct(), schema.unspent_hints),
+        lambda _: tables.conform(ended, TABLE),
+        lambda _: tables.conform(hints, schema.unspent_hints),
     ]
 
 

@@ -1,7 +1,8 @@
-"""Table frames into the embedded store: executors write each table sorted to Parquet, one pass upserts it.
+"""Table frames into a store: in which order, and how they reach the embedded one (etl/cluster_writer.py: a cluster).
 
-Rules of this file: a frame is staged while the one before it is upserted, so both cores work; rows reach this process
-only here, a Parquet batch at a time; ids stay bytes all the way.
+Rules of this file: a frame is prepared while the one before it is written, so both cores work, and written when all
+before it are durable. Into the embedded store: executors write each table sorted to Parquet, one pass upserts it; rows
+reach this process only here, a Parquet batch at a time; ids stay bytes all the way.
 """
 
 import gc
@@ -11,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
@@ -21,12 +22,36 @@ from db.model import Order, Table, Type
 from db.schema import LOOKUPS, ledger_updates_by_address
 from db.store import Batch, Value
 from etl.decode import GC_THRESHOLD
-from etl.tables import TableFrame, byte_at
+from etl.tables import FACT, TableFrame, byte_at
 
 BATCH_ROWS = 20_000
 STAGERS = 2
 STAGED_AHEAD = 8
 """Frames staged before the one that is upserted: bounds scratch space, and keeps the executors busy."""
+
+
+class Prepared(Protocol):
+    """A frame whose turn to be written may come."""
+
+    @property
+    def table(self) -> Table:
+        """Whose rows they are."""
+
+    def write(self, batch: Batch) -> int:
+        """Writes the rows; how many, once all are as durable as `batch` makes them."""
+
+    def again(self) -> DataFrame:
+        """The rows of a KEPT table once more, so that what depends on them is not computed twice."""
+
+    def drop(self) -> None:
+        """Frees what was put aside for it."""
+
+
+class FrameWriter(Protocol):
+    """How table frames reach one store."""
+
+    def prepare(self, frame: TableFrame) -> Prepared:
+        """Does what need not wait for the frame's turn; threads may ask at once."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +61,19 @@ class Staged:
     table: Table
     columns: Sequence[str]
     directory: Path
+    source: DataFrame
+
+    def write(self, batch: Batch) -> int:
+        """One pass in this process."""
+        return batch.upsert(self.table, self.columns, self.rows())
+
+    def again(self) -> DataFrame:
+        """The rows, read from disk."""
+        return self.source.sparkSession.read.schema(self.source.schema).parquet(str(self.directory))
+
+    def drop(self) -> None:
+        """Frees the space."""
+        shutil.rmtree(self.directory)
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """All rows, in native values."""
@@ -64,7 +102,7 @@ class Staging:
         # Read once, from end to end: nothing would be skipped by what is least and greatest.
         options = {"compression": "none", "parquet.column.statistics.enabled": "false"}
         _sorted(frame).write.options(**options).parquet(str(directory))
-        return Staged(frame.table, frame.columns, directory)
+        return Staged(frame.table, frame.columns, directory, frame.frame)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes any frame as it comes; where."""
@@ -76,17 +114,25 @@ class Staging:
         """A folder of its own, not yet there, that goes with the rest."""
         return self._root / f"{next(self._numbers):04d}-{name}"
 
-    def read(self, staged: Staged, frame: DataFrame) -> DataFrame:
-        """A staged frame again, so that what depends on it is not computed twice."""
-        return frame.sparkSession.read.schema(frame.schema).parquet(str(staged.directory))
-
-    def drop(self, staged: Staged) -> None:
-        """Frees the space of one frame."""
-        shutil.rmtree(staged.directory)
-
     def close(self) -> None:
         """Frees all of it."""
         shutil.rmtree(self._root, ignore_errors=True)
+
+    @staticmethod
+    def free(directory: Path) -> None:
+        """Frees one folder."""
+        shutil.rmtree(directory)
+
+
+@dataclass(frozen=True)
+class EmbeddedWriter:
+    """The FrameWriter of a store inside this process."""
+
+    staging: Staging
+
+    def prepare(self, frame: TableFrame) -> Staged:
+        """Stages the frame."""
+        return self.staging.stage(frame)
 
 
 HASH_OFFSETS = {
@@ -104,7 +150,7 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 
 
 def _sorted(frame: TableFrame) -> DataFrame:
-    table, rows = frame.table, frame.frame
+    table, rows = frame.table, frame.frame.drop(FACT)
     for name in frame.columns:
         if table.column(name).type is Type.DATE:
             rows = rows.withColumn(name, F.col(name).cast("string"))
@@ -127,31 +173,30 @@ FrameMaker: TypeAlias = Callable[["Earlier"], TableFrame]
 
 
 class Earlier:
-    """The lookup tables of a batch, once staged: their hints come from them and are not computed again."""
+    """The lookup tables of a batch, once prepared: their hints come from them and are not computed again."""
 
-    def __init__(self, staging: Staging) -> None:
-        self._staging = staging
-        self._staged: dict[str, Future[tuple[Staged, DataFrame]]] = {table.name: Future() for table in KEPT}
+    def __init__(self) -> None:
+        self._kept: dict[str, Future[Prepared]] = {table.name: Future() for table in KEPT}
 
-    def keep(self, staged: Staged, frame: DataFrame) -> None:
+    def keep(self, prepared: Prepared) -> None:
         """Notes a table that later frames may read."""
-        self._staged[staged.table.name].set_result((staged, frame))
+        self._kept[prepared.table.name].set_result(prepared)
 
     def read(self, table: Table) -> DataFrame:
-        """The rows of a table of this batch; waits until they are staged."""
-        return self._staging.read(*self._staged[table.name].result())
+        """The rows of a table of this batch; waits until they are prepared."""
+        return self._kept[table.name].result().again()
 
     def fail(self, error: BaseException) -> None:
         """Ends the waiting of frames that will never get what they read."""
-        for future in self._staged.values():
+        for future in self._kept.values():
             if not future.done():
                 future.set_exception(error)
 
     def drop(self) -> None:
-        """Frees the space of what was kept."""
-        for future in self._staged.values():
+        """Frees what was kept."""
+        for future in self._kept.values():
             if future.done() and not future.exception():
-                self._staging.drop(future.result()[0])
+                future.result().drop()
 
 
 KEPT = (*(lookup.table for lookup in LOOKUPS), ledger_updates_by_address)
@@ -159,39 +204,38 @@ KEPT = (*(lookup.table for lookup in LOOKUPS), ledger_updates_by_address)
 
 def upsert_frames(
     batch: Batch,
-    staging: Staging,
+    writer: FrameWriter,
     makers: Sequence[FrameMaker],
     wrote: Callable[[str, int], None],
     *,
     before_rows: Callable[[], None] = lambda: None,
     before_lookups: Callable[[], None] = lambda: None,
 ) -> None:
-    """Stages and upserts the frames in the order given; `wrote` is told table and rows after each.
+    """Prepares the frames and writes them in the order given; `wrote` is told table and rows after each.
 
-    `before_rows` is called once, before the first row is written and while frames are already staged, `before_lookups`
-    once before the first row of a lookup table.
+    `before_rows` is called once, before the first row is written and while frames are already prepared,
+    `before_lookups` once before the first row of a lookup table.
     """
-    earlier = Earlier(staging)
+    earlier = Earlier()
 
-    def stage(make: FrameMaker) -> Staged:
+    def prepare(make: FrameMaker) -> Prepared:
         try:
-            frame = make(earlier)
-            staged = staging.stage(frame)
+            prepared = writer.prepare(make(earlier))
         except BaseException as error:
             earlier.fail(error)
             raise
-        if frame.table in KEPT:
-            earlier.keep(staged, frame.frame)
-        return staged
+        if prepared.table in KEPT:
+            earlier.keep(prepared)
+        return prepared
 
     with ThreadPoolExecutor(max_workers=STAGERS, thread_name_prefix="stage") as pool:
-        waiting: list[Future[Staged]] = []
+        waiting: list[Future[Prepared]] = []
         todo = list(makers)
         lookups = False
 
         def fill(most: int = STAGED_AHEAD) -> None:
             while todo and len(waiting) < most:
-                waiting.append(pool.submit(stage, todo.pop(0)))
+                waiting.append(pool.submit(prepare, todo.pop(0)))
 
         # One, as more would hold up what rows wait for.
         fill(1)
@@ -202,12 +246,12 @@ def upsert_frames(
             raise
         fill()
         while waiting:
-            staged = waiting.pop(0).result()
+            prepared = waiting.pop(0).result()
             fill()
-            if staged.table in KEPT and not lookups:
+            if prepared.table in KEPT and not lookups:
                 before_lookups()
-            lookups |= staged.table in KEPT
-            wrote(staged.table.name, batch.upsert(staged.table, staged.columns, staged.rows()))
-            if staged.table not in KEPT:
-                staging.drop(staged)
+            lookups |= prepared.table in KEPT
+            wrote(prepared.table.name, prepared.write(batch))
+            if prepared.table not in KEPT:
+                prepared.drop()
     earlier.drop()

@@ -44,6 +44,11 @@ OPENED = {
 }
 """Packages of the JDK that Cassandra reaches into; its own start script opens the same."""
 
+REACHES_IN = (
+    *(f"--add-exports={module}/{name}=ALL-UNNAMED" for module in EXPORTED for name in EXPORTED[module].split()),
+    *(f"--add-opens={module}/{name}=ALL-UNNAMED" for module in OPENED for name in OPENED[module].split()),
+)
+
 QUICK = (
     "-XX:TieredStopAtLevel=1",
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
@@ -172,8 +177,7 @@ class CassandraServer:
         jars = cassandra_jars()
         agent = next(jar for jar in jars if jar.name.startswith("jamm-"))
         return [
-            *(f"--add-exports={module}/{name}=ALL-UNNAMED" for module in EXPORTED for name in EXPORTED[module].split()),
-            *(f"--add-opens={module}/{name}=ALL-UNNAMED" for module in OPENED for name in OPENED[module].split()),
+            *REACHES_IN,
             f"-javaagent:{agent}",
             f"-Xms{self.heap}",
             f"-Xmx{self.heap}",

@@ -1,10 +1,12 @@
 """One Spark session for every test here, and stores to load into.
 
-Rules of this file: jobs find the running session by themselves; a store is new unless a fixture says otherwise.
+Rules of this file: jobs find the running session by themselves, which has what every kind of store needs; a store is
+new unless a fixture says otherwise.
 """
 
 import gc
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from db.connect import StoreSettings
+from db.connect import StoreSettings, open_adapter
 from db.migrate import migrate
 from etl import jobs
+from etl.jars import CONNECTOR
 from etl.report import Report
 from etl.session import EtlSettings, Span, spark_session
-from tests.etl.store_rows import stored_rows
+from tests.cassandra_server import CassandraServer
+from tests.etl.store_rows import COMPARED, by_key
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=2)
 
@@ -40,14 +44,16 @@ class Loading:
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All that the store holds now."""
-        return stored_rows(self.folder)
+        with closing(open_adapter(self.store, writable=False)) as store:
+            return {table.name: by_key(table, store.read_all(table)) for table in COMPARED}
 
 
 class Stores:
-    """Makes stores below one folder."""
+    """Makes stores: below one folder, or keyspaces of a server, their lakes below the folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, server: CassandraServer | None = None) -> None:
         self._root = root
+        self._server = server
         self._count = 0
 
     def __call__(
@@ -60,7 +66,11 @@ class Stores:
         """A new store with that (chunk_size, partition_size); `options` are EtlSettings that differ."""
         self._count += 1
         folder = self._root / f"store-{self._count}"
-        store = StoreSettings(f"sqlite:///{folder}", network, *geometry)
+        url = f"sqlite:///{folder}"
+        if self._server is not None:
+            url = f"cassandra://{self._server.contact}/{self._root.name.replace('-', '_')}_{self._count}?rf=1"
+            options = {"lake": str(folder / "lake")} | options
+        store = StoreSettings(url, network, *geometry)
         migrate(store)
         return Loading(folder, store, replace(settings, **options))
 
@@ -75,7 +85,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(SETTINGS, span=Span.SECONDS) as session:
+    with spark_session(SETTINGS, span=Span.SECONDS, beside=CONNECTOR) as session:
         yield session
     gc.collect()
 
@@ -83,3 +93,13 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def stores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stores:
     return Stores(tmp_path_factory.mktemp("stores"))
+
+
+KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def everywhere(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    """`stores` of each kind in turn."""
+    server = request.getfixturevalue("cassandra") if request.param == "cassandra" else None
+    return Stores(tmp_path_factory.mktemp("everywhere"), server)

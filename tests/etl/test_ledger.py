@@ -11,19 +11,25 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
 from db import schema
+from db.connect import open_store
 from db.migrate import migrate
 from db.store import StoreMismatch
 from etl import rich_list
 from etl.ledger import Ledger
+from tests.api.conftest import filled_store
+from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
-from tests.etl.conftest import Stores
+from tests.etl.conftest import Loading, Stores
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
-from tests.etl.test_oracle import GEOMETRIES, check, uncut
+from tests.etl.test_oracle import check, uncut
 from tests.reference import reference_rows
 from tests.reference_ledger import genesis, ledger_rows
 
@@ -65,17 +71,71 @@ def milestones(folder: Path, *numbers: int) -> list[Path]:
     return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in numbers]
 
 
-@pytest.mark.parametrize(("geometry", "ledger_near"), list(zip(GEOMETRIES, (0, 10_000), strict=True)))
-def test_one_load_gives_the_replay_s_rows(stores: Stores, geometry: tuple[int, int], ledger_near: int) -> None:
-    loading = stores(geometry, ledger_near=ledger_near)
+@pytest.fixture(scope="module")
+def near_load(everywhere: Stores) -> Loading:
+    """The oracle ledger, its state found by the store."""
+    loading = everywhere((7, 3), ledger_near=10_000)
     report = loading.load(*FILES, genesis=GENESIS)
     assert (report.exit_code, report.ledger_index, report.held) == (0, 50, "")
-    check(loading.rows(), reference(geometry))
-    if ledger_near:
-        asyncio.run(check_listings(loading.store, with_genesis=True))
-        before = loading.rows()
-        assert loading.rebuild().ledger_index == 50
-        check(loading.rows(), before)
+    assert report.rows_by_table["parents"] == len(reference((7, 3))["parents"])
+    return loading
+
+
+def test_one_load_gives_the_replay_s_rows_and_a_second_one_changes_none(near_load: Loading) -> None:
+    check(near_load.rows(), reference((7, 3)))
+    again = near_load.load(*FILES, force=True)
+    assert (again.exit_code, again.complete, again.ledger_index) == (0, 50, 50)
+    check(near_load.rows(), reference((7, 3)))
+
+
+def paths() -> list[str]:
+    """Questions of every kind about some of the oracle's messages, transactions, outputs, addresses and milestones."""
+    oracle, rng = whole_oracle(), random.Random(5)
+    found = ["/info", "/treasury", "/receipts"]
+    found += [f"/messages?index={tag}" for tag in rng.sample(sorted(oracle.tagged), 8)]
+    for message_id in rng.sample([entry["id"] for line in oracle.milestones for entry in line["messages"]], 12):
+        found += [f"/messages/{message_id}{part}" for part in ("", "/metadata", "/raw", "/children")]
+    for transaction_id in rng.sample(sorted(oracle.included), 6):
+        found += [f"/transactions/{transaction_id}/included-message{part}" for part in ("", "/metadata", "/children")]
+    found += [f"/outputs/{output_id}" for output_id in rng.sample(sorted(oracle.outputs), 12)]
+    for address in rng.sample(oracle.addresses, 8):
+        found += [f"/addresses/ed25519/{address}{part}" for part in ("", "/outputs", "/tx-history")]
+    for index in rng.sample(range(1, 51), 6):
+        found += [f"/milestones/{index}{part}" for part in ("", "/messages", "/utxo-changes")]
+    return found
+
+
+async def test_the_api_answers_from_it_byte_for_byte_as_from_the_plain_reading(
+    near_load: Loading, tmp_path: Path
+) -> None:
+    """What it is compared with was written by the reference, not by a load, into SQLite."""
+    oracle = whole_oracle()
+    archived = Oracle(oracle.milestones, [], oracle.expected)
+    plain, loaded = filled_store(tmp_path, archived, 7, 3), open_store(near_load.store)
+    networks = {name: NetworkMount(store, "permatest-1", "atoi") for name, store in (("a", plain), ("b", loaded))}
+    transport = httpx.ASGITransport(app=create_app(networks, "a", ApiSettings()))
+    async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
+        for path in paths():
+            expected, found = [await client.get(f"/api/{name}{path}") for name in networks]
+            assert (found.status_code, found.content) == (expected.status_code, expected.content), path
+            assert found.status_code == 200, path
+    plain.close()
+    loaded.close()
+
+
+def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores) -> None:
+    loading = everywhere((100_000, 100_000), ledger_near=0)
+    loading.load(*FILES, genesis=GENESIS)
+    check(loading.rows(), reference((100_000, 100_000)))
+    other = everywhere((9, 2), lake=str(loading.folder / "lake"), ledger_near=0)
+    assert other.rebuild().ledger_index == 50
+    check(other.rows(), reference((9, 2)))
+
+
+def test_every_listing_beside_genesis(stores: Stores) -> None:
+    loading = stores((7, 3))
+    loading.load(*FILES, genesis=GENESIS)
+    asyncio.run(check_listings(loading.store, with_genesis=True))
 
 
 def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:

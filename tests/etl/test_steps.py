@@ -92,9 +92,9 @@ class Counted:
         self._counts.note("upsert", table, number, self._counts.written)
         return number
 
-    def delete(self, table: Table, key: Any) -> None:
+    def delete(self, table: Table, key: Any, *, fact: int | None = None) -> None:
         self._counts.note("delete", table, 1, self._counts.written)
-        self._inner.delete(table, key)
+        self._inner.delete(table, key, fact=fact)
 
     def clear(self, table: Table) -> None:
         self._counts.note("clear", table, 1, self._counts.written)

@@ -84,9 +84,9 @@ class Recorder:
         self._log += [Written("upsert", table, (columns, part)) for part in (whole[:middle], whole[middle:]) if part]
         return int(self._inner.upsert(table, columns, whole))
 
-    def delete(self, table: Table, key: Sequence[Any]) -> None:
+    def delete(self, table: Table, key: Sequence[Any], *, fact: int | None = None) -> None:
         self._log.append(Written("delete", table, (key,)))
-        self._inner.delete(table, key)
+        self._inner.delete(table, key, fact=fact)
 
     def clear(self, table: Table) -> None:
         self._log.append(Written("clear", table, ()))

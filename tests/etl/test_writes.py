@@ -56,10 +56,10 @@ class WriteByWrite:
                 batch.upsert(table, columns, part)
         return len(whole)
 
-    def delete(self, table: Table, key: Sequence[Value]) -> None:
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
         self._count(table)
         with self._store.batch() as batch:
-            batch.delete(table, key)
+            batch.delete(table, key, fact=fact)
 
     def clear(self, table: Table) -> None:
         self._count(table)

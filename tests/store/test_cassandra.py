@@ -4,11 +4,13 @@ import asyncio
 import dataclasses
 import itertools
 import re
+import time
 
 import pytest
-from cassandra import ConsistencyLevel
+from cassandra import ConsistencyLevel, InvalidRequest, OperationTimedOut
 
 from db import migrations, schema
+from db.cassandra_batch import IN_FLIGHT
 from db.cassandra_plans import ReadPlan, clear_cql, delete_cql, upsert_cql
 from db.cassandra_session import CassandraSession
 from db.connect import open_adapter, open_store
@@ -19,7 +21,7 @@ from tests.store.stores import reopened, settings_of
 
 WRITTEN = re.compile(
     r"INSERT INTO ks\.\w+ \([\w, ]+\) VALUES \([?, ]+\)( USING TTL \?)?"
-    r"|DELETE FROM ks\.\w+ WHERE \w+ = \?( AND \w+ = \?)*"
+    r"|DELETE FROM ks\.\w+( USING TIMESTAMP \?)? WHERE \w+ = \?( AND \w+ = \?)*"
     r"|TRUNCATE ks\.\w+"
 )
 SELECT = re.compile(
@@ -36,7 +38,25 @@ CREATE = re.compile(
     r"(?:, 'compaction_window_unit': 'HOURS', 'compaction_window_size': '\d+')?\}"
     r"(?:\n  AND default_time_to_live = \d+\n  AND gc_grace_seconds = \d+)?"
 )
-"""All that is said to a cluster: no view, no index, no filtering, no type or option that only one of the two has."""
+"""All that is asked, written and created: no view, no index, no filtering, no type or option that only one of the two
+has.
+"""
+
+BESIDE = (
+    re.compile(
+        r"CREATE KEYSPACE IF NOT EXISTS ks WITH replication = \{'class': 'NetworkTopologyStrategy', '\w+': \d+\}"
+    ),
+    re.compile(r"INSERT INTO ks\.lease \([\w, ]+\) VALUES \([?, ]+\) IF NOT EXISTS USING TTL \?"),
+    re.compile(r"UPDATE ks\.lease USING TTL \? SET \w+ = \?(, \w+ = \?)* WHERE name = \? IF owner = \? AND run = \?"),
+    re.compile(r"DELETE FROM ks\.lease WHERE name = \? IF owner = \? AND run = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM ks\.(keyspace_info|migrations)"),
+    re.compile(r"SELECT [\w, ]+ FROM system_schema\.(keyspaces|tables|columns) WHERE keyspace_name = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM system\.size_estimates WHERE keyspace_name = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM system\.local"),
+)
+"""What a store needs beside its tables' rows: a keyspace, the lease's lightweight transactions, two small tables read
+whole, and what both kinds tell of themselves.
+"""
 
 
 def test_tables_are_made_of_what_both_kinds_of_cluster_document():
@@ -57,7 +77,9 @@ def test_every_question_names_its_whole_partition_and_nothing_else_is_asked():
             asked = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
             assert asked in ([*table.partition], [*table.key])
         written = [upsert_cql(table, "ks", table.names), upsert_cql(table, "ks", table.key), clear_cql(table, "ks")]
-        written += [delete_cql(table, "ks", count) for count in range(len(table.partition), len(table.key) + 1)]
+        for is_timed in (True, False):
+            covering = range(len(table.partition), len(table.key) + 1)
+            written += [delete_cql(table, "ks", count, is_timed=is_timed) for count in covering]
         for cql in written:
             assert WRITTEN.fullmatch(cql), cql
 
@@ -197,6 +219,43 @@ def test_a_keyspace_that_drifted_from_the_schema_is_refused(fresh, cassandra_key
         open_store(fresh)
 
 
+def test_a_store_s_whole_life_is_said_in_what_both_kinds_of_cluster_document(fresh, monkeypatch):
+    said = []
+
+    def noting(method):
+        def note(session, cql):
+            said.append(cql)
+            return method(session, cql)
+
+        return note
+
+    for name in ("prepare", "define"):
+        monkeypatch.setattr(CassandraSession, name, noting(getattr(CassandraSession, name)))
+    migrate(fresh)
+    store = reopened(fresh)
+    lease = store.acquire("elsewhere:1", "run-1", 60)
+    with store.batch() as batch:
+        for table in schema.TABLES:
+            batch.upsert(table, table.names, [])
+        batch.delete(schema.parents, (b"\1" * 32,))
+        batch.clear(schema.pending)
+    asyncio.run(store.get(schema.messages, ("00" * 32,)))
+    asyncio.run(store.slice(schema.tags, ("00", 0, 0), limit=1, reverse=True))
+    asyncio.run(store.ping())
+    asyncio.run(store.describe())
+    store.release(store.renew(lease, 60))
+    store.close()
+    keyspace = re.search(r"/(fresh_\w+)", fresh.url)[1]
+    seen = set()
+    for cql in said:
+        whole = re.sub(rf"\b{keyspace}\b", "ks", cql)
+        kinds = [pattern for pattern in (WRITTEN, SELECT, *BESIDE) if pattern.fullmatch(whole)]
+        kinds += [CREATE] if CREATE.fullmatch(whole.replace("ks.", "${keyspace}.", 1)) else []
+        assert kinds, whole
+        seen.update(kinds)
+    assert seen == {WRITTEN, SELECT, CREATE, *BESIDE}
+
+
 def test_another_network_that_folds_to_the_same_keyspace_is_refused(cassandra_settings):
     other = dataclasses.replace(cassandra_settings, network="permatest_1")
     with pytest.raises(StoreMismatch, match="network permatest-1, the settings say permatest_1"):
@@ -240,6 +299,95 @@ async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
         batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, 7)])
         batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, None)])
     assert (await store.get(schema.messages, ("61" * 32,)))["conflict_reason"] == 7
+    store.close()
+
+
+class Refusing:
+    """A session's `send` that loses the first rows, all at the same time."""
+
+    def __init__(self, error, times):
+        self.error, self.times, self.sent, self.lost = error, times, 0, []
+
+    def __call__(self, session, statement, values):
+        self.sent += 1
+        return self if self.sent <= self.times else SEND(session, statement, values)
+
+    def add_callbacks(self, _, lose, errback_args):
+        self.lost.append((lose, errback_args))
+        if len(self.lost) == self.times:
+            for each, row in self.lost:
+                each(self.error, *row)
+            self.lost = []
+
+
+class Losing(Refusing):
+    """One that loses every row, one by one."""
+
+    def __call__(self, *_):
+        return self
+
+
+SEND = CassandraSession.send
+
+
+@pytest.mark.parametrize("lost", [1, 40, IN_FLIGHT])
+def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monkeypatch, lost):
+    store, refusing = reopened(cassandra_settings), Refusing(OperationTimedOut(), lost)
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    rows = [(0, index) for index in range(300)]
+    with store.batch() as batch:
+        assert batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), rows) == 300
+    assert refusing.sent == 300 + lost
+    found = asyncio.run(store.slice(schema.sync, (0,), limit=999))
+    assert [row["milestone_index"] for row in found] == [*range(299, -1, -1)]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "patience_s", "raised"),
+    [(OperationTimedOut(), 0.3, StoreUnavailable), (InvalidRequest("no such thing"), 60, StoreError)],
+)
+def test_what_stays_away_or_is_wrong_ends_the_step(cassandra_settings, monkeypatch, error, patience_s, raised):
+    store = reopened(dataclasses.replace(cassandra_settings, write_patience_s=patience_s))
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    refusing = Losing(error, 1)
+    started = time.monotonic()
+    with pytest.raises(raised) as refused, store.batch() as batch:
+        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (0, 2)])
+    assert type(refused.value) is raised
+    assert time.monotonic() - started < 10
+    store.close()
+
+
+def test_a_delete_and_a_lease_wait_for_a_server_that_is_away(cassandra_settings, monkeypatch):
+    run, left = CassandraSession.run, itertools.count()
+
+    def failing(session, *given):
+        if next(left) % 3:
+            raise StoreUnavailable("away")
+        return run(session, *given)
+
+    store = reopened(cassandra_settings)
+    monkeypatch.setattr(CassandraSession, "run", failing)
+    with store.batch() as batch:
+        batch.upsert(schema.rejects, schema.rejects.key, [(1, "a", 1, ""), (1, "a", 2, "")])
+        batch.delete(schema.rejects, (1, "a", 1))
+    monkeypatch.undo()
+    rows = asyncio.run(store.slice(schema.rejects, (1,), limit=9))
+    assert [row["line"] for row in rows] == [2]
+    store.close()
+
+
+def test_a_delete_as_of_a_milestone_leaves_what_is_told_later(cassandra_settings, cassandra_keyspace):
+    store = reopened(cassandra_settings)
+    for milestone_index in (6, 7, 8):
+        cassandra_keyspace.session.execute(
+            "INSERT INTO contract.tails (lookup, ms_range_id, milestone_index) VALUES ('t', %s, 0) USING TIMESTAMP %s",
+            (milestone_index, 4 * milestone_index + 4),
+        )
+    with store.batch() as batch:
+        batch.delete(schema.tails, ("t",), fact=7)
+    assert [row["ms_range_id"] for row in asyncio.run(store.slice(schema.tails, ("t",), limit=9))] == [8]
     store.close()
 
 

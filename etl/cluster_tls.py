@@ -1,0 +1,116 @@
+"""TLS for the executors' writes: a profile of the Java driver, as the connector's own options do not check names.
+
+Rules of this file: PEM files become the key stores that Java reads, in a folder that the executors share and that only
+their user can read, as the profile holds the user's password; it goes when the run ends. Nothing here writes a log.
+"""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import JavaGateway, JavaObject
+from py4j.protocol import Py4JJavaError
+
+from db.cassandra_address import Address, ClusterSettings
+from db.store import StoreError
+
+STORES_PASSWORD = "permanode"  # noqa: S105 (Java wants one; what protects the files is who may read them)
+KEY = re.compile(r"-----BEGIN PRIVATE KEY-----(.+?)-----END PRIVATE KEY-----", re.DOTALL)
+REQUEST_S = 120
+
+
+def driver_profile(gateway: JavaGateway, folder: Path, address: Address, cluster: ClusterSettings) -> str:
+    """The URL of a profile that says all of how to reach that cluster; `folder` is new and shared with executors.
+
+    StoreError for certificates and keys that cannot be read.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    try:
+        engine = {
+            "class": "DefaultSslEngineFactory",
+            "hostname-validation": cluster.tls_hostnames,
+            "truststore-path": _trust_store(gateway, folder / "trust.p12", Path(cluster.tls_ca)),
+            "truststore-password": STORES_PASSWORD,
+        }
+        if cluster.tls_cert:
+            certificate, key = Path(cluster.tls_cert), Path(cluster.tls_key or cluster.tls_cert)
+            engine["keystore-path"] = _key_store(gateway, folder / "key.p12", certificate, key)
+            engine["keystore-password"] = STORES_PASSWORD
+    except (OSError, Py4JJavaError) as error:
+        reason = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+        raise StoreError(f"tls_ca, tls_cert, tls_key: {reason}") from error
+    balancing = {"class": "com.datastax.spark.connector.cql.LocalNodeFirstLoadBalancingPolicy"}
+    if address.dc:
+        balancing["local-datacenter"] = address.dc
+    advanced: dict[str, Any] = {
+        "ssl-engine-factory": engine,
+        "retry-policy": {"class": "com.datastax.spark.connector.cql.MultipleRetryPolicy"},
+        "reconnection-policy": {"base-delay": "1 second", "max-delay": "5 seconds"},
+        "netty": {"daemon": True},
+    }
+    if address.user:
+        provider = {"class": "PlainTextAuthProvider", "username": address.user, "password": cluster.password}
+        advanced["auth-provider"] = provider
+    basic = {
+        "contact-points": [f"{host}:{address.port}" for host in address.hosts],
+        "load-balancing-policy": balancing,
+        "request": {"timeout": f"{REQUEST_S} seconds"},
+    }
+    profile = folder / "driver.conf"
+    profile.touch(mode=0o600)
+    profile.write_text(json.dumps({"datastax-java-driver": {"basic": basic, "advanced": advanced}}))
+    return profile.absolute().as_uri()
+
+
+def _trust_store(gateway: JavaGateway, path: Path, authorities: Path) -> str:
+    store = _empty(gateway)
+    for number, certificate in enumerate(_certificates(gateway, authorities)):
+        store.setCertificateEntry(f"authority-{number}", certificate)
+    return _stored(gateway, store, path)
+
+
+def _key_store(gateway: JavaGateway, path: Path, certificate: Path, key: Path) -> str:
+    found = KEY.search(key.read_text())
+    if found is None:
+        raise StoreError(f"tls_key: {key} holds no key in PKCS#8 without a password (BEGIN PRIVATE KEY)")
+    chain = _certificates(gateway, certificate)
+    specification = gateway.jvm.java.security.spec.PKCS8EncodedKeySpec(base64.b64decode(found[1]))
+    kind = chain[0].getPublicKey().getAlgorithm()
+    private = gateway.jvm.java.security.KeyFactory.getInstance(kind).generatePrivate(specification)
+    certificates = gateway.new_array(gateway.jvm.java.security.cert.Certificate, len(chain))
+    for number, each in enumerate(chain):
+        certificates[number] = each
+    store = _empty(gateway)
+    store.setKeyEntry("own", private, _characters(gateway, STORES_PASSWORD), certificates)
+    return _stored(gateway, store, path)
+
+
+def _certificates(gateway: JavaGateway, path: Path) -> list[JavaObject]:
+    """All certificates of a PEM file."""
+    data = gateway.jvm.java.io.ByteArrayInputStream(path.read_bytes())
+    found = list(gateway.jvm.java.security.cert.CertificateFactory.getInstance("X.509").generateCertificates(data))
+    if not found:
+        raise StoreError(f"tls_ca, tls_cert: {path} holds no certificate")
+    return found
+
+
+def _empty(gateway: JavaGateway) -> JavaObject:
+    store = gateway.jvm.java.security.KeyStore.getInstance("PKCS12")
+    store.load(None, _characters(gateway, STORES_PASSWORD))
+    return store
+
+
+def _stored(gateway: JavaGateway, store: JavaObject, path: Path) -> str:
+    stream = gateway.jvm.java.io.FileOutputStream(str(path.absolute()))
+    store.store(stream, _characters(gateway, STORES_PASSWORD))
+    stream.close()
+    return str(path.absolute())
+
+
+def _characters(gateway: JavaGateway, text: str) -> JavaObject:
+    characters = gateway.new_array(gateway.jvm.char, len(text))
+    for at, character in enumerate(text):
+        characters[at] = character
+    return characters

@@ -1,0 +1,152 @@
+"""What executors are told of a cluster: secrets stay where they belong, settings are checked, failures are one line."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from db import schema
+from db.cassandra_address import parse_address
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from db.store import StoreUnavailable
+from etl import jobs
+from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned
+from etl.session import EtlSettings
+from etl.writer import Staging
+from tests.cassandra_server import CassandraServer
+from tests.conftest import SAMPLE
+from tests.etl.commands import members_of, permanode
+from tests.etl.conftest import SETTINGS, Stores
+
+pytestmark = pytest.mark.spark
+
+PASSWORD = "hunter2-7f3a"
+
+
+def test_the_password_is_in_no_log_no_list_of_processes_and_no_plan(cassandra: CassandraServer, tmp_path: Path) -> None:
+    """The server lets everybody in; Spark notes down all that it does."""
+    url = f"cassandra://somebody@{cassandra.contact}/secret_1?rf=1"
+    migrate(StoreSettings(url, "permatest-1", password=PASSWORD))
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "events").mkdir()
+    noted = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": (tmp_path / "events").as_uri(),
+    }
+    defaults = tmp_path / "conf" / "spark-defaults.conf"
+    defaults.write_text("\n".join(f"{name} {value}" for name, value in noted.items()))
+    process = permanode(
+        "--debug", "--store", url, "--network", "permatest-1", "--lake", tmp_path / "lake",
+        "load", SAMPLE / "1to21.log", cwd=tmp_path,
+        PERMANODE_STORE_PASSWORD=PASSWORD, SPARK_CONF_DIR=str(tmp_path / "conf"),
+    )  # fmt: skip
+    commands = set()
+    try:
+        while not process.end_within(0.5):
+            for pid in (process.pid, *members_of(process.pid)):
+                try:
+                    commands.add(Path(f"/proc/{pid}/cmdline").read_bytes())
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+        assert process.finish() == 0, process.said()
+    finally:
+        process.kill()
+    assert any(b"java" in each for each in commands)
+    assert not [each for each in commands if PASSWORD.encode() in each]
+    assert PASSWORD not in process.said()
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    # Nothing but a write into a cluster is counted so.
+    assert any(b"CollectMetrics" in path.read_bytes() for path in written if "events" in path.parts), "plans were noted"
+    assert [path for path in written if PASSWORD.encode() in path.read_bytes()] == []
+
+
+def test_no_text_of_a_writer_has_the_password(tmp_path: Path, cassandra: CassandraServer) -> None:
+    settings = StoreSettings(f"cassandra://me@{cassandra.contact}/secret_1?rf=1", "permatest-1", password=PASSWORD)
+    address = parse_address(settings.url, settings.network)
+    options = reached_by(address, settings)
+    assert PASSWORD in options.values()
+    migrate(settings)
+    store = open_store(settings)
+    assert PASSWORD not in repr(ClusterWriter(Staging(tmp_path / "s"), Cluster(store, address, 1, options)))
+    store.close()
+
+
+@pytest.mark.parametrize(("nodes", "grouping"), [(1, "replica_set"), (3, "partition")])
+def test_batches_hold_what_suits_the_cluster_unless_it_is_said(nodes: int, grouping: str) -> None:
+    cluster = StoreSettings("cassandra://a/b", "permatest-1", consistency="QUORUM")
+    key = "spark.cassandra.output.batch.grouping.key"
+    assert tuned(cluster, EtlSettings(), nodes)[key] == grouping
+    assert tuned(cluster, EtlSettings(cluster_grouping="none"), nodes)[key] == "none"
+    assert tuned(cluster, EtlSettings(), nodes)["spark.cassandra.output.consistency.level"] == "QUORUM"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cluster_grouping", "rows"), ("cluster_batch_bytes", 0), ("cluster_concurrent_writes", -1)]
+)
+def test_a_setting_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        EtlSettings(**{name: value})
+
+
+class Asked(Exception):
+    """What the session was asked for is known."""
+
+
+def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def session(*_: Any, **options: Any) -> Any:
+        asked.append(options["beside"])
+        raise Asked
+
+    monkeypatch.setattr(jobs, "spark_session", session)
+    with pytest.raises(Asked):
+        stores().load(SAMPLE / "1to21.log")
+    assert asked == [()]
+
+
+def test_a_cluster_has_no_lake_of_its_own() -> None:
+    with pytest.raises(ValueError, match="lake: a directory that the executors share, as cassandra stores have none"):
+        jobs.load(StoreSettings("cassandra://127.0.0.1:9/ks", "permatest-1"), SETTINGS, [SAMPLE])
+
+
+def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
+    """Rows of `milestone_ids` whose index is that expression."""
+    store = open_store(settings, writable=True)
+    address = parse_address(settings.url, settings.network)
+    options = {"keyspace": address.keyspace, **reached_by(address, settings), **tuned(settings, SETTINGS, 1)}
+    ids = spark.range(0, 100, 1, 4)
+    rows = ids.select(
+        F.sha2(F.col("id").cast("string"), 256).alias("milestone_id"), F.expr(column).alias("milestone_index")
+    )
+    try:
+        return Cluster(store, address, 5, options).append(schema.milestone_ids, rows)
+    finally:
+        store.close()
+
+
+def test_what_a_cluster_refuses_is_one_line_and_what_fails_in_a_task_is_not_its_fault(
+    spark: SparkSession, cassandra: CassandraServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etl.cluster_writer.PAUSES_S", (0.1,))
+    settings = StoreSettings(f"cassandra://{cassandra.contact}/refusals?rf=1", "permatest-1")
+    migrate(settings)
+    assert written(spark, settings, "CAST(id AS INT)") == 100
+    started = time.monotonic()
+    with pytest.raises(PySparkException, match="of our own making"):
+        written(spark, settings, "CAST(raise_error('of our own making') AS INT)")
+    assert time.monotonic() - started < 20
+    with pytest.raises(StoreUnavailable) as refused:
+        written(spark, settings, "'no number'")
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).startswith(
+        f"cassandra://{cassandra.contact}/refusals: rows of milestone_ids were not taken:"
+    )
