@@ -37,6 +37,9 @@ EXTRAS = {
     "pandas": "spark",
     "pyarrow": "spark",
     "zstandard": "spark",
+    "base58": "wormhole",
+    "coincurve": "wormhole",
+    "Crypto": "wormhole",
     "pytest": "dev",
     "datasette": "bench",
 }
@@ -361,7 +364,7 @@ def run_tests(
 @app.command()
 def bench(
     name: Annotated[
-        Literal["cluster-http", "cluster-load", "codec", "flat", "http", "load", "sizes", "soak"],
+        Literal["cluster-http", "cluster-load", "codec", "flat", "http", "load", "sizes", "soak", "vaa"],
         typer.Argument(help="What to measure."),
     ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
