@@ -1,8 +1,8 @@
 """The command line: reads the environment, builds each part's settings, picks parts and presents what they answer.
 
 Rules of this file: parts are imported inside commands, so that help is quick and a missing extra is answered with its
-install line; no command holds logic that a part could own. Exit codes: 0 good, 3 loaded with rejects, 1 failed. More
-than 350 lines, because all commands and their help texts in one place can be read and compared.
+install line; no command holds logic that a part could own. Exit codes: 0 good, 3 loaded with rejects, 4 counted short,
+1 failed. More than 350 lines, because all commands and their help texts in one place can be read and compared.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ import typer
 
 from db.connect import StoreSettings
 from etl.report import Report
-from progress import present, shown, status_lines
+from progress import plan_text, present, shown, status_lines
 from settings import FILE, Settings, read
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ EXTRAS = {
     "datasette": "bench",
 }
 """Package → the extra that brings it."""
+
+SHORT = 4
+"""Exit code of `status --check` that found milestones short."""
 
 log = logging.getLogger("permanode")
 
@@ -221,18 +224,68 @@ def serve(
 
 
 @app.command()
-def status(context: typer.Context, as_json: Json = False) -> None:
+def status(
+    context: typer.Context,
+    as_json: Json = False,
+    check: Annotated[
+        int | None, typer.Option("--check", min=1, metavar="N", help="Count the N newest complete milestones too.")
+    ] = None,
+) -> None:
     """What the store holds, what is missing, and what was refused.
 
-    Example: permanode status --json
+    --check compares what `sync` says of milestones with the rows that they have. Exit code 4: some are short; they
+    count as incomplete from now on, and the next load writes them again from the lake.
+
+    Example: permanode status --check 1000
     """
     from db.connect import open_store
     from db.status import get_status
 
     settings = context.obj.settings().store()
+    short = None
+    if check is not None:
+        from etl.recheck import check_newest
+
+        short = check_newest(settings, check)
     with closing(open_store(settings)) as store:
         found = asyncio.run(get_status(store, settings.network))
-    typer.echo(json.dumps(dataclasses.asdict(found), indent=2) if as_json else "\n".join(status_lines(found)))
+    values = dataclasses.asdict(found) | ({} if short is None else {"short": short})
+    typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(status_lines(found, short)))
+    raise typer.Exit(SHORT if short else 0)
+
+
+@app.command("plan")
+def plan_room(
+    rate: Annotated[float, typer.Option(help="Messages a second.")] = 1_000,
+    days: Annotated[float, typer.Option(help="Days that are kept.")] = 365,
+    interval: Annotated[float, typer.Option(help="Seconds from one milestone to the next.")] = 10,
+    rf: Annotated[int, typer.Option(help="Copies on a cluster.")] = 3,
+    chunk_size: Annotated[int, typer.Option(help="Milestones of a range.")] = StoreSettings.chunk_size,
+    partition_size: Annotated[
+        int, typer.Option(help="Rows that a lookup partition is meant to hold.")
+    ] = StoreSettings.partition_size,
+    node_disk: Annotated[str, typer.Option(metavar="SIZE", help="Disk of a node, as 500GB or 2TB.")] = "2TB",
+    headroom: Annotated[float, typer.Option(help="Share of it that stays free, for compaction.")] = 0.5,
+    as_json: Json = False,
+) -> None:
+    """How much room a network takes: rows, disk and partitions of each table, and how many nodes.
+
+    Reckoned from what the shipped ledger's tables take in each store. The largest partition is what it can come to when
+    one key takes every row.
+
+    Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
+    """
+    from db.sizing import Demand, load_sizes, parse_size, plan
+
+    try:
+        demand = Demand(rate, days, interval, rf, chunk_size, partition_size, parse_size(node_disk), headroom)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    found = plan(demand, load_sizes())
+    if as_json:
+        typer.echo(json.dumps({"demand": dataclasses.asdict(demand)} | dataclasses.asdict(found), indent=2))
+    else:
+        typer.echo(plan_text(demand, found))
 
 
 @app.command()
@@ -265,15 +318,19 @@ def config(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command("demo")
 def run_demo(
+    context: typer.Context,
     port: Annotated[int, typer.Option(help="Port to serve on.")] = 8000,
+    store: Annotated[str | None, typer.Option(help="Another store, as cassandra://HOST/KEYSPACE?rf=1.")] = None,
 ) -> None:
     """Loads the shipped sample into .demo/, serves it and prints five questions to ask.
+
+    With --store it is loaded into that store, by way of a lake in .demo/, and the keyspace is created.
 
     Example: ./permanode demo
     """
     import demo
 
-    demo.run(port)
+    demo.run(port, store=store or context.obj.flags["store.url"][1])
 
 
 @app.command("test")
@@ -304,7 +361,7 @@ def run_tests(
 @app.command()
 def bench(
     name: Annotated[
-        Literal["cluster", "codec", "flat", "http", "load", "soak"], typer.Argument(help="What to measure.")
+        Literal["cluster", "codec", "flat", "http", "load", "sizes", "soak"], typer.Argument(help="What to measure.")
     ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:

@@ -1,11 +1,13 @@
 """The demo: the shipped sample, loaded through Spark and served, with five questions to ask.
 
-Rules of this file: it uses what every load uses, nothing of its own; settings of the user's do not reach it; what the
-five questions ask for is read from the sample's files, not from what we made of them.
+Rules of this file: it uses what every load uses, nothing of its own; settings of the user's do not reach it, but for
+what a store that is named on the command line needs to be reached (password, TLS); what the five questions ask for is
+read from the sample's files, not from what we made of them.
 """
 
 import asyncio
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +29,13 @@ NETWORK = "permatest-1"
 HOST = "127.0.0.1"
 
 
-def run(port: int, folder: Path = HOME / ".demo") -> None:
-    """Loads what `folder` does not hold yet and serves until interrupted; the port is taken before anything else."""
+def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> None:
+    """Loads what the store does not hold yet and serves until interrupted; the port is taken before anything else.
+
+    The lake is in `folder`, and so is the store where no other is named by its URL.
+    """
     listener = serving.listen(HOST, port)
-    settings = demo_settings(folder)
+    settings = demo_settings(folder, store)
     migrate(settings.store())
     if not is_loaded(settings):
         with shown() as notify:
@@ -50,13 +55,15 @@ def run(port: int, folder: Path = HOME / ".demo") -> None:
     serving.serve(settings, listener)
 
 
-def demo_settings(folder: Path) -> Settings:
-    """The sample's network, kept in that folder; everything else as by default."""
+def demo_settings(folder: Path, store: str | None) -> Settings:
+    """The sample's network, kept in that folder or in the store named; everything else as by default."""
     flags: dict[str, tuple[str, object]] = {
         "network": ("--network", NETWORK),
-        "store.url": ("--store", f"sqlite:///{folder}"),
+        "store.url": ("--store", store or f"sqlite:///{folder}"),
+        "etl.lake": ("--lake", str(folder / "lake")),
     }
-    return read(None, {}, flags)
+    of_store = {name: value for name, value in os.environ.items() if name.startswith("PERMANODE_STORE_")}
+    return read(None, of_store if store else {}, flags)
 
 
 def is_loaded(settings: Settings) -> bool:

@@ -13,8 +13,12 @@ import typer.main
 
 from api.page_sizes import FAMILIES, MAXIMUM
 from cli import app
+from db.connect import StoreSettings
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
+from db.schema import TABLES
 from db.schema_page import schema_page
+from db.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
+from progress import plan_text
 from settings import FILE, PARTS, default, describe_kind, load_part, variable
 
 DOCS = Path(__file__).parent / "docs"
@@ -71,11 +75,35 @@ def limits_page() -> str:
     return text + _LIMITS_WORK.format(per_row=EXAMINED_PER_ROW, at_least=EXAMINED_AT_LEAST)
 
 
+def sizing_page() -> str:
+    """docs/sizing.md: what a message takes in each table, and two plans."""
+    ledger = load_sizes()
+    text = MADE.format(source="db/sizes.json and db/sizing.py") + _SIZING_HEAD.format(ledger=ledger)
+    for unit, count, wanted in (("message", ledger.messages, False), ("milestone", ledger.milestones, True)):
+        text += f"\n| a {unit} | rows | partitions | bytes, SQLite | bytes, Cassandra |\n|---|---|---|---|---|\n"
+        for table in TABLES:
+            if table not in STANDING and table.name in ledger.tables and (table in BY_MILESTONE) is wanted:
+                row = ledger.tables[table.name]
+                shares = [each / count for each in (row.rows, row.partitions, row.sqlite_bytes, row.cassandra_bytes)]
+                text += f"| {table.name} | {shares[0]:.2f} | {shares[1]:.2f} | {shares[2]:.0f} | {shares[3]:.0f} |\n"
+    text += _SIZING_PLANS
+    for rate in RATES:
+        demand = Demand(rate, 365, 10, 3, StoreSettings.chunk_size, StoreSettings.partition_size, 10 * 10**12, 0.5)
+        text += (
+            f"\n```\n$ permanode plan --rate {rate} --node-disk 10TB\n{plan_text(demand, plan(demand, ledger))}\n```\n"
+        )
+    return text
+
+
+RATES = (1_000, 10_000)
+"""Messages a second of the plans that docs/sizing.md shows."""
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "cli.md": cli_page,
     "schema.md": schema_page,
     "limits.md": limits_page,
+    "sizing.md": sizing_page,
 }
 
 
@@ -95,7 +123,26 @@ _CLI_HEAD = """\
 # Commands
 
 `./permanode COMMAND` sets everything up first; inside the environment it is `permanode COMMAND`.
-Exit codes: 0 good, 3 loaded with rejects, 1 failed, 2 not understood.
+Exit codes: 0 good, 3 loaded with rejects, 4 counted short, 1 failed, 2 not understood.
+"""
+
+_SIZING_HEAD = """\
+# Sizing
+
+What the shipped ledger takes ({ledger.messages} messages in {ledger.milestones} milestones, sample/chrysalis with its
+genesis), measured in both stores by `permanode bench sizes`. Half of its messages are transactions, of about three
+outputs: a network of plain data takes less. SQLite: bytes in use on the pages of a big load. Cassandra: the files of
+one copy, compressed by its defaults, flushed and compacted. The lake takes {ledger.lake_bytes:,} bytes, in the small
+files of one load.
+"""
+
+_SIZING_PLANS = """
+What two rates come to in a year, a milestone every ten seconds, with the defaults. Everything grows with the
+messages, or with the milestones, but for short lists. `unspent_outputs` is more than will stay, as what was spent a
+day ago leaves it. The largest partition is what it can come to when one key takes every row of its table; where the
+protocol alone bounds it (how many messages approve one, what a transaction holds), it is the shipped ledger's. Half
+of each node's disk is left to compaction: files that a bulk load brought are merged by size first, and need room for
+a second copy meanwhile.
 """
 
 _LIMITS_HEAD = """\

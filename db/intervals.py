@@ -36,6 +36,13 @@ def format_intervals(value: Intervals) -> str:
     return json.dumps(value)
 
 
+def in_words(value: Intervals) -> str:
+    """As 1–20, 22; the first twenty of them."""
+    texts = [f"{first}–{last}" if first < last else str(first) for first, last in value]
+    more = f" and {len(texts) - 20:,} more" if len(texts) > 20 else ""
+    return (", ".join(texts[:20]) or "none") + more
+
+
 def size(value: Intervals) -> int:
     """How many milestones they hold."""
     return sum(last - first + 1 for first, last in value)

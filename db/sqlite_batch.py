@@ -54,7 +54,7 @@ def check_built(generation: Path) -> None:
     def ask(query: str) -> list[str | int]:
         # Immutable: nobody writes it any more, and readers would make side files.
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        with closing(apsw.Connection(f"{generation.as_uri()}?immutable=1", flags=flags)) as connection:
+        with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
             return [answer for (answer,) in connection.execute(query)]
 
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:

@@ -17,7 +17,7 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from db.intervals import Intervals, intersect, of_indices, size, subtract
+from db.intervals import Intervals, add, intersect, of_indices, size, subtract
 from db.store import Value
 from etl.decode import KNOWN_TYPE, decode_milestones, decode_pending, start_workers
 from etl.lake import GENESIS, GENESIS_DDL, Lake, either, milestone_rows, within
@@ -35,11 +35,14 @@ GENESIS_ROWS = 50_000
 
 @dataclass(frozen=True)
 class Ingested:
-    """What a run's files hold: `run` is what the store shall get, `decoded` what the lake got of it just now."""
+    """What a run's files hold: `run` is what the store shall get, `decoded` what the lake got of it just now,
+    `reopened` what the files need not hold, as the lake does.
+    """
 
     files: list[SourceFile]
     run: Intervals
     skipped: int
+    reopened: Intervals
     decoded: Intervals
     rejects: bool
     pending: int
@@ -63,16 +66,27 @@ class Ingest:
     network_id: int
 
     def messages(
-        self, files: list[Path], *, first: int | None, last: int | None, complete: Intervals, force: bool
+        self,
+        files: list[Path],
+        *,
+        first: int | None,
+        last: int | None,
+        complete: Intervals,
+        incomplete: Intervals,
+        force: bool,
     ) -> Ingested:
-        """Puts the messages of [first, last) into the lake, except of milestones in `complete` (the store's)."""
+        """Puts the messages of [first, last) into the lake, except of milestones in `complete` (the store's).
+
+        Of the store's `incomplete` ones those that the lake has whole are part of the run, whatever the files hold.
+        """
         with ThreadPoolExecutor(1, thread_name_prefix="workers") as pool:
             pool.submit(start_workers, self.spark)
             plan = scan(files, first=first, last=last)
             held = plan.milestones()
-            run = held if force else subtract(held, complete)
-            in_lake, whole = self.lake.known(run)
-        todo = run if force else subtract(run, whole)
+            wanted = held if force else subtract(held, complete)
+            in_lake, whole = self.lake.known(add(wanted, incomplete))
+        todo = wanted if force else subtract(wanted, whole)
+        reopened = subtract(intersect(incomplete, whole), wanted)
         rejected = self._rejected()
         if todo:
             rows = decode_milestones(self._planned(plan, todo, in_lake), self.network_id, rejected)
@@ -81,8 +95,8 @@ class Ingest:
             rows = decode_pending(self.spark.createDataFrame(plan.pending), self.network_id, rejected)
             self.lake.add_pending(_messages(rows))
         self._replace_rejects(plan, todo, in_lake, rejected.value)
-        skipped = size(held) - size(run)
-        return Ingested(plan.files, run, skipped, todo, bool(rejected.value), plan.pending.num_rows)
+        run, skipped = add(wanted, reopened), size(held) - size(wanted)
+        return Ingested(plan.files, run, skipped, reopened, todo, bool(rejected.value), plan.pending.num_rows)
 
     def commit(self, found: Ingested) -> None:
         """Puts the milestones into the lake: from here on their messages count as being there."""

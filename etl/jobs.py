@@ -18,14 +18,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings, open_store
-from db.intervals import Intervals
-from db.store import LeaseHeld, StoreUnavailable, WritableStore
+from db.intervals import Intervals, add, in_words, size, subtract
+from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl import compaction
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
 from etl.publish import Publication
+from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
 from etl.report import Notify, Progress, Report, quiet
 from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
@@ -66,21 +67,33 @@ def load(
     """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
     `genesis` or an earlier load's gave it a beginning. `bulk`: into a cluster as SSTables.
 
+    First the store's newest milestones are counted; what is short, or was found incomplete before, is written again
+    from the lake where that has it whole.
+
     Raises FileNotFoundError and ValueError for sources that are not there or a store that takes no SSTables,
-    StoreMismatch, StoreUnavailable, LeaseHeld.
+    StoreMismatch, also for a store that holds what its lake does not, StoreUnavailable, LeaseHeld.
     """
     files = archive_files(sources) if sources or genesis is None else []
     size = sum(path.stat().st_size for path in files)
     span = Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
     with _run(store_settings, settings, notify, span, bulk=bulk) as (spark, lake, publication, report):
+        reads, chunk_size = publication.reads, store_settings.chunk_size
+        refuse_older_lake(lake, reads)
+        reopen(publication.store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
         ingest = Ingest(spark, lake, network_id(find_network(store_settings.network).id_name))
         if genesis is not None:
             with report.timed("genesis"):
                 ingest.genesis(genesis, publication.staging.folder("genesis"))
         if files:
             with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
-                complete = publication.reads.complete()
-                found = ingest.messages(files, first=first, last=last, complete=complete, force=force)
+                found = ingest.messages(
+                    files,
+                    first=first,
+                    last=last,
+                    complete=reads.complete(),
+                    incomplete=reads.incomplete(),
+                    force=force,
+                )
             with report.timed("tables"):
                 _fill(ingest, found, publication, files, bulk=bulk)
             report.rejects = report.rows_by_table.get("rejects", 0)
@@ -110,7 +123,7 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
         noting.result()
         if found.pending:
             publication.publish_pending()
-    report.skipped = found.skipped
+    report.skipped, report.reopened = found.skipped, size(found.reopened)
     report.pending = found.pending
 
 
@@ -133,6 +146,18 @@ def rebuild(
             Ledger(publication).advance()
         report.rejects = report.rows_by_table.get("rejects", 0)
     return report
+
+
+def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
+    """StoreMismatch when the store holds milestones or a ledger state that the lake lacks: one was restored alone."""
+    held = add(reads.complete(), reads.incomplete())
+    lacking = subtract(held, lake.held(held))
+    if lacking or (reads.ledger_index() is not None and not lake.has("genesis")):
+        what = f"milestones {in_words(lacking)}" if lacking else "a ledger state"
+        raise StoreMismatch(
+            f"the store holds {what}, its lake at {lake.root} does not: that is older, or another store's. Bring back "
+            "the right one, or fill the store from this one by `permanode rebuild` and load what it lacks"
+        )
 
 
 def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Notify = quiet) -> int:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from db.intervals import Intervals
+from db.intervals import Intervals, size
 from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, RECEIPT
 from etl.session import INTERPRETED
 from etl.verify import LEVELS
@@ -81,13 +81,13 @@ class Lake:
         self._few = spark.newSession()
         for name, value in FEW_ROWS.items():
             self._few.conf.set(name, value)
-        self._root = root
+        self.root = root
         self._planning = threading.Lock()
         self._files: dict[tuple[str, str], list[str]] = {}
 
     def path(self, table: str) -> str:
         """Where a table stands."""
-        return f"{self._root}/{table}"
+        return f"{self.root}/{table}"
 
     def exists(self) -> bool:
         """Whether any milestone was ever committed."""
@@ -122,6 +122,13 @@ class Lake:
             return [], []
         found = self._spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(run))
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
+
+    def held(self, wanted: Intervals) -> Intervals:
+        """Which of those milestones the lake has; counted where it has all of them, as it should."""
+        if not wanted or not self.exists():
+            return []
+        found = self.read("milestones").where(within(wanted)).select("milestone_index")
+        return wanted if found.count() == size(wanted) else intervals_of(found)
 
     def _planned_once(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
         """Rows of the files of today's snapshot that hold those milestones.

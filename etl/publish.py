@@ -22,10 +22,10 @@ from db.intervals import Intervals
 from db.model import Lookup
 from db.partitions import ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
-from db.sync import range_row
 from etl import history, tables, tables_pending
 from etl.lake import Lake, either, few_rows
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
+from etl.recheck import rewrite_ranges
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
@@ -228,12 +228,7 @@ class Publication:
     def _write_ranges(self, intervals: Intervals) -> None:
         chunk_size = self.store_settings.chunk_size
         ranges = sorted({each for first, last in intervals for each in _ranges(first, last, chunk_size)})
-        network = self.store_settings.network
-        rows = [range_row(network, each, self.reads.sync_rows(each)) for each in ranges]
-        with self.store.batch() as batch:
-            batch.upsert(
-                schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows]
-            )
+        rewrite_ranges(self.store, self.reads, ranges)
 
     def _write_file_rejects(self, files: Sequence[Path]) -> None:
         """Puts the rejects of these files that no milestone has in the place of earlier ones."""

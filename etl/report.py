@@ -35,6 +35,7 @@ GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 class Report:
     """The totals of a run. `seconds` by stage; spark_start stands apart from the rate.
 
+    `reopened`: milestones that were not whole in the store and were written again from the lake, beside the files'.
     `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
     `differing`: conflicts whose reason, by the ledger state, is not the source's; `differences`: the first of them.
     """
@@ -43,6 +44,7 @@ class Report:
     milestones: int = 0
     complete: int = 0
     skipped: int = 0
+    reopened: int = 0
     messages: int = 0
     pending: int = 0
     messages_by_kind: dict[str, int] = field(default_factory=dict)

@@ -22,7 +22,7 @@ class StoreReads:
 
     def __init__(self, store: Store, network: str) -> None:
         self._store = store
-        self._network = network
+        self.network = network
         self._runner = asyncio.Runner()
 
     def close(self) -> None:
@@ -31,19 +31,23 @@ class StoreReads:
 
     def complete(self) -> Intervals:
         """Complete milestones, ascending."""
-        return self._runner.run(sync.complete(self._store, self._network))
+        return self._runner.run(sync.complete(self._store, self.network))
+
+    def incomplete(self) -> Intervals:
+        """Milestones that stand in the store and are not complete, ascending."""
+        return self._runner.run(sync.incomplete(self._store, self.network))
 
     def message_count(self) -> int:
         """Messages of complete milestones."""
-        return sum(int(row["message_count"] or 0) for row in self.partition(schema.ranges, (self._network,)))
+        return sum(int(row["message_count"] or 0) for row in self.partition(schema.ranges, (self.network,)))
 
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""
-        return self._runner.run(sync.find_newest_milestone(self._store, self._network))
+        return self._runner.run(sync.find_newest_milestone(self._store, self.network))
 
     def ledger_index(self) -> int | None:
         """The milestone whose ledger state the store has; None when genesis was never applied."""
-        return self._runner.run(ledger.find_ledger_index(self._store, self._network))
+        return self._runner.run(ledger.find_ledger_index(self._store, self.network))
 
     def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int, int]]:
         """etl.changes.OWNED of those of the outputs that were created here."""
@@ -87,13 +91,13 @@ class StoreReads:
 
     def ledger_steps(self, count: int) -> list[int]:
         """The last frontiers of the ledger state, newest first."""
-        rows = self._runner.run(self._store.slice(schema.ledger_frontier, (self._network,), limit=count))
+        rows = self._runner.run(self._store.slice(schema.ledger_frontier, (self.network,), limit=count))
         return [row["ledger_index"] for row in rows]
 
     def wealth(self, ledger_index: int) -> tuple[list[tuple[bytes, int]], dict[int, tuple[int, int]]]:
         """What etl.rich_list.Wealth holds of that frontier."""
-        rows = self._runner.run(ledger.get_distribution(self._store, self._network, ledger_index))
-        richest = self.partition(schema.rich_list, (self._network, ledger_index))
+        rows = self._runner.run(ledger.get_distribution(self._store, self.network, ledger_index))
+        richest = self.partition(schema.rich_list, (self.network, ledger_index))
         return (
             [(bytes.fromhex(row["address"]), row["balance"]) for row in richest],
             {row["power"]: (row["addresses"], row["amount"]) for row in rows},
@@ -138,6 +142,10 @@ class StoreReads:
         row = self._runner.run(self._store.get(schema.keyspace_info, (name,)))
         return None if row is None else row["value"]
 
+    def many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
+        """One answer a key, in the order asked."""
+        return self._runner.run(self._store.get_many(table, keys))
+
     def sync_rows(self, ms_range_id: int) -> list[Row]:
         """The range's slice of `sync`."""
         return list(self.partition(schema.sync, (ms_range_id,)))
@@ -159,7 +167,6 @@ class StoreReads:
         for start in range(0, len(output_ids), PAGE):
             some = output_ids[start : start + PAGE]
             keys = [(output_id.hex(),) for output_id in some]
-            rows = self._runner.run(self._store.get_many(schema.outputs, keys))
-            for output_id, row in zip(some, rows, strict=True):
+            for output_id, row in zip(some, self.many(schema.outputs, keys), strict=True):
                 if row is not None and row["created_milestone_index"] is not None:
                     yield output_id, row

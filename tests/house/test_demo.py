@@ -13,9 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import cli
 import demo
+from etl.session import EtlSettings
 from settings import SettingsError
+from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 
 
@@ -25,9 +29,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(folder: Path, port: int) -> Iterator[str]:
+def running(folder: Path, port: int, store: str | None = None) -> Iterator[str]:
     """Everything the demo prints up to its last line, while it serves."""
-    code = f"import pathlib, demo; demo.run({port}, pathlib.Path({str(folder)!r}))"
+    code = f"import pathlib, demo; demo.run({port}, pathlib.Path({str(folder)!r}), {store!r})"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder.parent, env=environment, text=True, stdout=subprocess.PIPE
@@ -51,10 +55,24 @@ def ask(url: str) -> dict[str, object]:
         return found
 
 
+@pytest.fixture
+def no_store() -> None:
+    """The demo's own store, in its folder."""
+
+
+@pytest.fixture
+def fresh_keyspace(cassandra: CassandraServer) -> str:
+    """A store that is not there yet, on a server that runs."""
+    return f"cassandra://{cassandra.contact}/demo_{os.getpid()}?rf=1"
+
+
 @pytest.mark.spark
-def test_the_demo_loads_serves_and_loads_nothing_again(tmp_path: Path) -> None:
-    port = free_port()
-    with running(tmp_path / "demo", port) as printed:
+@pytest.mark.parametrize("kind", ["no_store", pytest.param("fresh_keyspace", marks=pytest.mark.cassandra)])
+def test_the_demo_loads_serves_and_loads_nothing_again(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    port, store = free_port(), request.getfixturevalue(kind)
+    with running(tmp_path / "demo", port, store) as printed:
         assert "50" in printed
         urls = re.findall(r"curl -s '([^']+)'", printed)
         assert len(urls) == 5
@@ -62,9 +80,34 @@ def test_the_demo_loads_serves_and_loads_nothing_again(tmp_path: Path) -> None:
             assert ask(url)["data"], url
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs", timeout=10) as page:
             assert page.status == 200
-    with running(tmp_path / "demo", port) as printed:
+    with running(tmp_path / "demo", port, store) as printed:
         assert printed.lstrip().startswith("Serving.")
         assert ask(urls[0])["data"]
+
+
+def test_the_demo_minds_only_what_a_store_named_on_the_command_line_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERMANODE_STORE", "sqlite:///mine")
+    monkeypatch.setenv("PERMANODE_STORE_PASSWORD", "secret")
+    monkeypatch.setenv("PERMANODE_ETL_LAKE", "/mine/lake")
+    own = demo.demo_settings(tmp_path, None)
+    assert (own.store().url, own.store().password) == (f"sqlite:///{tmp_path}", "")
+    named = demo.demo_settings(tmp_path, "cassandra://me@host/ks?rf=1")
+    assert (named.store().url, named.store().password) == ("cassandra://me@host/ks?rf=1", "secret")
+    for settings in (own, named):
+        assert settings.store().network == demo.NETWORK
+        assert settings.build("etl", EtlSettings).lake == str(tmp_path / "lake")
+
+
+@pytest.mark.parametrize("arguments", [["--store", "cassandra://h/k", "demo"], ["demo", "--store", "cassandra://h/k"]])
+def test_the_demo_s_store_is_named_before_or_after_the_command(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(demo, "run", lambda port, store: asked.append((port, store)))
+    assert CliRunner().invoke(cli.app, [*arguments, "--port", "9"]).exit_code == 0
+    assert asked == [(9, "cassandra://h/k")]
 
 
 def test_a_busy_port_is_said_before_anything_is_loaded(tmp_path: Path) -> None:

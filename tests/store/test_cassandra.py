@@ -38,7 +38,25 @@ CREATE = re.compile(
     r"(?:, 'compaction_window_unit': 'HOURS', 'compaction_window_size': '\d+')?\}"
     r"(?:\n  AND default_time_to_live = \d+\n  AND gc_grace_seconds = \d+)?"
 )
-"""All that is said to a cluster: no view, no index, no filtering, no type or option that only one of the two has."""
+"""All that is asked, written and created: no view, no index, no filtering, no type or option that only one of the two
+has.
+"""
+
+BESIDE = (
+    re.compile(
+        r"CREATE KEYSPACE IF NOT EXISTS ks WITH replication = \{'class': 'NetworkTopologyStrategy', '\w+': \d+\}"
+    ),
+    re.compile(r"INSERT INTO ks\.lease \([\w, ]+\) VALUES \([?, ]+\) IF NOT EXISTS USING TTL \?"),
+    re.compile(r"UPDATE ks\.lease USING TTL \? SET \w+ = \?(, \w+ = \?)* WHERE name = \? IF owner = \? AND run = \?"),
+    re.compile(r"DELETE FROM ks\.lease WHERE name = \? IF owner = \? AND run = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM ks\.(keyspace_info|migrations)"),
+    re.compile(r"SELECT [\w, ]+ FROM system_schema\.(keyspaces|tables|columns) WHERE keyspace_name = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM system\.size_estimates WHERE keyspace_name = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM system\.local"),
+)
+"""What a store needs beside its tables' rows: a keyspace, the lease's lightweight transactions, two small tables read
+whole, and what both kinds tell of themselves.
+"""
 
 
 def test_tables_are_made_of_what_both_kinds_of_cluster_document():
@@ -199,6 +217,43 @@ def test_a_keyspace_that_drifted_from_the_schema_is_refused(fresh, cassandra_key
     cassandra_keyspace.session.execute(change.format(name), timeout=60)
     with pytest.raises(StoreMismatch, match=message):
         open_store(fresh)
+
+
+def test_a_store_s_whole_life_is_said_in_what_both_kinds_of_cluster_document(fresh, monkeypatch):
+    said = []
+
+    def noting(method):
+        def note(session, cql):
+            said.append(cql)
+            return method(session, cql)
+
+        return note
+
+    for name in ("prepare", "define"):
+        monkeypatch.setattr(CassandraSession, name, noting(getattr(CassandraSession, name)))
+    migrate(fresh)
+    store = reopened(fresh)
+    lease = store.acquire("elsewhere:1", "run-1", 60)
+    with store.batch() as batch:
+        for table in schema.TABLES:
+            batch.upsert(table, table.names, [])
+        batch.delete(schema.parents, (b"\1" * 32,))
+        batch.clear(schema.pending)
+    asyncio.run(store.get(schema.messages, ("00" * 32,)))
+    asyncio.run(store.slice(schema.tags, ("00", 0, 0), limit=1, reverse=True))
+    asyncio.run(store.ping())
+    asyncio.run(store.describe())
+    store.release(store.renew(lease, 60))
+    store.close()
+    keyspace = re.search(r"/(fresh_\w+)", fresh.url)[1]
+    seen = set()
+    for cql in said:
+        whole = re.sub(rf"\b{keyspace}\b", "ks", cql)
+        kinds = [pattern for pattern in (WRITTEN, SELECT, *BESIDE) if pattern.fullmatch(whole)]
+        kinds += [CREATE] if CREATE.fullmatch(whole.replace("ks.", "${keyspace}.", 1)) else []
+        assert kinds, whole
+        seen.update(kinds)
+    assert seen == {WRITTEN, SELECT, CREATE, *BESIDE}
 
 
 def test_another_network_that_folds_to_the_same_keyspace_is_refused(cassandra_settings):

@@ -12,6 +12,7 @@ from db.intervals import (
     contains,
     format_intervals,
     gaps,
+    in_words,
     intersect,
     intervals,
     nth,
@@ -73,3 +74,9 @@ def test_the_text_is_json():
 @pytest.mark.parametrize(("first", "last", "wanted"), [(0, 0, []), (1, 1, [(1, 1)]), (0, 9, [(1, 2), (6, 9)])])
 def test_gaps_end_where_they_are_asked_to(first, last, wanted):
     assert gaps([(0, 0), (3, 5)], first, last) == wanted
+
+
+def test_in_words_there_are_twenty_at_most():
+    assert in_words([]) == "none"
+    assert in_words([(1, 20), (22, 22)]) == "1–20, 22"
+    assert in_words([(3 * index, 3 * index) for index in range(25)]).endswith(", 57 and 5 more")

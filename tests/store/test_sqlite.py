@@ -15,6 +15,7 @@ import pytest
 
 from db import schema, sqlite, sqlite_files, sqlite_readers
 from db.connect import open_adapter, open_store
+from db.migrate import migrate
 from db.migrations import check
 from db.sqlite import SqliteStore
 from db.store import LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
@@ -41,6 +42,16 @@ def milestones(store):
 def put(store, index, *, publish):
     with store.batch(publish=publish) as batch:
         batch.upsert(schema.sync, KEY, [(0, index)])
+
+
+def test_a_folder_may_be_named_from_where_one_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    migrate(settings_of("sqlite:///data"))
+    store = reopened(settings_of("sqlite:///data"))
+    put(store, 1, publish=True)
+    assert milestones(store) == [1]
+    store.close()
+    assert (tmp_path / "data" / "CURRENT").is_file()
 
 
 def test_a_publication_is_a_new_file_and_the_old_one_goes(settings, folder):

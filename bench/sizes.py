@@ -1,0 +1,127 @@
+"""Rows and bytes of each table that the oracle ledger takes, in both stores: what `permanode plan` reckons with.
+
+    python -m bench.sizes [--write]
+
+Loads sample/chrysalis with its genesis into a new SQLite store, fills a keyspace of a Cassandra server of its own
+(tests/cassandra_server.py, one node, Java 17) from the same lake, and prints what each table takes; `--write` puts it
+into db/sizes.json. Tables whose rows expire are left out. SQLite: bytes in use on the table's pages (dbstat), so that
+the free rest of a small table's last page is not taken for rows. Cassandra: after `nodetool flush` and `nodetool
+compact`, the files of its folder that grow with the rows (data, index, filter, summary, compression offsets). Lake: its
+Parquet files.
+"""
+
+import argparse
+import json
+import os
+import sqlite3
+import subprocess
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from db import schema
+from db.connect import StoreSettings
+from db.migrate import migrate
+from db.sizing import SIZES
+from etl import jobs
+from etl.cassandra_java import JAVA_OPTIONS, cassandra_jars
+from etl.class_archive import java
+from etl.session import EtlSettings
+from tests.cassandra_server import CassandraServer, running
+
+SAMPLE = Path(__file__).parent.parent / "sample" / "chrysalis"
+NETWORK = "permatest-1"
+KEYSPACE = "sizes"
+GROWING = ("Data", "Index", "Filter", "Summary", "CompressionInfo")
+"""Components of an SSTable whose size follows from its rows."""
+
+
+def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
+    """Rows, partitions, rows of the largest partition and bytes of each table of a generation."""
+    with closing(sqlite3.connect(database)) as connection:
+        used = dict(connection.execute("SELECT name, sum(pgsize - unused) FROM dbstat GROUP BY name"))
+        found = {}
+        for table in schema.TABLES:
+            if table is schema.lease or table.ttl_s is not None:
+                continue
+            by_partition = f"SELECT count(*) AS rows FROM {table.name} GROUP BY {', '.join(table.partition)}"  # noqa: S608
+            rows, partitions, largest = connection.execute(
+                f"SELECT coalesce(sum(rows), 0), count(*), coalesce(max(rows), 0) FROM ({by_partition})"  # noqa: S608
+            ).fetchone()
+            found[table.name] = {
+                "rows": rows,
+                "partitions": partitions,
+                "largest": largest,
+                "sqlite_bytes": used[table.name],
+            }
+    return found
+
+
+def nodetool(server: CassandraServer, *arguments: str) -> None:
+    """One command of nodetool, which is part of the server's jars."""
+    classpath = os.pathsep.join(str(jar) for jar in cassandra_jars())
+    folder = server.folder.absolute()
+    # It keeps a history in its user's home.
+    command = [
+        java(),
+        *JAVA_OPTIONS,
+        f"-Duser.home={folder}",
+        f"-Dcassandra.config={(folder / 'cassandra.yaml').as_uri()}",
+    ]
+    command += ["-classpath", classpath, "org.apache.cassandra.tools.NodeTool", "-p", str(server.ports.jmx), *arguments]
+    subprocess.run(command, check=True, cwd=server.folder, stdout=subprocess.DEVNULL)
+
+
+def measure_cassandra(server: CassandraServer) -> dict[str, int]:
+    """Bytes of each table's files, flushed and compacted."""
+    nodetool(server, "flush", KEYSPACE)
+    nodetool(server, "compact", KEYSPACE)
+    found = {}
+    for table in schema.TABLES:
+        files = (server.folder / "data" / KEYSPACE).glob(f"{table.name}-*/*.db")
+        sizes = [file.stat().st_size for file in files if file.stem.rpartition("-")[2] in GROWING]
+        found[table.name] = sum(sizes)
+    return found
+
+
+def measure(folder: Path) -> dict[str, Any]:
+    """What SIZES holds."""
+    settings = EtlSettings(lake=str(folder / "lake"))
+    embedded = StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK)
+    migrate(embedded)
+    report = jobs.load(embedded, settings, [SAMPLE], genesis=SAMPLE / "genesis.json")
+    with running(CassandraServer(folder / "cassandra")) as server:
+        cluster = StoreSettings(f"cassandra://{server.contact}/{KEYSPACE}?rf=1", NETWORK)
+        migrate(cluster)
+        if jobs.rebuild(cluster, settings).messages != report.messages:
+            raise SystemExit("the cluster was not filled with what SQLite was")
+        on_cluster = measure_cassandra(server)
+    tables = measure_sqlite(folder / "store" / (folder / "store" / "CURRENT").read_text().strip())
+    for name, row in tables.items():
+        row["cassandra_bytes"] = on_cluster[name] if row["rows"] else 0
+    lake = sum(file.stat().st_size for file in (folder / "lake").rglob("*.parquet") if "_delta_log" not in file.parts)
+    return {
+        "measured": "python -m bench.sizes --write, over sample/chrysalis with its genesis",
+        "layout": max(table.layout for table in schema.TABLES),
+        "messages": report.messages,
+        "milestones": report.milestones,
+        "lake_bytes": lake,
+        "tables": tables,
+    }
+
+
+def main() -> None:
+    """Measures and prints, or writes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help=f"put it into {SIZES.name}")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        text = json.dumps(measure(Path(name)), indent=1) + "\n"
+    if options.write:
+        SIZES.write_text(text, encoding="utf-8")
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

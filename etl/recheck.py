@@ -1,0 +1,88 @@
+"""Whether the store still holds what it calls complete: its newest milestones are counted, short ones opened again.
+
+Rules of this file: acknowledged is not yet durable on a cluster, so a node that lost its power may have lost rows; what
+is short is marked incomplete, `sync` before `ranges`, and the next load writes it again from the lake; no Spark here.
+"""
+
+import os
+import socket
+from contextlib import closing
+
+from db import schema
+from db.connect import StoreSettings, open_store
+from db.intervals import Intervals, in_words, nth, of_indices, size
+from db.partitions import ms_range_id
+from db.store import LeaseHeld, WritableStore
+from db.sync import is_complete, range_row
+from etl.store_reads import StoreReads
+
+CHECKED_BY_LOADS = 100
+"""Newest complete milestones that every load counts before it begins."""
+
+LEASE_S = 60
+
+
+def check_newest(settings: StoreSettings, newest: int) -> Intervals:
+    """Which of so many newest complete milestones are short; they are opened again.
+
+    StoreUnavailable; LeaseHeld, which names them, when they cannot be opened as another run writes.
+    """
+    with (
+        closing(open_store(settings, writable=True)) as store,
+        closing(StoreReads(store, settings.network)) as reads,
+    ):
+        short = find_short(reads, settings.chunk_size, newest)
+        if short:
+            try:
+                lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", "check", LEASE_S)
+            except LeaseHeld as error:
+                raise LeaseHeld(f"milestones {in_words(short)} are short, not opened again: {error}") from error
+            try:
+                reopen(store, reads, settings.chunk_size, short)
+            finally:
+                store.release(lease)
+        return short
+
+
+def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
+    """Which of the `newest` highest complete milestones have fewer rows in messages_by_milestone than messages in
+    `sync`, or are not complete there.
+    """
+    complete = reads.complete()
+    count = size(complete)
+    indices = [nth(complete, position) for position in range(max(0, count - newest), count)]
+    states = reads.many(schema.sync, [(ms_range_id(index, chunk_size), index) for index in indices])
+    return of_indices(
+        index
+        for index, state in zip(indices, states, strict=True)
+        if state is None
+        or not is_complete(state)
+        or sum(1 for _ in reads.partition(schema.messages_by_milestone, (index,))) < state["message_count"]
+    )
+
+
+def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Intervals) -> None:
+    """Marks those milestones incomplete, under the caller's lease.
+
+    A ledger state that has gone beyond the first of them may have lost rows too: it is taken back, and the next load
+    applies it from genesis on.
+    """
+    if not short:
+        return
+    indices = [index for first, last in short for index in range(first, last + 1)]
+    ledger_index = reads.ledger_index()
+    with store.batch() as batch:
+        if ledger_index is not None and ledger_index >= indices[0]:
+            batch.delete(schema.ledger_frontier, (reads.network,))
+        columns = (*schema.sync.key, "synced_by", "verified", "layout")
+        rows = [(ms_range_id(index, chunk_size), index, None, None, None) for index in indices]
+        batch.upsert(schema.sync, columns, rows)
+    ranges = sorted({ms_range_id(index, chunk_size) for index in indices})
+    rewrite_ranges(store, reads, ranges)
+
+
+def rewrite_ranges(store: WritableStore, reads: StoreReads, ranges: list[int]) -> None:
+    """The `ranges` rows of those ranges, anew from `sync`."""
+    rows = [range_row(reads.network, each, reads.sync_rows(each)) for each in ranges]
+    with store.batch() as batch:
+        batch.upsert(schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows])
