@@ -69,6 +69,14 @@ app.add_typer(lake_app, name="lake")
 Range: TypeAlias = Annotated[
     str | None, typer.Option("--range", metavar="FIRST:LAST", help="Milestones from FIRST, before LAST.")
 ]
+Bulk: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--bulk",
+        help="Into a cluster of Cassandra as SSTables, streamed to every node; all must be up and reachable without "
+        "TLS. For a first load or a rebuild: small loads are quicker without.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -139,6 +147,7 @@ def load(
         Path | None,
         typer.Option(help="What the ledger begins with: genesis.json or a full snapshot of Hornet 1.x.", exists=True),
     ] = None,
+    bulk: Bulk = False,
 ) -> None:
     """Loads archive files into the store, and the ledger state as far as they reach from its genesis on.
 
@@ -153,12 +162,14 @@ def load(
 
     store, etl = _etl(context)
     with shown() as notify:
-        done = jobs.load(store, etl, sources or [], first=first, last=last, force=force, genesis=genesis, notify=notify)
+        done = jobs.load(
+            store, etl, sources or [], first=first, last=last, force=force, genesis=genesis, bulk=bulk, notify=notify
+        )
     _finish(done)
 
 
 @app.command()
-def rebuild(context: typer.Context) -> None:
+def rebuild(context: typer.Context, bulk: Bulk = False) -> None:
     """Refills the store from the lake, without the archive files.
 
     Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
@@ -167,7 +178,7 @@ def rebuild(context: typer.Context) -> None:
 
     store, etl = _etl(context)
     with shown() as notify:
-        done = jobs.rebuild(store, etl, notify=notify)
+        done = jobs.rebuild(store, etl, bulk=bulk, notify=notify)
     _finish(done)
 
 
@@ -353,7 +364,8 @@ def run_tests(
 @app.command()
 def bench(
     name: Annotated[
-        Literal["codec", "flat", "http", "load", "sizes", "soak", "vaa"], typer.Argument(help="What to measure.")
+        Literal["cluster-http", "cluster-load", "codec", "flat", "http", "load", "sizes", "soak", "vaa"],
+        typer.Argument(help="What to measure."),
     ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
@@ -361,7 +373,7 @@ def bench(
 
     Example: permanode bench codec
     """
-    command = [sys.executable, "-m", f"bench.{name}", *(arguments or [])]
+    command = [sys.executable, "-m", f"bench.{name.replace('-', '_')}", *(arguments or [])]
     raise typer.Exit(subprocess.run(command, cwd=HOME, check=False).returncode)
 
 

@@ -25,10 +25,10 @@ from db.connect import StoreSettings
 from db.migrate import migrate
 from db.sizing import SIZES
 from etl import jobs
+from etl.cassandra_java import JAVA_OPTIONS, cassandra_jars
 from etl.class_archive import java
 from etl.session import EtlSettings
-from tests.cassandra_jars import cassandra_jars
-from tests.cassandra_server import REACHES_IN, CassandraServer, running
+from tests.cassandra_server import CassandraServer, running
 
 SAMPLE = Path(__file__).parent.parent / "sample" / "chrysalis"
 NETWORK = "permatest-1"
@@ -65,7 +65,7 @@ def nodetool(server: CassandraServer, *arguments: str) -> None:
     # It keeps a history in its user's home.
     command = [
         java(),
-        *REACHES_IN,
+        *JAVA_OPTIONS,
         f"-Duser.home={folder}",
         f"-Dcassandra.config={(folder / 'cassandra.yaml').as_uri()}",
     ]

@@ -75,9 +75,13 @@ class Cluster:
                 if pause_s is None:
                     raise refusal from error
             broken_off.clear()
-            patiently(self._ping, self.patience_s)
+            self.wait()
             time.sleep(pause_s)
         raise AssertionError("the last try returns or raises")
+
+    def wait(self) -> None:
+        """Returns when a node answers; StoreUnavailable when none does for too long."""
+        patiently(self._ping, self.patience_s)
 
     def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
         """The port's error where it was the cluster that failed; None: it was something else."""

@@ -17,13 +17,10 @@ from typing import TypeAlias
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from db.cassandra_address import parse_address
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, add, in_words, size, subtract
 from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl import compaction
-from etl.cluster_tls import driver_profile
-from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
@@ -35,7 +32,8 @@ from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
-from etl.writer import EmbeddedWriter, FrameWriter, Staging
+from etl.writer import Staging
+from etl.writers import frame_writer, refuse_bulk
 from ledger.ids import network_id
 from ledger.networks import find_network
 
@@ -63,21 +61,22 @@ def load(
     last: int | None = None,
     force: bool = False,
     genesis: Path | None = None,
+    bulk: bool = False,
     notify: Notify = quiet,
 ) -> Report:
     """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
-    `genesis` or an earlier load's gave it a beginning.
+    `genesis` or an earlier load's gave it a beginning. `bulk`: into a cluster as SSTables.
 
     First the store's newest milestones are counted; what is short, or was found incomplete before, is written again
     from the lake where that has it whole.
 
-    Raises FileNotFoundError and ValueError for sources that are not there, StoreMismatch, also for a store that holds
-    what its lake does not, StoreUnavailable, LeaseHeld.
+    Raises FileNotFoundError and ValueError for sources that are not there or a store that takes no SSTables,
+    StoreMismatch, also for a store that holds what its lake does not, StoreUnavailable, LeaseHeld.
     """
     files = archive_files(sources) if sources or genesis is None else []
     size = sum(path.stat().st_size for path in files)
     span = Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
-    with _run(store_settings, settings, notify, span) as (spark, lake, publication, report):
+    with _run(store_settings, settings, notify, span, bulk=bulk) as (spark, lake, publication, report):
         reads, chunk_size = publication.reads, store_settings.chunk_size
         refuse_older_lake(lake, reads)
         reopen(publication.store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
@@ -96,7 +95,7 @@ def load(
                     force=force,
                 )
             with report.timed("tables"):
-                _fill(ingest, found, publication, files)
+                _fill(ingest, found, publication, files, bulk=bulk)
             report.rejects = report.rows_by_table.get("rejects", 0)
             if report.rejects:
                 report.rejected = _reject_lines(lake, found.run)
@@ -105,7 +104,7 @@ def load(
     return report
 
 
-def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path]) -> None:
+def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
     """Commits the milestones to the lake and fills the tables from it, side by side as far as they do not depend."""
     report, kept = publication.report, publication.reads.message_count()
 
@@ -119,8 +118,8 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
         noting = pool.submit(ingest.note_sources, found)
         if kept:
             committing.result()
-        bulk = bool(found.run) and report.messages >= publication.settings.bulk_share * kept
-        publication.publish(found.run, files, opening, committing, bulk=bulk)
+        much = bulk or report.messages >= publication.settings.bulk_share * kept
+        publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and much)
         noting.result()
         if found.pending:
             publication.publish_pending()
@@ -132,10 +131,13 @@ def rebuild(
     store_settings: StoreSettings,
     settings: EtlSettings,
     *,
+    bulk: bool = False,
     notify: Notify = quiet,
 ) -> Report:
-    """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced."""
-    with _run(store_settings, settings, notify) as (_, lake, publication, report):
+    """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced. `bulk` as in
+    `load`.
+    """
+    with _run(store_settings, settings, notify, bulk=bulk) as (_, lake, publication, report):
         with report.timed("tables"):
             run = intervals_of(lake.read("milestones"))
             _count(lake, run, report)
@@ -182,8 +184,15 @@ def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
 
 @contextmanager
 def _run(
-    store_settings: StoreSettings, settings: EtlSettings, notify: Notify, span: Span = Span.MINUTES
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    notify: Notify,
+    span: Span = Span.MINUTES,
+    *,
+    bulk: bool = False,
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
+    if bulk:
+        refuse_bulk(store_settings)
     report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
     # A folder of our own, as it is removed whole: never the one that the setting names.
@@ -198,31 +207,12 @@ def _run(
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
-        writer = _writer(spark, store, staging, store_settings, settings)
+        writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         publication = Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         yield spark, lake, publication, report
         check()
         # A machine's first JVM writes its class archive now, which takes a while.
         notify(Progress("spark", 1, 1, "ending"))
-
-
-def _writer(
-    spark: SparkSession, store: WritableStore, staging: Staging, store_settings: StoreSettings, settings: EtlSettings
-) -> FrameWriter:
-    """How frames reach that store."""
-    nodes = store.nodes()
-    if not nodes:
-        return EmbeddedWriter(staging)
-    address = parse_address(store_settings.url, store_settings.network)
-    if store_settings.tls_ca:
-        gateway = spark.sparkContext._gateway
-        assert gateway is not None
-        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
-        reached = {"spark.cassandra.connection.config.profile.path": profile}
-    else:
-        reached = reached_by(address, store_settings)
-    options = {"keyspace": address.keyspace, **reached, **tuned(store_settings, settings, nodes)}
-    return ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
 
 
 @contextmanager

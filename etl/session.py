@@ -80,6 +80,9 @@ GROUPINGS = ("", "partition", "replica_set", "none")
 TRAVELLING = ("orjson", "zstandard")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
 
+TRAVELLING_SUFFIXES = {".py", ".java", ".xml"}
+"""Of the files of our own packages; the two others are for the JVM that writes SSTables."""
+
 TRAVELLED = "permanode_env"
 """Where an executor finds them: below the folder that it and its Python workers run in."""
 
@@ -239,8 +242,9 @@ def pack_environment(folder: Path) -> Path:
     root = Path(__file__).parent.parent
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("ledger", "db", "etl"):
-            for path in sorted((root / package).rglob("*.py")):
-                archive.write(path, path.relative_to(root))
+            for path in sorted((root / package).rglob("*")):
+                if path.suffix in TRAVELLING_SUFFIXES:
+                    archive.write(path, path.relative_to(root))
         for name in TRAVELLING:
             distribution = importlib.metadata.distribution(name)
             for file in distribution.files or ():

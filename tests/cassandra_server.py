@@ -12,42 +12,20 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from etl.cassandra_java import JAVA, JAVA_OPTIONS, cassandra_jars
 from etl.class_archive import java
-from tests.cassandra_jars import cassandra_jars
 
-JAVA = "17"
 STARTED_S = 120.0
 STOPPED_S = 30.0
-
-EXPORTED = {
-    "java.base": "jdk.internal.misc jdk.internal.ref jdk.internal.perf sun.nio.ch",
-    "java.management.rmi": "com.sun.jmx.remote.internal.rmi",
-    "java.rmi": "sun.rmi.registry sun.rmi.server sun.rmi.transport sun.rmi.transport.tcp",
-    "java.sql": "java.sql",
-    "jdk.unsupported": "sun.misc",
-}
-OPENED = {
-    "java.base": (
-        "java.io java.lang java.lang.module java.lang.reflect java.math java.net java.nio java.nio.charset "
-        "java.nio.file.spi java.util java.util.concurrent java.util.concurrent.atomic jdk.internal.loader "
-        "jdk.internal.math jdk.internal.module jdk.internal.ref jdk.internal.reflect jdk.internal.util.jar sun.nio.ch"
-    ),
-    "jdk.management": "com.sun.management.internal",
-}
-"""Packages of the JDK that Cassandra reaches into; its own start script opens the same."""
-
-REACHES_IN = (
-    *(f"--add-exports={module}/{name}=ALL-UNNAMED" for module in EXPORTED for name in EXPORTED[module].split()),
-    *(f"--add-opens={module}/{name}=ALL-UNNAMED" for module in OPENED for name in OPENED[module].split()),
-)
 
 QUICK = (
     "-XX:TieredStopAtLevel=1",
@@ -104,6 +82,8 @@ class CassandraServer:
     java_options: tuple[str, ...] = QUICK
     extra: str = ""
     """Lines of cassandra.yaml that this node has more."""
+    tls: ssl.SSLContext | None = None
+    """How its clients speak to it, where not in the clear."""
     _guard: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -137,7 +117,10 @@ class CassandraServer:
 
     def answers(self) -> bool:
         """Whether it speaks CQL: an OPTIONS frame is answered by SUPPORTED."""
-        with contextlib.suppress(OSError), socket.create_connection((self.address, self.ports.native), 5) as client:
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            client = stack.enter_context(socket.create_connection((self.address, self.ports.native), 5))
+            if self.tls is not None:
+                client = stack.enter_context(self.tls.wrap_socket(client, server_hostname=self.address))
             client.sendall(bytes([4, 0, 0, 0, 5, 0, 0, 0, 0]))
             return client.recv(9)[4:5] == b"\x06"
         return False
@@ -177,7 +160,7 @@ class CassandraServer:
         jars = cassandra_jars()
         agent = next(jar for jar in jars if jar.name.startswith("jamm-"))
         return [
-            *REACHES_IN,
+            *JAVA_OPTIONS,
             f"-javaagent:{agent}",
             f"-Xms{self.heap}",
             f"-Xmx{self.heap}",
@@ -186,7 +169,6 @@ class CassandraServer:
             "-XX:+ExitOnOutOfMemoryError",
             "-Djdk.attach.allowAttachSelf=true",
             "-Djava.net.preferIPv4Stack=true",
-            "-Dio.netty.tryReflectionSetAccessible=true",
             "-Dcassandra-foreground=yes",
             f"-Dcassandra.config={(self.folder / 'cassandra.yaml').absolute().as_uri()}",
             f"-Dcassandra.storagedir={self.folder.absolute()}",
@@ -218,8 +200,6 @@ start_native_transport: true
 commitlog_sync: periodic
 commitlog_sync_period: 10000ms
 commitlog_total_space: 256MiB
-# Files that the bulk path writes are in the newest format, which a server that minds older ones does not load.
-storage_compatibility_mode: NONE
 materialized_views_enabled: false
 auto_snapshot: false
 concurrent_reads: 8
@@ -248,6 +228,24 @@ def running(server: CassandraServer) -> Iterator[CassandraServer]:
         yield server
     finally:
         server.kill()
+
+
+@contextmanager
+def running_together(folder: Path, count: int) -> Iterator[list[CassandraServer]]:
+    """One cluster of that many nodes, on 127.0.0.1, 127.0.0.2 and so on, while it is needed."""
+    ports = Ports.free()
+    nodes = [
+        # It begins empty, so that nothing has to be streamed to who joins.
+        CassandraServer(
+            folder / f"node{n}", ports=replace(ports, jmx=Ports.free().jmx), address=f"127.0.0.{n}",
+            extra="auto_bootstrap: false\n",
+        )
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        for node in nodes:
+            stack.enter_context(running(node))
+        yield nodes
 
 
 if __name__ == "__main__":

@@ -33,14 +33,15 @@ class Loading:
     folder: Path
     store: StoreSettings
     settings: EtlSettings
+    bulk: bool = False
 
     def load(self, *sources: Path, **options: Any) -> Report:
         """One `permanode load`."""
-        return jobs.load(self.store, self.settings, list(sources), **options)
+        return jobs.load(self.store, self.settings, list(sources), **{"bulk": self.bulk} | options)
 
     def rebuild(self) -> Report:
         """One `permanode rebuild`."""
-        return jobs.rebuild(self.store, self.settings)
+        return jobs.rebuild(self.store, self.settings, bulk=self.bulk)
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All that the store holds now."""
@@ -49,11 +50,12 @@ class Loading:
 
 
 class Stores:
-    """Makes stores: below one folder, or keyspaces of a server, their lakes below the folder."""
+    """Makes stores: below one folder, or keyspaces of a server, their lakes below the folder; `bulk`: filled so."""
 
-    def __init__(self, root: Path, server: CassandraServer | None = None) -> None:
+    def __init__(self, root: Path, server: CassandraServer | None = None, *, bulk: bool = False) -> None:
         self._root = root
         self._server = server
+        self._bulk = bulk
         self._count = 0
 
     def __call__(
@@ -72,7 +74,7 @@ class Stores:
             options = {"lake": str(folder / "lake")} | options
         store = StoreSettings(url, network, *geometry)
         migrate(store)
-        return Loading(folder, store, replace(settings, **options))
+        return Loading(folder, store, replace(settings, **options), self._bulk)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -96,10 +98,16 @@ def stores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sto
 
 
 KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
+IN_BULK = pytest.mark.parametrize(
+    "everywhere", [*KINDS, pytest.param("bulk", marks=pytest.mark.cassandra)], indirect=True
+)
+"""For tests whose loads shall also go as SSTables: each of those takes a while, so not for all."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def everywhere(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stores:
     """`stores` of each kind in turn."""
-    server = request.getfixturevalue("cassandra") if request.param == "cassandra" else None
-    return Stores(tmp_path_factory.mktemp("everywhere"), server)
+    if request.param == "sqlite":
+        return Stores(tmp_path_factory.mktemp("everywhere"))
+    server = request.getfixturevalue("cassandra")
+    return Stores(tmp_path_factory.mktemp("everywhere"), server, bulk=request.param == "bulk")

@@ -36,12 +36,12 @@ class Cluster:
     settings: StoreSettings
     folder: Path
 
-    def load(self, patience_s: float) -> Process:
+    def load(self, patience_s: float, *more: str) -> Process:
         sources = [SAMPLE / name for name in ARCHIVE]
         settings = self.settings
         flags = ("--store", settings.url, "--network", settings.network, "--lake", self.folder / "lake")
         return permanode(
-            *flags, "load", *sources, "--genesis", SAMPLE / "genesis.json", cwd=self.folder,
+            *flags, "load", *sources, "--genesis", SAMPLE / "genesis.json", *more, cwd=self.folder,
             PERMANODE_STORE_CHUNK_SIZE=str(GEOMETRY[0]), PERMANODE_STORE_PARTITION_SIZE=str(GEOMETRY[1]),
             PERMANODE_STORE_WRITE_PATIENCE_S=str(patience_s),
         )  # fmt: skip
@@ -68,8 +68,8 @@ def javas(process: Process) -> list[str]:
 def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes_it_good(cluster: Cluster) -> None:
     started = []
 
-    def load_until(mark: str, patience_s: float = 120) -> Process:
-        started.append(cluster.load(patience_s))
+    def load_until(mark: str, *more: str, patience_s: float = 120) -> Process:
+        started.append(cluster.load(patience_s, *more))
         assert started[-1].wait_for(lambda line: reached(line, mark)), started[-1].said()
         return started[-1]
 
@@ -84,8 +84,8 @@ def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes
         assert not javas(left_alone), left_alone.said()
         cluster.server.start()
         assert not cluster.rows()["ranges"]
-        for mark in ("tags", "addresses_hints"):
-            load_until(mark).kill()
+        for mark, *more in (("tags", "--bulk"), ("addresses_hints",), ("outputs", "--bulk")):
+            load_until(mark, *more).kill()
             assert not cluster.rows()["ranges"], "nothing is complete before its rows are durable"
         waiting = load_until("messages")
         cluster.server.kill()
@@ -98,3 +98,4 @@ def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes
         for process in started:
             process.kill()
     check(cluster.rows(), reference(GEOMETRY))
+    assert not (cluster.folder / "staging").exists(), "not even of those that were killed"

@@ -41,7 +41,8 @@ def certificate(name: str, key: Key) -> x509.Certificate:
     """Signed by its own key, for a day."""
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    builder = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number(), now)
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now)
     return builder.not_valid_after(now + datetime.timedelta(days=1)).sign(key, hashes.SHA256())
 
 

@@ -23,7 +23,7 @@ from etl.compaction import clean_partitions
 from etl.store_reads import StoreReads
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import IN_BULK, Loading, Stores
 from tests.etl.listings import check, whole_oracle
 from tests.etl.store_rows import stored_rows
 from tests.etl.test_ledger import GENESIS, milestones, reference
@@ -156,6 +156,7 @@ def test_the_command_compacts_all(stores: Stores) -> None:
     assert loading.rows() == rows
 
 
+@IN_BULK
 def test_no_clock_decides_what_is_unspent(everywhere: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that deletes is an hour ahead of the executors, which write into what it deleted."""
     ahead = int(3600e6)

@@ -26,7 +26,7 @@ from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import IN_BULK, Loading, Stores
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check, uncut
@@ -123,6 +123,7 @@ async def test_the_api_answers_from_it_byte_for_byte_as_from_the_plain_reading(
     loaded.close()
 
 
+@IN_BULK
 def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores) -> None:
     loading = everywhere((100_000, 100_000), ledger_near=0)
     loading.load(*FILES, genesis=GENESIS)

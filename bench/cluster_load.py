@@ -1,0 +1,221 @@
+"""How fast rows get into Cassandra: our writer, `--bulk`, and DataStax's dsbulk; the same rows into the same server.
+
+    python -m bench.cluster_load [--messages 200000] [--runs 3] [--archives DIR] [--only-prepare]
+
+`messages` and `outputs_by_address` of a generated archive, made once and kept in DIR as frames (what a load would
+write next) and as CSV (what dsbulk reads). One server of its own on loopback, one node, heap of 2 GB. The three take
+turns, and each finds the tables empty; a first round, which warms the server up, does not count. Counted is the writing
+alone: ours from the frame to the last acknowledgement, inside a Spark session that runs already; dsbulk's rate is the
+one that it prints, its own start left out. The median of the runs counts, over both tables together and over each.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from bench.load import GENERATED, archive, load
+from db import schema
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from db.model import Table, Type
+from db.store import WritableStore
+from etl import tables
+from etl.cassandra_java import class_path
+from etl.class_archive import java
+from etl.jars import CONNECTOR
+from etl.lake import Lake, intervals_of
+from etl.placement import Placement
+from etl.session import EtlSettings, spark_session
+from etl.tables import TableFrame
+from etl.writer import FrameWriter, Staging
+from etl.writers import frame_writer
+from tests.cassandra_server import CassandraServer, running
+
+DSBULK = "1.10.0"
+MODULES = ("runner", "connectors-csv", "codecs-text", "workflow-load", "executor-reactor", "batcher-reactor")
+LOADER = "com.datastax.oss.dsbulk.runner.DataStaxBulkLoader"
+TUNED = (
+    "--batch.mode", "REPLICA_SET", "--batch.maxBatchStatements", "32", "--executor.maxInFlight", "256",
+)  # fmt: skip
+"""dsbulk's own defaults gave less than half of what these do on one node."""
+
+WRITTEN = (schema.messages, schema.outputs_by_address)
+BARS = {"connector": 1.0, "--bulk": 1.8}
+"""How many times dsbulk's rate each of ours has to reach."""
+
+
+def prepared(archives: Path, messages: int) -> Path:
+    """A folder with the rows of each table as frames and as CSV; made where it is not."""
+    generated = archive(archives, messages)
+    folder, growing = generated / "rows", generated / "rows.growing"
+    if not folder.exists():
+        settings = StoreSettings(url=f"sqlite:///{growing.absolute() / 'store'}", network=GENERATED.network)
+        migrate(settings)
+        load(settings, "local[*]", generated / "all")
+        with spark_session(EtlSettings()) as spark:
+            lake = Lake(spark, str(growing / "store" / "lake"))
+            lines = lake.messages(intervals_of(lake.read("milestones")))
+            unsplit = Placement(settings.chunk_size, schema.LOOKUPS, None)
+            for frame in (tables.messages(lines), tables.outputs_by_address(tables.owned(lines), unsplit)):
+                here = growing / frame.table.name
+                frame.frame.write.parquet(str(here / "frame"))
+                kept = spark.read.parquet(str(here / "frame"))
+                kept.select(*(spelt(frame.table, name) for name in kept.columns)).write.csv(
+                    str(here / "csv"), header=True
+                )
+        growing.rename(folder)
+    return folder
+
+
+def spelt(table: Table, name: str) -> Column:
+    """A column as dsbulk reads it."""
+    kind, value = table.column(name).type, F.col(name)
+    if kind is Type.HEX:
+        value = F.lower(F.hex(value))
+    elif kind is Type.BLOB:
+        value = F.concat(F.lit("0x"), F.lower(F.hex(value)))
+    elif kind is Type.TIMESTAMP:
+        value = F.date_format(F.timestamp_millis(value), "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
+    return value.alias(name)
+
+
+class Keyspace:
+    """A keyspace of the server, and how each of the three writes into it: a table's rows a second."""
+
+    def __init__(self, spark: SparkSession, store: WritableStore, server: CassandraServer, rows: Path) -> None:
+        self._spark, self._store, self._server, self._rows = spark, store, server, rows
+        self._jars = class_path(
+            Path(sys.prefix) / "share" / "permanode" / f"dsbulk-{DSBULK}",
+            [("com.datastax.oss", f"dsbulk-{module}", DSBULK) for module in MODULES],
+        )
+
+    def count(self, table: Table) -> int:
+        """Rows there are to write."""
+        return self._frame(table).count()
+
+    def ours(self, writer: FrameWriter, table: Table) -> float:
+        """By one of our writers."""
+        ready = writer.prepare(TableFrame(table, self._frame(table)))
+        with self._store.batch() as batch:
+            started = time.perf_counter()
+            count = ready.write(batch)
+            seconds = time.perf_counter() - started
+        ready.drop()
+        self._refuse_unless_all(table, count)
+        return count / seconds
+
+    def dsbulk(self, name: str, table: Table) -> float:
+        """By dsbulk, as it says itself. Raises SystemExit with its last words if it fails."""
+        mapping = ", ".join(f"{each} = {each}" for each in self._frame(table).columns)
+        with tempfile.TemporaryDirectory() as logs:
+            command = [
+                java(),
+                "-classpath",
+                str(self._jars[0].parent / "*"),
+                "com.datastax.oss.dsbulk.runner.DataStaxBulkLoader",
+            ]
+            command += ["load", "-url", str(self._rows / table.name / "csv"), "-header", "true", "-k", name]
+            command += ["-t", table.name, "-h", self._server.address, "-port", str(self._server.ports.native)]
+            command += ["--schema.mapping", mapping, "--log.directory", logs, *TUNED]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said = done.stdout + done.stderr
+        found = re.findall(r"^\s*([\d,]+) \|\s+0 \|\s+([\d,]+) \|", said, re.MULTILINE)
+        if done.returncode or not found:
+            raise SystemExit("\n".join(["dsbulk failed:", *said.splitlines()[-20:]]))
+        count, rate = (int(number.replace(",", "")) for number in found[-1])
+        self._refuse_unless_all(table, count)
+        return float(rate)
+
+    def empty(self) -> None:
+        """Removes what was written."""
+        with self._store.batch() as batch:
+            for table in WRITTEN:
+                batch.clear(table)
+
+    def _frame(self, table: Table) -> DataFrame:
+        return self._spark.read.parquet(str(self._rows / table.name / "frame"))
+
+    def _refuse_unless_all(self, table: Table, count: int) -> None:
+        if count != self.count(table):
+            raise SystemExit(f"{count} rows of {table.name} were written, of {self.count(table)}")
+
+
+Way = Callable[[Table], float]
+
+
+@contextmanager
+def ways(rows: Path, folder: Path) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
+    """A warm server's keyspace, and each way into it by name."""
+    server = CassandraServer(folder / "server", heap="2g", java_options=())
+    with running(server), spark_session(EtlSettings(), beside=CONNECTOR) as spark:
+        name = "bench"
+        settings = StoreSettings(f"cassandra://{server.contact}/{name}?rf=1", GENERATED.network)
+        migrate(settings)
+        with closing(open_store(settings, writable=True)) as store, closing(Staging(folder / "staging")) as staging:
+            keyspace = Keyspace(spark, store, server, rows)
+            both = [frame_writer(spark, store, staging, settings, EtlSettings(), bulk=bulk) for bulk in (False, True)]
+            yield (
+                keyspace,
+                {
+                    "dsbulk": partial(keyspace.dsbulk, name),
+                    "connector": partial(keyspace.ours, both[0]),
+                    "--bulk": partial(keyspace.ours, both[1]),
+                },
+            )
+
+
+def run(rows: Path, runs: int) -> bool:
+    """Prints every round and the medians; whether both bars are met."""
+    rates: dict[str, dict[str, list[float]]] = {}
+    with tempfile.TemporaryDirectory() as folder, ways(rows, Path(folder)) as (keyspace, by_name):
+        counts = {table.name: keyspace.count(table) for table in WRITTEN}
+        for number in range(runs + 1):
+            for way, write in by_name.items():
+                seen = {table.name: write(table) for table in WRITTEN}
+                keyspace.empty()
+                seen["both"] = sum(counts.values()) / sum(counts[name] / rate for name, rate in seen.items())
+                shown = ", ".join(f"{name} {rate:,.0f}" for name, rate in seen.items())
+                print(f"{number or 'warm-up':>7} {way:10} rows/s: {shown}", flush=True)
+                if number:
+                    for name, rate in seen.items():
+                        rates.setdefault(way, {}).setdefault(name, []).append(rate)
+    medians = {way: {name: statistics.median(each) for name, each in seen.items()} for way, seen in rates.items()}
+    met = True
+    for way, seen in medians.items():
+        ratios = {name: rate / medians["dsbulk"][name] for name, rate in seen.items()}
+        met &= ratios["both"] >= BARS.get(way, 0)
+        shown = ", ".join(f"{name} {seen[name]:,.0f} ({ratio:.2f} x)" for name, ratio in ratios.items())
+        bar = f"; bar {BARS[way]} x" if way in BARS else ""
+        print(f"median  {way:10} rows/s: {shown}{bar}")
+    print(json.dumps({"rows": counts, "runs": runs, "met": met}))
+    return met
+
+
+def main() -> int:
+    """Measures; 1 when a bar of the project is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=200_000, help="size of the archive")
+    parser.add_argument("--runs", type=int, default=3, help="the median of so many counts")
+    parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
+    parser.add_argument("--only-prepare", action="store_true", help="make the rows and measure nothing")
+    options = parser.parse_args()
+    rows = prepared(options.archives, options.messages)
+    if options.only_prepare:
+        return 0
+    return 0 if run(rows, options.runs) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
