@@ -35,7 +35,7 @@ EMITTER_NAMES = {
         "0x1bdffae984043833ed7fe223f7af7a3f8902d04129b14f801823e64827da7130"
     ),
 }
-"""Emitters that are a hash, an object or a number, and the account whose they are."""
+"""Mainnet's emitters that are a hash, an object or a number, and the account whose they are."""
 
 TOKEN_NAMES = {
     (3, "0100000000000000000000000000000000000000000000000000000075757364"): "uusd",
@@ -52,9 +52,10 @@ class NativeAddressError(ValueError):
     """A text that is no address of its chain; the message says what was expected."""
 
 
-def format_emitter(chain: int, address: bytes) -> str:
+def format_emitter(network: str, chain: int, address: bytes) -> str:
     """Who sent a message: a contract, as its chain writes it."""
-    return EMITTER_NAMES.get((chain, address.hex())) or format_address(chain, address)
+    named = EMITTER_NAMES.get((chain, address.hex())) if network == "mainnet" else None
+    return named or format_address(chain, address)
 
 
 def format_token(chain: int, address: bytes) -> str:

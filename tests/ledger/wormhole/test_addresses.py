@@ -57,9 +57,13 @@ def test_sha512_256_is_that_of_fips_180_4() -> None:
     ],
 )
 def test_the_token_bridges_are_known_by_these_addresses(chain: int, native: str) -> None:
-    assert format_emitter(chain, BRIDGES[chain]) == native
+    assert format_emitter("mainnet", chain, BRIDGES[chain]) == native
     if chain not in (15, 21, 22):
         assert parse_address(chain, native) == BRIDGES[chain]
+
+
+def test_another_network_has_other_accounts_behind_the_same_numbers() -> None:
+    assert format_emitter("testnet", 22, BRIDGES[22]) == "0x" + "1".zfill(64)
 
 
 @needs_shared
