@@ -140,7 +140,15 @@ FOUNDRIES = st.builds(
     sets(METADATA),
     sets(METADATA),
 )
-OUTPUTS = BASICS | ALIAS_OUTPUTS | FOUNDRIES | NFTS
+
+
+def not_its_own(output: Any) -> bool:
+    """Whether no unlock condition names the alias or NFT itself, which decoding refuses."""
+    own = (b"\x08" + output.alias_id) if isinstance(output, AliasOutput) else (b"\x10" + output.nft_id)
+    return all(getattr(each, "address", None) != own for each in output.unlock_conditions)
+
+
+OUTPUTS = BASICS | ALIAS_OUTPUTS.filter(not_its_own) | FOUNDRIES | NFTS.filter(not_its_own)
 TAGGED_DATA = st.builds(TaggedData, st.binary(max_size=64), st.binary(max_size=80))
 
 
