@@ -37,6 +37,9 @@ EXTRAS = {
     "pandas": "spark",
     "pyarrow": "spark",
     "zstandard": "spark",
+    "base58": "wormhole",
+    "coincurve": "wormhole",
+    "Crypto": "wormhole",
     "pytest": "dev",
     "datasette": "bench",
 }
@@ -361,7 +364,8 @@ def run_tests(
 @app.command()
 def bench(
     name: Annotated[
-        Literal["cluster", "codec", "flat", "http", "load", "sizes", "soak"], typer.Argument(help="What to measure.")
+        Literal["cluster-http", "cluster-load", "codec", "flat", "http", "load", "sizes", "soak", "vaa"],
+        typer.Argument(help="What to measure."),
     ],
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
 ) -> None:
@@ -369,7 +373,7 @@ def bench(
 
     Example: permanode bench codec
     """
-    command = [sys.executable, "-m", f"bench.{name}", *(arguments or [])]
+    command = [sys.executable, "-m", f"bench.{name.replace('-', '_')}", *(arguments or [])]
     raise typer.Exit(subprocess.run(command, cwd=HOME, check=False).returncode)
 
 

@@ -1,10 +1,12 @@
-"""How fast the codec is, beside npm's @iota/iota.js 1.8.6 on the same messages in one run.
+"""How fast the codecs are, beside other implementations on the same messages in one run.
 
-    python -m bench.codec [--seconds 2] [--rounds 3] [--peer DIR | --alone]
+    python -m bench.codec [--seconds 2] [--rounds 3] [--peer DIR] [--sdk PYTHON] [--alone]
 
-Needs the shipped sample, and for the peer node ≥ 18 with npm on the path: three packages are installed by name into a
-temporary directory, or found in DIR/node_modules. `--alone` leaves the peer out. Measured is bytes → value, id and JSON
-text, one process and core each, by turns; the median of the rounds counts. The ids of both sides are compared.
+Chrysalis: npm's @iota/iota.js 1.8.6. Needs the shipped sample, and for the peer node ≥ 18 with npm on the path: three
+packages are installed by name into a temporary directory, or found in DIR/node_modules. Measured is bytes → value, id
+and JSON text, one process and core each, by turns; the median of the rounds counts. The ids of both sides are compared.
+Stardust: PyPI's iota-sdk 1.1.4, which is Rust (bench/codec_stardust.py); installed into an environment of its own,
+which needs Python 3.11 or 3.12, or found in the environment of PYTHON. `--alone` leaves the peers out.
 """
 
 import argparse
@@ -14,14 +16,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from bench import codec_stardust
+from bench.measure import measure
 from ledger.archive_json import message_from_archive
 from ledger.chrysalis import decode_message, encode_message
 from ledger.ids import message_id
@@ -38,17 +40,6 @@ def archived_messages() -> list[Any]:
         line for path in sorted(SAMPLE.iterdir()) if "to" in path.stem or path.suffix == ".part" for line in path.open()
     ]
     return [message for line in lines for message, _ in json.loads(line)["messages"].values()]
-
-
-def measure(work: Callable[[Any], object], items: Sequence[Any], seconds: float) -> float:
-    """Items a second: whole passes until the time is up."""
-    start = time.perf_counter()
-    passes = 0
-    while (elapsed := time.perf_counter() - start) < seconds:
-        for item in items:
-            work(item)
-        passes += 1
-    return passes * len(items) / elapsed
 
 
 def read(data: bytes) -> bytes:
@@ -85,11 +76,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2, help="length of one measurement")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of each side")
     parser.add_argument("--peer", type=Path, help="a directory whose node_modules has the three packages")
-    parser.add_argument("--alone", action="store_true", help="without the peer")
+    parser.add_argument("--sdk", help="a Python whose environment has iota-sdk 1.1.4")
+    parser.add_argument("--alone", action="store_true", help="without the peers")
     options = parser.parse_args()
 
     if not options.alone and (missing := [tool for tool in ("node", "npm") if shutil.which(tool) is None]):
         print(f"the peer needs {' and '.join(missing)} on the path (node 18 or newer); --alone measures without it")
+        return 1
+    sdk = None if options.alone else options.sdk or codec_stardust.find_python()
+    if not options.alone and sdk is None:
+        print("the peer of Stardust needs Python 3.11 or 3.12 on the path; --alone measures without it")
         return 1
     archived = archived_messages()
     messages = [encode_message(message_from_archive(each)) for each in archived]
@@ -122,6 +118,11 @@ def main() -> int:
     if theirs:
         print(f"the same by iota.js 1.8.6      {statistics.median(theirs):>10,.0f} messages/s   (node)")
         print(f"ratio                          {statistics.median(ours) / statistics.median(theirs):>10.1f} ×")
+    with tempfile.TemporaryDirectory() as name:
+        if sdk is not None and options.sdk is None:
+            print("pip install", codec_stardust.PACKAGE, flush=True)
+            sdk = codec_stardust.install(sdk, Path(name))
+        codec_stardust.report(sdk, options.rounds, options.seconds)
     return 0
 
 

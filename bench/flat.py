@@ -1,12 +1,14 @@
 """Whether an answer takes as long in a large store as in a small one: page 1 of keys with ten rows each.
 
-    python -m bench.flat [--folder DIR] [--small 10000] [--large 2000000] [--seconds 2] [--only-prepare]
+    python -m bench.flat [--folder DIR] [--small 10000] [--large 2000000] [--seconds 2] [--only-prepare] [--cluster URL]
 
 The same generator fills both stores through `permanode load`, ledger state and all; archives and stores are kept in DIR
 (8 GB for the large one) and reused. Some of its indexes and addresses come up ten times each, at any size;
 messages with ten children there are in every ledger. Each store is served by `permanode serve`, one worker on loopback,
 and asked by wrk with 32 connections for all such keys in turn, KEYS at most. The stores take turns; the median of five
 rounds counts, and what a request takes in the large store over what it takes in the small one has to be at most 1.3.
+With --cluster cassandra://HOST:PORT the same is asked of keyspaces flat_MESSAGES there, which are filled by `permanode
+rebuild` from the lakes of the two stores where they are not.
 """
 
 import argparse
@@ -14,15 +16,17 @@ import random
 import shutil
 import sqlite3
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from bench.load import archive, check, load, show
-from bench.servers import Figure, Server, ask, serving, wrk_is_missing
+from bench.servers import ROOT, Figure, Server, ask, serving, wrk_is_missing
 from bench.tangle import GeneratorSettings
 from bench.traffic import RARE_ROWS
-from db.connect import StoreSettings
+from db import schema
+from db.connect import StoreSettings, open_adapter
 from db.migrate import migrate
 
 GENERATED = GeneratorSettings(rare=0.1)
@@ -55,6 +59,20 @@ def filled(folder: Path, messages: int) -> Path:
     return store
 
 
+def rebuilt(cluster: str, store: Path, messages: int) -> str:
+    """URL of a keyspace with all that is in that SQLite store; filled where it is not."""
+    url = f"{cluster}/flat_{messages}?rf=1"
+    settings = StoreSettings(url=url, network=GENERATED.network)
+    migrate(settings)
+    opened = open_adapter(settings, writable=False)
+    held = sum(row["message_count"] for row in opened.read_all(schema.ranges))
+    opened.close()
+    if held < messages:
+        command = [sys.executable, "-c", "import cli; cli.main()", "--store", url, "--network", GENERATED.network]
+        subprocess.run([*command, "--lake", str(store / "lake"), "rebuild"], cwd=ROOT, check=True)
+    return url
+
+
 def questions(store: Path) -> dict[str, list[str]]:
     """Kind of question → paths, of keys with RARE_ROWS rows. Raises SystemExit where there are none."""
     database = store / (store / "CURRENT").read_text().strip()
@@ -71,11 +89,10 @@ def questions(store: Path) -> dict[str, list[str]]:
     return asked
 
 
-def run(stores: dict[str, Path], seconds: int, folder: Path) -> bool:
+def run(urls: dict[str, str], asked: dict[str, dict[str, list[str]]], seconds: int, folder: Path) -> bool:
     """Prints the figures of each kind; whether all are within the bar and free of errors."""
-    small, large = stores
-    asked = {name: questions(store) for name, store in stores.items()}
-    with serving(stores[small], GENERATED.network) as first, serving(stores[large], GENERATED.network) as second:
+    small, large = urls
+    with serving(urls[small], GENERATED.network) as first, serving(urls[large], GENERATED.network) as second:
         servers: dict[str, Server] = {small: first, large: second}
         flat = True
         print(f"{'page 1 of':12}{'messages':>12}{'keys':>6}{'req/s':>9}{'p50 ms':>9}{'errors':>8}{'time':>9}")
@@ -111,14 +128,20 @@ def main() -> int:
         "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
     )
     parser.add_argument("--only-prepare", action="store_true", help="make the stores and measure nothing")
+    parser.add_argument("--cluster", metavar="URL", help="ask a cluster's keyspaces instead: cassandra://HOST:PORT")
     options = parser.parse_args()
     if wrk_is_missing():
         return 2
-    stores = {f"{messages:,}": filled(options.folder, messages) for messages in (options.small, options.large)}
+    urls, asked = {}, {}
+    for messages in (options.small, options.large):
+        store, name = filled(options.folder, messages), f"{messages:,}"
+        cluster = options.cluster
+        urls[name] = rebuilt(cluster, store, messages) if cluster else f"sqlite:///{store.absolute()}"
+        asked[name] = questions(store)
     if options.only_prepare:
         return 0
     with tempfile.TemporaryDirectory() as name:
-        return 0 if run(stores, options.seconds, Path(name)) else 1
+        return 0 if run(urls, asked, options.seconds, Path(name)) else 1
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def ours() -> Any:
     from db.connect import StoreSettings, open_store
 
     network = os.environ["BENCH_NETWORK"]
-    store = open_store(StoreSettings(url=f"sqlite:///{os.environ['BENCH_STORE']}", network=network))
+    store = open_store(StoreSettings(url=os.environ["BENCH_STORE"], network=network))
     return create_app({"bench": NetworkMount(store, network, "atoi")}, "bench", ApiSettings())
 
 
@@ -90,6 +90,11 @@ def bare() -> Any:
 
 
 # --- questions --------------------------------------------------------------------------------------------------------
+
+
+def database_of(store: Path) -> Path:
+    """The file that a SQLite store serves."""
+    return store / (store / "CURRENT").read_text().strip()
 
 
 def questions(database: Path) -> dict[str, list[str]]:
@@ -140,15 +145,15 @@ def record(base: str, asked: dict[str, list[str]], target: Path) -> dict[str, fl
     return sizes
 
 
-def oracle_store(folder: Path) -> str:
-    """Fills a store with the oracle ledger; its network."""
+def oracle_store(url: str) -> str:
+    """Fills a new store with the oracle ledger; its network."""
     from db.connect import StoreSettings, open_store
     from db.migrate import migrate
     from tests.reference import ORACLE, read_lines, read_text, reference_rows, write
     from tests.reference_ledger import ledger_rows
 
     network = json.loads(read_text(ORACLE / "expected.json"))["network"]
-    settings = StoreSettings(url=f"sqlite:///{folder}", network=network)
+    settings = StoreSettings(url=url, network=network)
     migrate(settings)
     lines, pending = read_lines(ORACLE / "milestones.jsonl"), read_lines(ORACLE / "pending.jsonl")
     rows = reference_rows(lines, pending, settings.chunk_size, settings.partition_size, network)
@@ -161,12 +166,12 @@ def oracle_store(folder: Path) -> str:
 
 def run(store: Path, network: str, seconds: int, folder: Path) -> Figures:
     """Server → kind of question → figure, each the median of ROUNDS in which the servers take turns."""
-    database = store / (store / "CURRENT").read_text().strip()
+    database = database_of(store)
     asked, bodies = questions(database), folder / "bodies.jsonl"
     rows = {"message by id": datasette_paths(database, asked["message by id"])}
     port = free_port()
     datasette = [sys.executable, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
-    with uvicorn("bench.http:ours", BENCH_STORE=str(store), BENCH_NETWORK=network) as own:
+    with uvicorn("bench.http:ours", BENCH_STORE=f"sqlite:///{store}", BENCH_NETWORK=network) as own:
         sizes = record(own.base, asked, bodies)
         with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
             servers = {OURS: (own, asked), BARE: (bare_fastapi, asked), DATASETTE: (peer, rows)}
@@ -215,7 +220,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store = options.store or folder / "store"
-        network = options.network if options.store else oracle_store(store)
+        network = options.network if options.store else oracle_store(f"sqlite:///{store}")
         figures = run(store, network, options.seconds, folder)
     missed = [
         f"{kind}: {ratio:.2f} x {peer}, wanted {bar}"

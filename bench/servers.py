@@ -109,11 +109,11 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def serving(store: Path, network: str, workers: int = 1) -> AbstractContextManager[Server]:
-    """`permanode serve` over a SQLite store, with its own defaults."""
+def serving(url: str, network: str, workers: int = 1) -> AbstractContextManager[Server]:
+    """`permanode serve` over the store of that URL, with its own defaults."""
     port = free_port()
     code = "import cli; cli.main()"
-    command = [sys.executable, "-c", code, "--store", f"sqlite:///{store.absolute()}", "--network", network, "serve"]
+    command = [sys.executable, "-c", code, "--store", url, "--network", network, "serve"]
     return running([*command, "--port", str(port), "--workers", str(workers)], port)
 
 

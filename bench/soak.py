@@ -18,7 +18,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from bench.http import oracle_store, questions
+from bench.http import database_of, oracle_store, questions
 from bench.load import family
 from bench.servers import Figure, Server, ask, serving, wrk_is_missing
 
@@ -134,9 +134,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store = options.store or folder / "store"
-        network = options.network if options.store else oracle_store(store)
-        paths = mixed(questions(store / (store / "CURRENT").read_text().strip()))
-        with serving(store, network, options.workers) as server:
+        network = options.network if options.store else oracle_store(f"sqlite:///{store}")
+        paths = mixed(questions(database_of(store)))
+        with serving(f"sqlite:///{store.absolute()}", network, options.workers) as server:
             figures, memory = soak(server, paths, 60 * options.minutes, folder)
     return 0 if report(figures, memory) else 1
 

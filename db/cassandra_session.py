@@ -6,6 +6,7 @@ time: no request has a thread. Cassandra and ScyllaDB both speak protocol 4.
 """
 
 import asyncio
+import re
 import ssl
 import struct
 import threading
@@ -32,13 +33,12 @@ from cassandra.cqltypes import LongType, SimpleDateType
 from cassandra.policies import (
     ConstantReconnectionPolicy,
     ConstantSpeculativeExecutionPolicy,
-    DCAwareRoundRobinPolicy,
-    TokenAwarePolicy,
 )
 from cassandra.protocol import ProtocolHandler, ResultMessage
 from cassandra.query import BoundStatement, PreparedStatement, SimpleStatement, dict_factory
 
 from db.cassandra_address import Address, ClusterSettings
+from db.cassandra_policies import LateLast, OnceMore
 from db.deadline import is_over, remaining_s
 from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavailable, Value
 
@@ -50,6 +50,9 @@ RECONNECT_S = 2.0
 HEARTBEAT_S = 10.0
 SPECULATIVE_ATTEMPTS = 2
 SCHEMA_S = 60.0
+DISTRUSTED = re.compile(r"certificate verify failed: (.+?)(?: \(_ssl|$)")
+"""What the driver tells of a handshake that ended; it keeps the text of the error and loses its kind."""
+
 EPOCH_DAY = date(1970, 1, 1).toordinal() - (1 << 31)
 
 
@@ -125,9 +128,11 @@ class CassandraSession:
         self._timeout_s = settings.query_timeout_s
         self._answers = _Answers()
         self._prepared: dict[str, PreparedStatement] = {}
+        self._nodes = LateLast(address.dc or "")
         delay_s = settings.speculative_delay_s
         profile = ExecutionProfile(
-            load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(address.dc or "")),
+            load_balancing_policy=self._nodes,
+            retry_policy=OnceMore(),
             consistency_level=ConsistencyLevel.LOCAL_QUORUM,
             serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL,
             request_timeout=settings.query_timeout_s,
@@ -211,11 +216,14 @@ class CassandraSession:
         try:
             answer = self._session.execute_async(self._bound(statement, values, consistency), timeout=timeout_s)
             answer.add_callbacks(inbox.put, lambda error: inbox.put(None, waiting, error), callback_args=(waiting,))
-            return await waiting
+            rows = await waiting
         except (DriverException, NoHostAvailable, ConnectionException, OSError) as error:
             if isinstance(error, OperationTimedOut) and is_over():
                 raise DeadlinePassed("the cluster did not answer in time") from error
             raise self.translated(error) from error
+        if len(answer.attempted_hosts) > 1:
+            self._nodes.note(answer.attempted_hosts, answer.coordinator_host)
+        return rows
 
     def hosts(self) -> list[Any]:
         """The nodes of the cluster that are up."""
@@ -237,7 +245,10 @@ class CassandraSession:
         if isinstance(error, NoHostAvailable):
             causes = error.errors.values() if isinstance(error.errors, dict) else ()
             if any(isinstance(cause, AuthenticationFailed) for cause in causes):
-                return StoreError(f"{self.address}: user {self.address.user} and the password given are refused")
+                return StoreError(f"{self.address}: {self._refused()}")
+            distrusted = [found[1] for cause in causes if (found := DISTRUSTED.search(str(cause)))]
+            if distrusted:
+                return StoreError(f"{self.address}: tls_ca and tls_hostnames do not let us trust it: {distrusted[0]}")
             kinds = sorted({type(cause).__name__ for cause in causes})
             return StoreUnavailable(f"{self.address}: no node answers ({', '.join(kinds) or 'none is known to be up'})")
         if isinstance(error, Unauthorized):
@@ -250,6 +261,11 @@ class CassandraSession:
         if isinstance(error, (OperationTimedOut, RequestExecutionException, ConnectionException, OSError)):
             return StoreUnavailable(f"{self.address}: {type(error).__name__}: {error}")
         return StoreError(f"{self.address}: {type(error).__name__}: {error}")
+
+    def _refused(self) -> str:
+        if self.address.user is None:
+            return "it lets nobody in without a user: name one in the URL, as USER@HOST, and set `password`"
+        return f"user {self.address.user} and the password given are refused"
 
     async def _in_time(self, work: "asyncio.Future[PreparedStatement]", remaining: float | None) -> PreparedStatement:
         try:

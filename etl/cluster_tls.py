@@ -7,6 +7,7 @@ their user can read, as the profile holds the user's password; it goes when the 
 import base64
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from db.store import StoreError
 
 STORES_PASSWORD = "permanode"  # noqa: S105 (Java wants one; what protects the files is who may read them)
 KEY = re.compile(r"-----BEGIN PRIVATE KEY-----(.+?)-----END PRIVATE KEY-----", re.DOTALL)
+CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+KINDS = ("EC", "RSA", "Ed25519")
 REQUEST_S = 120
 
 
@@ -75,10 +78,10 @@ def _key_store(gateway: JavaGateway, path: Path, certificate: Path, key: Path) -
     found = KEY.search(key.read_text())
     if found is None:
         raise StoreError(f"tls_key: {key} holds no key in PKCS#8 without a password (BEGIN PRIVATE KEY)")
+    private = _private(gateway, base64.b64decode(found[1]))
+    if private is None:
+        raise StoreError(f"tls_key: {key} holds a key that is none of {', '.join(KINDS)}")
     chain = _certificates(gateway, certificate)
-    specification = gateway.jvm.java.security.spec.PKCS8EncodedKeySpec(base64.b64decode(found[1]))
-    kind = chain[0].getPublicKey().getAlgorithm()
-    private = gateway.jvm.java.security.KeyFactory.getInstance(kind).generatePrivate(specification)
     certificates = gateway.new_array(gateway.jvm.java.security.cert.Certificate, len(chain))
     for number, each in enumerate(chain):
         certificates[number] = each
@@ -87,13 +90,22 @@ def _key_store(gateway: JavaGateway, path: Path, certificate: Path, key: Path) -
     return _stored(gateway, store, path)
 
 
+def _private(gateway: JavaGateway, data: bytes) -> JavaObject | None:
+    """The key, of whichever kind it is; what Java makes of it is not to be asked from outside its modules."""
+    specification = gateway.jvm.java.security.spec.PKCS8EncodedKeySpec(data)
+    for kind in KINDS:
+        with suppress(Py4JJavaError):
+            return gateway.jvm.java.security.KeyFactory.getInstance(kind).generatePrivate(specification)
+    return None
+
+
 def _certificates(gateway: JavaGateway, path: Path) -> list[JavaObject]:
-    """All certificates of a PEM file."""
-    data = gateway.jvm.java.io.ByteArrayInputStream(path.read_bytes())
-    found = list(gateway.jvm.java.security.cert.CertificateFactory.getInstance("X.509").generateCertificates(data))
+    """All certificates of a PEM file, which may hold a key too."""
+    found = CERTIFICATE.findall(path.read_text())
     if not found:
         raise StoreError(f"tls_ca, tls_cert: {path} holds no certificate")
-    return found
+    data = gateway.jvm.java.io.ByteArrayInputStream("\n".join(found).encode())
+    return list(gateway.jvm.java.security.cert.CertificateFactory.getInstance("X.509").generateCertificates(data))
 
 
 def _empty(gateway: JavaGateway) -> JavaObject:

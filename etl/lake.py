@@ -115,20 +115,27 @@ class Lake:
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
         """Which milestones of the run the lake has, and which of those it has whole."""
-        if not run or not self.exists():
+        found = self._listed(run)
+        if found is None:
             return [], []
-        files = self.read("milestones").where(within(run)).inputFiles()
-        if not files:
-            return [], []
-        found = self._spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(run))
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
 
     def held(self, wanted: Intervals) -> Intervals:
-        """Which of those milestones the lake has; counted where it has all of them, as it should."""
-        if not wanted or not self.exists():
+        """Which of those milestones the lake has; told apart only where it does not have all of them, as it should."""
+        found = self._listed(wanted)
+        if found is None:
             return []
-        found = self.read("milestones").where(within(wanted)).select("milestone_index")
         return wanted if found.count() == size(wanted) else intervals_of(found)
+
+    def _listed(self, wanted: Intervals) -> DataFrame | None:
+        """milestone_index and verified of those milestones that the lake has; None where it has no file of them."""
+        if not wanted or not self.exists():
+            return None
+        files = self.read("milestones").where(within(wanted)).inputFiles()
+        if not files:
+            return None
+        listed = self._spark.read.schema("milestone_index INT, verified STRING").parquet(*files)
+        return listed.where(either(wanted))
 
     def _planned_once(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
         """Rows of the files of today's snapshot that hold those milestones.

@@ -1,7 +1,8 @@
-"""Addresses as text: Bech32 (BIP-173; TIP-11) of the 33 serialized bytes, under any human-readable part.
+"""Addresses as text: Bech32 (BIP-173; TIP-11), under any human-readable part.
 
 Rules of this file: formatting, which listings do by the thousand, takes five-bit groups two at a time from tables of
 1,024 entries; a text is lower case on the way out and of one case on the way in; address types are not judged here.
+`format_address` and `parse_address` are for IOTA's serialized addresses, 33 bytes; other ledgers have other lengths.
 """
 
 from functools import lru_cache
@@ -14,7 +15,7 @@ _PAIRS = [high + low for high in _CHARSET for low in _CHARSET]
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _CHECKSUM_CHARS = 6
 _MAX_CHARS = 90
-_DATA_CHARS = 53  # 264 bits in groups of five, the last one filled up with a zero bit
+_MOST_CHARS = _MAX_CHARS - 1 - _CHECKSUM_CHARS  # of the human-readable part and the data
 
 
 class AddressError(ValueError):
@@ -41,8 +42,6 @@ def _start(hrp: str) -> int:
     """The checksum's state after the human-readable part: high bits, a zero, low bits."""
     if not hrp or not all("!" <= char <= "~" for char in hrp):
         raise AddressError(f"human-readable part {hrp!r}: expected 1 or more printable ASCII characters")
-    if len(hrp) > _MAX_CHARS - 1 - _DATA_CHARS - _CHECKSUM_CHARS:
-        raise AddressError(f"human-readable part {hrp!r}: too long for an address of at most {_MAX_CHARS} characters")
     if hrp != hrp.lower():
         raise AddressError(f"human-readable part {hrp!r}: expected lower case")
     state = 1
@@ -55,11 +54,28 @@ def format_address(hrp: str, address: bytes) -> str:
     """The text of a serialized address (33 bytes, type first). Raises AddressError."""
     if len(address) != ADDRESS_BYTES:
         raise AddressError(f"expected {ADDRESS_BYTES} address bytes, found {len(address)}")
-    bits = int.from_bytes(address) << 1
-    first = bits >> 260
-    state = _step(_start(hrp), first)
-    text = [hrp, "1", _CHARSET[first]]
-    for shift in range(250, -1, -10):
+    return encode(hrp, address)
+
+
+def parse_address(text: str) -> tuple[str, bytes]:
+    """Human-readable part and serialized address (33 bytes, type first) of a text. Raises AddressError."""
+    return decode(text, ADDRESS_BYTES)
+
+
+def encode(hrp: str, data: bytes) -> str:
+    """The text of any bytes. Raises AddressError."""
+    size = len(data)
+    chars = (8 * size + 4) // 5
+    state = _start(hrp)
+    if len(hrp) + chars > _MOST_CHARS:
+        raise _too_long(hrp)
+    bits = int.from_bytes(data) << 5 * chars - 8 * size  # the last group is filled up with zeros
+    text = [hrp, "1"]
+    if chars & 1:
+        first = bits >> 5 * (chars - 1)
+        state = _step(state, first)
+        text.append(_CHARSET[first])
+    for shift in range(5 * (chars & ~1) - 10, -1, -10):
         ten = bits >> shift & 1023
         state = (state & 0xFFFFF) << 10 ^ ten ^ _TWO_STEPS[state >> 20]
         text.append(_PAIRS[ten])
@@ -70,17 +86,23 @@ def format_address(hrp: str, address: bytes) -> str:
     return "".join(text)
 
 
-def parse_address(text: str) -> tuple[str, bytes]:
-    """Human-readable part and serialized address (33 bytes, type first) of a text. Raises AddressError."""
+def decode(text: str, size: int | None = None) -> tuple[str, bytes]:
+    """Human-readable part and bytes of a text. With a `size`, of so many bytes only. Raises AddressError."""
     lower = text.lower()
     if text not in (lower, text.upper()):
         raise AddressError("expected one case, found upper and lower")
     hrp, separator, data = lower.rpartition("1")
     if not separator:
         raise AddressError("expected a human-readable part, 1 and the data, found no 1")
-    if len(data) != _DATA_CHARS + _CHECKSUM_CHARS:
-        raise AddressError(f"expected {_DATA_CHARS + _CHECKSUM_CHARS} characters after the 1, found {len(data)}")
+    chars = len(data) - _CHECKSUM_CHARS
+    if size is None:
+        size = max(chars * 5 // 8, 0)
+    expected = (8 * size + 4) // 5
+    if chars != expected:
+        raise AddressError(f"expected {expected + _CHECKSUM_CHARS} characters after the 1, found {len(data)}")
     state = _start(hrp)
+    if len(hrp) + chars > _MOST_CHARS:
+        raise _too_long(hrp)
     bits = 0
     for char in data:
         value = _VALUES.get(char)
@@ -91,6 +113,11 @@ def parse_address(text: str) -> tuple[str, bytes]:
     if state != 1:
         raise AddressError("the checksum does not match: a character is wrong")
     bits >>= 5 * _CHECKSUM_CHARS
-    if bits & 1:
+    filling = 5 * chars - 8 * size
+    if bits & (1 << filling) - 1:
         raise AddressError("expected a zero as the bit that fills up the data")
-    return hrp, (bits >> 1).to_bytes(ADDRESS_BYTES)
+    return hrp, (bits >> filling).to_bytes(size)
+
+
+def _too_long(hrp: str) -> AddressError:
+    return AddressError(f"human-readable part {hrp!r}: too long for an address of at most {_MAX_CHARS} characters")

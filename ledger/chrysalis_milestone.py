@@ -72,7 +72,7 @@ def _decode_receipt(reader: Reader) -> Receipt:
         raise CodecError(start + 8, f"final as 0 or 1, found {final}")
     if not 1 <= count <= MAX_ITEMS:
         raise CodecError(start + 9, f"1 to {MAX_ITEMS} migrated funds, found {count}")
-    funds = tuple([_decode_migrated_funds(reader) for _ in range(count)])
+    funds = tuple([decode_migrated_funds(reader) for _ in range(count)])
     start = reader.offset
     transaction = decode_nested(reader, TREASURY_PAYLOADS)
     if transaction is None:
@@ -84,18 +84,24 @@ def _encode_receipt(payload: Receipt) -> bytes:
     return b"".join(
         (
             _RECEIPT_HEAD.pack(Receipt.KIND, payload.migrated_at, payload.final, len(payload.funds)),
-            *[_MIGRATED_FUNDS.pack(each.tail_transaction_hash, each.address, each.deposit) for each in payload.funds],
+            *map(encode_migrated_funds, payload.funds),
             encode_nested(_encode_treasury_transaction(payload.transaction)),
         )
     )
 
 
-def _decode_migrated_funds(reader: Reader) -> MigratedFunds:
+def decode_migrated_funds(reader: Reader) -> MigratedFunds:
+    """One migrated bundle; Stardust's receipts hold the same."""
     start = reader.offset
     tail, address, deposit = reader.unpack(_MIGRATED_FUNDS, "migrated funds")
     if address[0] != ED25519:
         raise CodecError(start + 49, f"address type {ED25519} (Ed25519), found {address[0]}")
     return MigratedFunds(tail, address, deposit)
+
+
+def encode_migrated_funds(funds: MigratedFunds) -> bytes:
+    """One migrated bundle: tail hash, address, deposit."""
+    return _MIGRATED_FUNDS.pack(funds.tail_transaction_hash, funds.address, funds.deposit)
 
 
 def _decode_treasury_transaction(reader: Reader) -> TreasuryTransaction:

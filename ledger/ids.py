@@ -1,9 +1,11 @@
 """Ids: what is hashed, and nothing else. H = BLAKE2b-256.
 
 Rules of this file: bytes in, bytes out; nothing is checked. Sources: TIP-6 and TIP-7 (message, transaction, output),
-TIP-8 (milestone: the whole payload with its signatures, unlike Stardust's).
+TIP-8 (milestone: the whole payload with its signatures). In Stardust a block is a message (TIP-24), transaction and
+output ids are as before (TIP-20), and a milestone's id is the hash that its signatures sign (TIP-29).
 """
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 
@@ -30,6 +32,17 @@ def signing_hash(essence_bytes: bytes) -> bytes:
 def output_id(source_id: bytes, index: int) -> bytes:
     """The 34-byte id of the `index`-th output of a transaction, or of the `index`-th migrated fund of a milestone."""
     return source_id + index.to_bytes(2, "little")
+
+
+def chain_id(output_id_bytes: bytes) -> bytes:
+    """The 32-byte id of the alias or NFT that an output creates: H of the output id (TIP-18)."""
+    return blake2b(output_id_bytes, digest_size=32).digest()
+
+
+def inputs_commitment(outputs: Iterable[bytes]) -> bytes:
+    """What a Stardust transaction says of the encoded outputs it spends, in their order: H of their H (TIP-20)."""
+    hashes = b"".join([blake2b(each, digest_size=32).digest() for each in outputs])
+    return blake2b(hashes, digest_size=32).digest()
 
 
 def ed25519_address(public_key: bytes) -> bytes:

@@ -1,15 +1,21 @@
 """Reading JSON values field by field, and the one error that bad JSON can cause.
 
 Rules of this file: each function takes the object and the key it reads; paths are put together only when something is
-wrong, from the inside out. Numbers are JSON integers, never floats or booleans.
+wrong, from the inside out. Numbers are JSON integers, never floats or booleans. REST API v1 writes hex without prefix,
+v2 behind 0x.
 """
 
-from collections.abc import Callable
+from binascii import unhexlify
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
 U32, U64 = (1 << 32) - 1, (1 << 64) - 1
+
+_NOT_THERE = (KeyError, TypeError, IndexError)  # then `member` says what is wrong, out of the way of what is right
 
 
 class JsonError(ValueError):
@@ -43,7 +49,10 @@ def member(obj: Any, key: str, absent: Any = None) -> Any:
 
 def nested(obj: Any, key: str, parse: Callable[[Any], T]) -> T:
     """A value that has a parser of its own."""
-    value = member(obj, key)
+    try:
+        value = obj[key]
+    except _NOT_THERE:
+        value = member(obj, key)
     try:
         return parse(value)
     except JsonError as error:
@@ -53,31 +62,108 @@ def nested(obj: Any, key: str, parse: Callable[[Any], T]) -> T:
 def optional(obj: Any, key: str, parse: Callable[[Any], T]) -> T | None:
     """The same, or None where the key is absent or null."""
     try:
-        if obj[key] is None:
-            return None
-    except KeyError:
-        return None
-    except (TypeError, IndexError):
+        value = obj.get(key)
+    except AttributeError:
         raise JsonError("", f"an object with key {key!r}") from None
-    return nested(obj, key, parse)
+    if value is None:
+        return None
+    try:
+        return parse(value)
+    except JsonError as error:
+        raise error.under(key) from None
 
 
 def listed(obj: Any, key: str, parse: Callable[[Any], T], least: int, most: int) -> tuple[T, ...]:
     """A list of `least` to `most` values, each with the same parser."""
-    values = member(obj, key)
+    try:
+        values = obj[key]
+    except _NOT_THERE:
+        values = member(obj, key)
     if type(values) is not list or not least <= len(values) <= most:
         raise JsonError(key, f"a list of {least} to {most}")
-    parsed: list[T] = []
     try:
-        parsed.extend(map(parse, values))  # which keeps what came before the bad one: its length is the position
+        return tuple([parse(value) for value in values])
     except JsonError as error:
-        raise error.under(f"{key}[{len(parsed)}]") from None
-    return tuple(parsed)
+        raise error.under(f"{key}[{_first_refused(values, parse)}]") from None
+
+
+def _first_refused(values: list[Any], parse: Callable[[Any], object]) -> int:
+    """The position of the value for which a list was refused: nobody counts while nothing is wrong."""
+    for position, value in enumerate(values):
+        try:
+            parse(value)
+        except JsonError:
+            return position
+    raise AssertionError("a value was refused")
+
+
+def choose(obj: Any, parsers: Mapping[int, Callable[[Any], T]]) -> T:
+    """What the parser of the object's `type` makes of the object."""
+    try:
+        tag = obj["type"]
+        parse = parsers[tag]
+    except _NOT_THERE:
+        member(obj, "type")
+        raise JsonError("type", _one_of(parsers)) from None
+    if type(tag) is not int:  # True and 1.0 are keys of the parser of 1
+        raise JsonError("type", _one_of(parsers))
+    return parse(obj)
+
+
+def choose_in(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]]) -> T:
+    """`choose` of a key's value."""
+    try:
+        value = obj[key]
+        tag = value["type"]
+        parse = parsers[tag]
+    except _NOT_THERE:
+        return nested(obj, key, lambda value: choose(value, parsers))
+    if type(tag) is not int:
+        raise JsonError(f"{key}.type", _one_of(parsers))
+    try:
+        return parse(value)
+    except JsonError as error:
+        raise error.under(key) from None
+
+
+def choose_each(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]], least: int, most: int) -> list[T]:
+    """`choose` of each of a list of `least` to `most` objects."""
+    try:
+        values = obj[key]
+    except _NOT_THERE:
+        values = member(obj, key)
+    if type(values) is not list or not least <= len(values) <= most:
+        raise JsonError(key, f"a list of {least} to {most}")
+    chosen = []
+    try:
+        for value in values:
+            tag = value["type"]
+            parse = parsers[tag]
+            if type(tag) is not int:
+                break
+            chosen.append(parse(value))
+        else:
+            return chosen
+    except (JsonError, *_NOT_THERE):
+        pass
+    position = len(chosen)
+    try:
+        choose(values[position], parsers)
+    except JsonError as error:
+        raise error.under(f"{key}[{position}]") from None
+    raise AssertionError("an object was refused")
+
+
+def _one_of(parsers: Mapping[int, object]) -> str:
+    return " or ".join(map(str, parsers))
 
 
 def uint(obj: Any, key: str, most: int, absent: int | None = None) -> int:
     """A number from 0 to `most`; `absent`, if given, stands for a key that is not there."""
-    value = member(obj, key, absent)
+    try:
+        value = obj[key]
+    except _NOT_THERE:
+        value = member(obj, key, absent)
     if type(value) is not int or not 0 <= value <= most:
         raise JsonError(key, f"a whole number from 0 to {most}")
     return value
@@ -85,12 +171,16 @@ def uint(obj: Any, key: str, most: int, absent: int | None = None) -> int:
 
 def uint_text(obj: Any, key: str, most: int, absent: int | None = None) -> int:
     """A number from 0 to `most` as decimal digits, REST's form of a u64; or a plain one, as some clients write it."""
-    value = member(obj, key, absent)
-    if type(value) is str and value.isascii() and value.isdigit() and len(value) <= 20:
-        value = int(value)
-    if type(value) is not int or not 0 <= value <= most:
-        raise JsonError(key, f"decimal digits of a number from 0 to {most}")
-    return value
+    try:
+        value = obj[key]
+    except _NOT_THERE:
+        value = member(obj, key, absent)
+    if type(value) is str:
+        if value.isdigit() and value.isascii() and len(value) <= 20 and (number := int(value)) <= most:
+            return number
+    elif type(value) is int and 0 <= value <= most:
+        return value
+    raise JsonError(key, f"decimal digits of a number from 0 to {most}")
 
 
 def boolean(obj: Any, key: str) -> bool:
@@ -124,3 +214,75 @@ def hex_member(obj: Any, key: str, size: int | None = None) -> bytes:
         return hex_bytes(value, size)
     except JsonError as error:
         raise error.under(key) from None
+
+
+def prefixed_hex(obj: Any, key: str, size: int) -> bytes:
+    """A key's `size` bytes, hex behind 0x."""
+    try:
+        text = obj[key]
+        if len(text) == 2 * size + 2 and text[0] == "0" and text[1] == "x":
+            return unhexlify(text[2:])
+    except (*_NOT_THERE, ValueError):
+        member(obj, key)
+    raise JsonError(key, f"0x and {2 * size} hex digits")
+
+
+def prefixed_ids(obj: Any, key: str, least: int, most: int) -> list[bytes]:
+    """A list of `least` to `most` ids of 32 bytes, hex behind 0x."""
+    try:
+        texts = obj[key]
+        if type(texts) is list and least <= len(texts) <= most:
+            ids = [unhexlify(text[2:]) for text in texts if len(text) == 66 and text[0] == "0" and text[1] == "x"]
+            if len(ids) == len(texts):
+                return ids
+    except (*_NOT_THERE, ValueError):
+        pass
+    return list(listed(obj, key, _prefixed_id, least, most))
+
+
+def _prefixed_id(value: Any) -> bytes:
+    try:
+        if len(value) == 66 and value[0] == "0" and value[1] == "x":
+            return unhexlify(value[2:])
+    except (*_NOT_THERE, ValueError):
+        pass
+    raise JsonError("", "0x and 64 hex digits")
+
+
+def prefixed_hash(obj: Any, key: str) -> bytes:
+    """`prefixed_hex` of the 32 bytes that ids, hashes and keys have."""
+    try:
+        text = obj[key]
+        if len(text) == 66 and text[0] == "0" and text[1] == "x":
+            return unhexlify(text[2:])
+    except (*_NOT_THERE, ValueError):
+        member(obj, key)
+    raise JsonError(key, "0x and 64 hex digits")
+
+
+def prefixed_hex_up_to(obj: Any, key: str, most: int) -> bytes:
+    """A key's bytes, `most` at the most, hex behind 0x; none for an absent key, null and an empty text."""
+    try:
+        text = obj.get(key)
+        if text:
+            if text[0] == "0" and text[1] == "x" and len(text) <= 2 * most + 2:
+                return unhexlify(text[2:])
+        elif text is None or text == "":
+            return b""
+    except AttributeError:
+        raise JsonError("", f"an object with key {key!r}") from None
+    except (*_NOT_THERE, ValueError):
+        pass
+    raise JsonError(key, f"0x and the hex digits of at most {most} bytes")
+
+
+def prefixed_uint(obj: Any, key: str, size: int) -> int:
+    """A key's number of at most `size` bytes, hex behind 0x, REST's form of a u256."""
+    value = member(obj, key)
+    if type(value) is not str or not 3 <= len(value) <= 2 * size + 2 or value[:2] != "0x" or not _is_hex(value[2:]):
+        raise JsonError(key, f"0x and 1 to {2 * size} hex digits")
+    return int(value, 16)
+
+
+def _is_hex(text: str) -> bool:
+    return set(text) <= _HEX_DIGITS

@@ -6,12 +6,12 @@ Rules of this file: it knows no object of any protocol; tables of kinds come in 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from ledger.reader import CodecError, Reader
 
 MAX_PARENTS = 8
-MAX_ITEMS = 127  # inputs, outputs, unlock blocks and migrated funds; an index of one is below it
+MAX_ITEMS = 127  # of Chrysalis: inputs, outputs, unlock blocks; an index of one is below it. Of both: migrated funds
 
 _IDS = tuple(Struct("32s" * count) for count in range(MAX_PARENTS + 1))
 _U32 = Struct("<I")
@@ -35,14 +35,19 @@ def decode_item(reader: Reader, kinds: Kinds, family: str) -> Any:
     tag = reader.peek(f"{family} type")
     kind = kinds.get(tag)
     if kind is None:
-        raise CodecError(reader.offset, f"{family} type {_names(kinds)}, found {tag}")
+        refuse_tag(reader, kinds, family, tag)
     return kind.decode(reader)
 
 
-def decode_items(reader: Reader, kinds: Kinds, family: str, count: int) -> tuple[Any, ...]:
+def refuse_tag(reader: Reader, kinds: Kinds, family: str, tag: int) -> NoReturn:
+    """Raise CodecError: at the reader stands the tag of no such kind."""
+    raise CodecError(reader.offset, f"{family} type {_names(kinds)}, found {tag}")
+
+
+def decode_items(reader: Reader, kinds: Kinds, family: str, count: int, most: int = MAX_ITEMS) -> tuple[Any, ...]:
     """`count` tagged values; the count was read just before, as two bytes."""
-    if not 1 <= count <= MAX_ITEMS:
-        raise CodecError(reader.offset - 2, f"1 to {MAX_ITEMS} of {family}, found {count}")
+    if not 1 <= count <= most:
+        raise CodecError(reader.offset - 2, f"1 to {most} of {family}, found {count}")
     return tuple([decode_item(reader, kinds, family) for _ in range(count)])
 
 

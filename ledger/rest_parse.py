@@ -38,6 +38,7 @@ from ledger.json_reader import (
     U64,
     JsonError,
     boolean,
+    choose,
     hex_bytes,
     hex_member,
     listed,
@@ -65,25 +66,25 @@ def parse_message_json(value: Any) -> Message:
 
 def parse_payload_json(value: Any) -> Payload:
     """A payload of any kind. Raises JsonError."""
-    payload: Payload = _parse_tagged(value, PARSE["payload"])
+    payload: Payload = choose(value, PARSE["payload"])
     return payload
 
 
 def parse_milestone_json(value: Any) -> Milestone:
     """A milestone payload. Raises JsonError."""
-    milestone: Milestone = _parse_tagged(value, _MILESTONE_PAYLOADS)
+    milestone: Milestone = choose(value, _MILESTONE_PAYLOADS)
     return milestone
 
 
 def parse_output_json(value: Any) -> Output:
     """An output of any kind. Raises JsonError."""
-    output: Output = _parse_tagged(value, PARSE["output"])
+    output: Output = choose(value, PARSE["output"])
     return output
 
 
 def parse_transfer_output_json(value: Any) -> TransferOutput:
     """An output that an address owns, so no treasury. Raises JsonError."""
-    output: TransferOutput = _parse_tagged(value, _TRANSFER_OUTPUTS)
+    output: TransferOutput = choose(value, _TRANSFER_OUTPUTS)
     return output
 
 
@@ -113,13 +114,6 @@ def _expect(value: Any, key: str, number: int) -> None:
         raise JsonError(key, f"{number}")
 
 
-def _parse_tagged(value: Any, parsers: _Parsers) -> Any:
-    parse = parsers.get(uint(value, "type", U32))
-    if parse is None:
-        raise JsonError("type", " or ".join(map(str, parsers)))
-    return parse(value)
-
-
 def _parse_id(value: Any) -> bytes:
     return hex_bytes(value, 32)
 
@@ -132,7 +126,7 @@ def _parse_parents(value: Any) -> tuple[bytes, ...]:
 
 
 def _parse_message_payload(value: Any) -> Any:
-    return _parse_tagged(value, _MESSAGE_PAYLOADS)
+    return choose(value, _MESSAGE_PAYLOADS)
 
 
 def _parse_indexation(value: Any) -> Indexation:
@@ -158,17 +152,17 @@ def _parse_essence(value: Any) -> Essence:
 
 
 def _parse_transfer_input(value: Any) -> UtxoInput:
-    spent: UtxoInput = _parse_tagged(value, _TRANSFER_INPUTS)
+    spent: UtxoInput = choose(value, _TRANSFER_INPUTS)
     return spent
 
 
 def _parse_essence_payload(value: Any) -> Indexation:
-    payload: Indexation = _parse_tagged(value, _ESSENCE_PAYLOADS)
+    payload: Indexation = choose(value, _ESSENCE_PAYLOADS)
     return payload
 
 
 def _parse_unlock(value: Any) -> Unlock:
-    block: Unlock = _parse_tagged(value, PARSE["unlock"])
+    block: Unlock = choose(value, PARSE["unlock"])
     return block
 
 
@@ -192,7 +186,7 @@ def _parse_signature(value: Any) -> bytes:
 
 
 def _parse_receipt_payload(value: Any) -> Receipt:
-    receipt: Receipt = _parse_tagged(value, _RECEIPT_PAYLOADS)
+    receipt: Receipt = choose(value, _RECEIPT_PAYLOADS)
     return receipt
 
 
@@ -214,14 +208,14 @@ def _parse_migrated_funds(value: Any) -> MigratedFunds:
 
 
 def _parse_treasury_payload(value: Any) -> TreasuryTransaction:
-    payload: TreasuryTransaction = _parse_tagged(value, _TREASURY_PAYLOADS)
+    payload: TreasuryTransaction = choose(value, _TREASURY_PAYLOADS)
     return payload
 
 
 def _parse_treasury_transaction(value: Any) -> TreasuryTransaction:
     return TreasuryTransaction(
-        nested(value, "input", lambda each: _parse_tagged(each, _TREASURY_INPUTS)),
-        nested(value, "output", lambda each: _parse_tagged(each, _TREASURY_OUTPUTS)),
+        nested(value, "input", lambda each: choose(each, _TREASURY_INPUTS)),
+        nested(value, "output", lambda each: choose(each, _TREASURY_OUTPUTS)),
     )
 
 

@@ -12,12 +12,13 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from etl.cassandra_java import JAVA, JAVA_OPTIONS, cassandra_jars
@@ -81,6 +82,8 @@ class CassandraServer:
     java_options: tuple[str, ...] = QUICK
     extra: str = ""
     """Lines of cassandra.yaml that this node has more."""
+    tls: ssl.SSLContext | None = None
+    """How its clients speak to it, where not in the clear."""
     _guard: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -114,7 +117,10 @@ class CassandraServer:
 
     def answers(self) -> bool:
         """Whether it speaks CQL: an OPTIONS frame is answered by SUPPORTED."""
-        with contextlib.suppress(OSError), socket.create_connection((self.address, self.ports.native), 5) as client:
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            client = stack.enter_context(socket.create_connection((self.address, self.ports.native), 5))
+            if self.tls is not None:
+                client = stack.enter_context(self.tls.wrap_socket(client, server_hostname=self.address))
             client.sendall(bytes([4, 0, 0, 0, 5, 0, 0, 0, 0]))
             return client.recv(9)[4:5] == b"\x06"
         return False
@@ -222,6 +228,24 @@ def running(server: CassandraServer) -> Iterator[CassandraServer]:
         yield server
     finally:
         server.kill()
+
+
+@contextmanager
+def running_together(folder: Path, count: int) -> Iterator[list[CassandraServer]]:
+    """One cluster of that many nodes, on 127.0.0.1, 127.0.0.2 and so on, while it is needed."""
+    ports = Ports.free()
+    nodes = [
+        # It begins empty, so that nothing has to be streamed to who joins.
+        CassandraServer(
+            folder / f"node{n}", ports=replace(ports, jmx=Ports.free().jmx), address=f"127.0.0.{n}",
+            extra="auto_bootstrap: false\n",
+        )
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        for node in nodes:
+            stack.enter_context(running(node))
+        yield nodes
 
 
 if __name__ == "__main__":

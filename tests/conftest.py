@@ -45,7 +45,7 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for the server is marked by it."""
+    """Whatever asks for a server is marked by it."""
     for item in items:
         if "cassandra_runs" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cassandra)

@@ -17,14 +17,14 @@ from tests.api.conftest import fill, filled_store
 from tests.api.oracle import Oracle
 from tests.cassandra_server import CassandraServer, running
 
-pytestmark = pytest.mark.usefixtures("cassandra")
+pytestmark = pytest.mark.usefixtures("cassandra_runs")
 
 DEADLINE_S = 2.0
 BACK_S = 30.0
 
 
 @pytest.fixture(scope="module")
-def server(cassandra: CassandraServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
     """A server of our own, as the shared one must stay."""
     with running(CassandraServer(tmp_path_factory.mktemp("away"))) as own:
         yield own

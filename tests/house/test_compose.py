@@ -23,6 +23,8 @@ from starlette.requests import Request
 import cli
 from api.metrics import Metrics
 from db.cassandra_address import parse_address
+from etl import jars
+from etl.session import EtlSettings
 from settings import read
 from tests.conftest import ROOT
 
@@ -183,6 +185,14 @@ def test_the_images_hold_what_they_copy_and_install() -> None:
     assert modules | packages | {"migrations", "pyproject.toml", "constraints.txt"} <= copied
     extras = {extra for group in re.findall(r"'\.\[([\w,]+)\]'", text) for extra in group.split(",")}
     assert extras == {"spark", "cassandra"}
+
+
+def test_the_image_that_loads_fetches_the_jars_that_loads_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched = []
+    monkeypatch.setattr(jars, "resolve_jars", lambda cache, coordinates: fetched.append((cache, coordinates)))
+    (code,) = re.findall(r"python -c '([^']+)'", (ROOT / "Containerfile").read_text("utf-8"))
+    exec(code, {})  # noqa: S102  ours
+    assert fetched == [(jars.jar_cache(EtlSettings().jars), (*jars.LAKE, *jars.CONNECTOR))]
 
 
 def test_prometheus_asks_a_service_where_it_answers() -> None:

@@ -1,20 +1,21 @@
 """The inputs of these tests: vectors that the repository ships, and the full data set where it is."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from ledger import chrysalis, layout, rest_json
+from ledger import chrysalis, layout, rest_json, stardust, stardust_json
 from ledger.archive_json import VARIANTS, message_from_archive
 from ledger.reader import Reader
 from ledger.rest_parse import PARSE
+from ledger.stardust_parse import PACK, parse_block_json
 from tests.conftest import ROOT, SHARED, needs_shared
 
-VECTORS = ROOT / "tests" / "vectors" / "chrysalis"
+VECTORS = ROOT / "tests" / "vectors"
 IOTA = SHARED / "iota"
 
 
@@ -25,72 +26,102 @@ class Codec(NamedTuple):
     encode: Callable[[Any], bytes]
     render: Callable[[Any], Any]
     parse: Callable[[Any], Any]
-    parse_archive: Callable[[Any], Any]
 
 
-def codec(family: str, tag: int | None) -> Codec:
-    if family == "message":
-        return Codec(
-            chrysalis.decode_message,
-            chrysalis.encode_message,
-            rest_json.message_json,
-            rest_json.parse_message_json,
-            message_from_archive,
-        )
-    assert tag is not None
+class Era(NamedTuple):
+    """One protocol's codec: its tables, and what has functions of its own."""
 
-    def decode_item(data: bytes) -> Any:
+    kinds: Mapping[str, layout.Kinds]
+    render: Mapping[str, Mapping[int, Callable[[Any], Any]]]
+    parse: Callable[[str, int], Callable[[Any], Any]]
+    whole: dict[str, Codec]  # by family: the vertex of the tangle, which has no tag
+
+
+def decoder(kinds: layout.Kinds, family: str) -> Callable[[bytes], Any]:
+    """Reads all of the bytes of one value of a family."""
+
+    def decode(data: bytes) -> Any:
         reader = Reader(data)
-        value = layout.decode_item(reader, chrysalis.KINDS[family], family)
+        value = (
+            layout.decode_payload(reader, kinds) if family == "payload" else layout.decode_item(reader, kinds, family)
+        )
         reader.finish()
         return value
 
-    decode: dict[str, Callable[[bytes], Any]] = {
-        "payload": chrysalis.decode_payload,
-        "output": chrysalis.decode_output,
-        "input": decode_item,
-        "unlock": decode_item,
-    }
-    encode: dict[str, Callable[[Any], bytes]] = {
-        "payload": chrysalis.encode_payload,
-        "output": chrysalis.encode_output,
-        "input": chrysalis.encode_input,
-        "unlock": chrysalis.encode_unlock,
-    }
-    return Codec(
-        decode[family],
-        encode[family],
-        rest_json.RENDER[family][tag],
-        PARSE[family][tag],
-        lambda value: VARIANTS[family][value["type"]](value["data"]),
-    )
+    return decode
+
+
+def stardust_parser(family: str, tag: int) -> Callable[[Any], Any]:
+    decode = decoder(stardust.KINDS[family], family)
+    return lambda value: decode(PACK[family][tag](value))
+
+
+ERAS = {
+    "chrysalis": Era(
+        chrysalis.KINDS,
+        rest_json.RENDER,
+        lambda family, tag: PARSE[family][tag],
+        {
+            "message": Codec(
+                chrysalis.decode_message,
+                chrysalis.encode_message,
+                rest_json.message_json,
+                rest_json.parse_message_json,
+            )
+        },
+    ),
+    "stardust": Era(
+        stardust.KINDS,
+        stardust_json.RENDER,
+        stardust_parser,
+        {"block": Codec(stardust.decode_block, stardust.encode_block, stardust_json.block_json, parse_block_json)},
+    ),
+}
+
+
+def codec(era: str, family: str, tag: int | None) -> Codec:
+    kinds, render, parse, whole = ERAS[era]
+    if tag is None:
+        return whole[family]
+    return Codec(decoder(kinds[family], family), kinds[family][tag].encode, render[family][tag], parse(family, tag))
 
 
 @cache
-def load(name: str) -> Any:
-    return json.loads((VECTORS / f"{name}.json").read_text())
+def load(name: str, era: str = "chrysalis") -> Any:
+    return json.loads((VECTORS / era / f"{name}.json").read_text())
 
 
 class Case(NamedTuple):
+    era: str
     family: str
     tag: int | None
     vector: dict[str, Any]
 
     @property
     def codec(self) -> Codec:
-        return codec(self.family, self.tag)
+        return codec(self.era, self.family, self.tag)
 
     @property
     def data(self) -> bytes:
         return bytes.fromhex(self.vector["bytes_hex"])
 
+    def parse_archive(self, value: Any) -> Any:
+        """The value of the archive's JSON, which Chrysalis alone has."""
+        return message_from_archive(value) if self.tag is None else VARIANTS[self.family][value["type"]](value["data"])
 
-def cases() -> list[Any]:
-    """A parameter for every vector of every kind, and of whole messages."""
-    files = [json.loads(path.read_text()) for path in sorted(VECTORS.glob("*.json"))]
+
+def cases(*eras: str) -> list[Any]:
+    """A parameter for every vector of every kind, and of whole messages, of these eras; without any of Chrysalis."""
+    files = [
+        (era, json.loads(path.read_text()))
+        for era in eras or ("chrysalis",)
+        for path in sorted((VECTORS / era).glob("*.json"))
+    ]
     return [
-        pytest.param(Case(file["family"], file["tag"], vector), id=f"{file['family']}-{file['tag']}-{number}")
-        for file in files
+        pytest.param(
+            Case(era, file["family"], file["tag"], vector), id=f"{era}-{file['family']}-{file['tag']}-{number}"
+        )
+        for era, file in files
         if "family" in file
         for number, vector in enumerate(file["vectors"], 1)
     ]
@@ -101,12 +132,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
-def entries(*names: str) -> list[Any]:
-    """A parameter for every Chrysalis entry of the full data set's files, or a skipped one where it is missing."""
+def entries(*names: str, era: str = "chrysalis") -> list[Any]:
+    """A parameter for every entry of an era in the full data set's files, or a skipped one where it is missing."""
     if not SHARED.is_dir():
         return [pytest.param({}, marks=needs_shared, id="missing")]
     return [
         pytest.param(entry, id=f"{name}:{number}")
         for name in names
-        for number, entry in enumerate(lines(IOTA / "chrysalis" / f"{name}.jsonl"), 1)
+        for number, entry in enumerate(lines(IOTA / era / f"{name}.jsonl"), 1)
     ]

@@ -1,4 +1,4 @@
-"""Bytes ⇄ values: each vector both ways, cut at every byte, damaged at every byte."""
+"""Chrysalis, bytes ⇄ values: ids, parts that are cut out, wrong fields. What holds of each kind: test_kinds.py."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace
@@ -8,7 +8,6 @@ import pytest
 
 from ledger import ids
 from ledger.chrysalis import (
-    KINDS,
     CodecError,
     Indexation,
     Milestone,
@@ -25,51 +24,6 @@ from ledger.chrysalis import (
 from tests.ledger.cases import Case, cases, load
 
 MESSAGES = [case for case in cases() if case.values[0].family == "message"]
-
-
-@pytest.mark.parametrize("case", cases())
-def test_bytes_decode_to_a_value_that_encodes_to_them(case: Case) -> None:
-    assert case.codec.encode(case.codec.decode(case.data)) == case.data
-
-
-@pytest.mark.parametrize("case", cases())
-def test_bytes_cut_anywhere_are_refused_where_they_end(case: Case) -> None:
-    for size in range(len(case.data)):
-        with pytest.raises(CodecError) as refused:
-            case.codec.decode(case.data[:size])
-        assert 0 <= refused.value.offset <= size
-        assert refused.value.expected
-
-
-@pytest.mark.parametrize("case", cases())
-def test_a_byte_too_many_is_refused_where_it_stands(case: Case) -> None:
-    with pytest.raises(CodecError, match="the end, found 1 more bytes") as refused:
-        case.codec.decode(case.data + b"\0")
-    assert refused.value.offset == len(case.data)
-
-
-@pytest.mark.parametrize("case", cases())
-def test_a_damaged_byte_is_refused_or_kept(case: Case) -> None:
-    for position in range(len(case.data)):
-        for damage in (0x01, 0x80, 0xFF):
-            data = bytearray(case.data)
-            data[position] ^= damage
-            try:
-                value = case.codec.decode(bytes(data))
-            except CodecError:
-                continue
-            assert case.codec.encode(value) == data
-
-
-def test_every_kind_owns_a_vector() -> None:
-    owned = {(case.values[0].family, case.values[0].tag) for case in cases()} - {("message", None)}
-    assert owned == {(family, tag) for family, kinds in KINDS.items() for tag in kinds}
-
-
-def test_every_kind_is_filed_under_its_own_tag() -> None:
-    for kinds in KINDS.values():
-        for tag, kind in kinds.items():
-            assert tag == kind.value.KIND  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("case", MESSAGES)

@@ -11,8 +11,8 @@ import pytest
 from ledger.archive_json import VARIANTS, message_from_archive, milestone_from_archive
 from ledger.chrysalis import KINDS, CodecError, Message, Milestone, decode_message, encode_message
 from ledger.json_reader import JsonError
-from ledger.rest_json import RENDER, milestone_json, parse_message_json, parse_milestone_json, parse_output_json
-from ledger.rest_parse import PARSE, parse_payload_json
+from ledger.rest_json import milestone_json, parse_message_json, parse_milestone_json, parse_output_json
+from ledger.rest_parse import parse_payload_json
 from tests.ledger.cases import Case, cases, load
 
 ARCHIVED = [case for case in cases() if "archive" in case.values[0].vector]
@@ -41,16 +41,9 @@ GARBAGE: list[Any] = [
 Place = tuple[str | int, ...]
 
 
-@pytest.mark.parametrize("case", cases())
-def test_values_and_node_json_say_the_same(case: Case) -> None:
-    value = case.codec.decode(case.data)
-    assert case.codec.render(value) == case.vector["json"]
-    assert case.codec.parse(case.vector["json"]) == value
-
-
 @pytest.mark.parametrize("case", ARCHIVED)
 def test_archive_json_gives_the_same_value(case: Case) -> None:
-    assert case.codec.parse_archive(case.vector["archive"]) == case.codec.decode(case.data)
+    assert case.parse_archive(case.vector["archive"]) == case.codec.decode(case.data)
 
 
 @pytest.mark.parametrize("case", MESSAGES)
@@ -61,10 +54,8 @@ def test_keys_come_in_the_order_of_the_api_examples(case: Case) -> None:
         assert next(iter(rendered["payload"])) == "type"
 
 
-def test_the_tables_hold_the_same_kinds() -> None:
+def test_the_archive_has_every_kind() -> None:
     tags = {family: set(kinds) for family, kinds in KINDS.items()}
-    assert {family: set(table) for family, table in RENDER.items()} == tags
-    assert {family: set(table) for family, table in PARSE.items()} == tags
     assert {family: len(table) for family, table in VARIANTS.items()} == {k: len(v) for k, v in tags.items()}
     archived = {(case.values[0].family, case.values[0].tag) for case in ARCHIVED} - {("message", None)}
     assert archived == {(family, tag) for family, kinds in KINDS.items() for tag in kinds}

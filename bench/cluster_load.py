@@ -1,6 +1,6 @@
 """How fast rows get into Cassandra: our writer, `--bulk`, and DataStax's dsbulk; the same rows into the same server.
 
-    python -m bench.cluster [--messages 200000] [--runs 3] [--archives DIR] [--only-prepare]
+    python -m bench.cluster_load [--messages 200000] [--runs 3] [--archives DIR] [--only-prepare]
 
 `messages` and `outputs_by_address` of a generated archive, made once and kept in DIR as frames (what a load would
 write next) and as CSV (what dsbulk reads). One server of its own on loopback, one node, heap of 2 GB. The three take

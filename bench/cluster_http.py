@@ -1,0 +1,201 @@
+"""Requests per second of the API on Cassandra beside the bare driver doing the same reads, in one run on one machine.
+
+    python -m bench.cluster_http [--seconds 3]
+
+A server (Apache Cassandra from its Maven artifacts, heap 2 GB, a process of its own on loopback) is filled with the
+oracle ledger and read until it is warm. Which reads a question costs is recorded from the API itself: statement, values
+and consistency, and which of them are asked at once. The bare driver does the same in an asyncio loop (uvloop, 32
+coroutines), statements prepared, rows as its tuples, each answer handed to the loop as it comes; the API is `permanode
+serve`, one worker, asked by wrk with 32 connections. They take turns, the median of three rounds counts. The server
+takes what it needs of the same cores. Only processes that this program started are ended.
+"""
+
+import argparse
+import asyncio
+import gc
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple, TypeAlias
+
+import httpx
+import uvloop
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ConsistencyLevel, ExecutionProfile
+from cassandra.policies import DCAwareRoundRobinPolicy, TokenAwarePolicy
+from cassandra.query import tuple_factory
+
+from bench.http import database_of, oracle_store, ours, questions
+from bench.servers import CONNECTIONS, Server, ask, serving, wrk_is_missing
+from db.cassandra_session import CassandraSession
+from tests.cassandra_server import CassandraServer, running
+
+HEAP = "2g"
+ROUNDS = 3
+WARM_S = 8
+LEAST = 0.6
+"""The bar: our rate over the bare driver's."""
+
+KINDS = ("message by id", "index, page of 100", "outputs, page of 100")
+
+Read: TypeAlias = tuple[str, Sequence[Any], str]
+Reads: TypeAlias = list[list[Read]]
+"""What one question asks: groups one after the other, the reads of a group at once."""
+
+Asks: TypeAlias = Callable[[Read], Awaitable[Any]]
+
+
+class Rate(NamedTuple):
+    """Questions a second, and our own processor time for each (µs)."""
+
+    per_second: float
+    cpu_us: float
+
+
+def record(paths: Sequence[str]) -> dict[str, Reads]:
+    """Path → the reads with which the API of this environment answers it."""
+    recorded: Reads = []
+    under_way = 0
+    asking = CassandraSession.ask
+
+    async def noting(session: CassandraSession, cql: str, values: Sequence[Any], consistency: str) -> Any:
+        nonlocal under_way
+        if under_way == 0:
+            recorded.append([])
+        recorded[-1].append((cql, tuple(values), consistency))
+        under_way += 1
+        try:
+            return await asking(session, cql, values, consistency)
+        finally:
+            under_way -= 1
+
+    async def run() -> dict[str, Reads]:
+        found = {}
+        transport = httpx.ASGITransport(app=ours())
+        async with httpx.AsyncClient(transport=transport, base_url="http://bench") as client:
+            for path in paths:
+                recorded.clear()
+                (await client.get(path)).raise_for_status()
+                found[path] = list(recorded)
+        return found
+
+    CassandraSession.ask = noting  # type: ignore[assignment, method-assign]
+    try:
+        return asyncio.run(run())
+    finally:
+        CassandraSession.ask = asking  # type: ignore[method-assign]
+
+
+@contextmanager
+def bare_driver(contact: str) -> Iterator[Asks]:
+    """cassandra-driver with its own defaults, but for rows as tuples and no paging."""
+    host, _, port = contact.partition(":")
+    profile = ExecutionProfile(TokenAwarePolicy(DCAwareRoundRobinPolicy("")), row_factory=tuple_factory)
+    with Cluster(
+        [host], port=int(port), protocol_version=4, execution_profiles={EXEC_PROFILE_DEFAULT: profile}
+    ) as cluster:
+        session = cluster.connect()
+        session.default_fetch_size = None
+        prepared: dict[str, Any] = {}
+
+        async def read(each: Read) -> Any:
+            cql, values, consistency = each
+            statement = prepared.get(cql)
+            if statement is None:
+                statement = prepared[cql] = session.prepare(cql)
+            bound = statement.bind(values)
+            bound.consistency_level = ConsistencyLevel.name_to_value[consistency]
+            loop = asyncio.get_running_loop()
+            waiting = loop.create_future()
+            session.execute_async(bound).add_callbacks(
+                lambda rows: loop.call_soon_threadsafe(waiting.set_result, rows),
+                lambda error: loop.call_soon_threadsafe(waiting.set_exception, error),
+            )
+            return await waiting
+
+        yield read
+
+
+def ask_driver(read: Asks, asked: Sequence[Reads], seconds: float) -> Rate:
+    """CONNECTIONS coroutines over those questions in turn."""
+    return uvloop.run(_ask_driver(read, asked, seconds))
+
+
+async def _ask_driver(read: Asks, asked: Sequence[Reads], seconds: float) -> Rate:
+    left, count = cycle(asked), 0
+    begun, used = time.monotonic(), time.process_time()
+
+    async def work() -> None:
+        nonlocal count
+        while time.monotonic() < begun + seconds:
+            for group in next(left):
+                if len(group) == 1:
+                    await read(group[0])
+                else:
+                    await asyncio.gather(*map(read, group))
+            count += 1
+
+    await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
+    return Rate(count / (time.monotonic() - begun), 1e6 * (time.process_time() - used) / count)
+
+
+def ask_api(server: Server, paths: list[str], seconds: int, folder: Path) -> Rate:
+    """As wrk sees it. Raises RuntimeError when an answer is none."""
+    figure = ask(server, paths, seconds, folder)
+    if figure.errors:
+        raise RuntimeError(f"{figure.errors} of {figure.requests} requests failed")
+    return Rate(figure.per_second, figure.cpu_us)
+
+
+def run(contact: str, folder: Path, seconds: int) -> bool:
+    """Prints the figures of each kind; whether all meet the bar."""
+    url = f"cassandra://{contact}/bench?rf=1"
+    network = oracle_store(f"sqlite:///{folder / 'ids'}")
+    oracle_store(url)
+    asked = {kind: paths for kind, paths in questions(database_of(folder / "ids")).items() if kind in KINDS}
+    os.environ |= {"BENCH_STORE": url, "BENCH_NETWORK": network}
+    met = True
+    with serving(url, network) as server, bare_driver(contact) as read:
+        print(f"{'question':22}{'reads':>6}{'API/s':>8}{'cpu µs':>8}{'driver/s':>10}{'cpu µs':>8}{'ratio':>8}")
+        for kind, paths in asked.items():
+            reads = list(record(paths).values())
+            # What this process holds besides is none of the driver's: its collector shall not look through it.
+            gc.collect()
+            gc.freeze()
+            ask_api(server, paths, WARM_S, folder)
+            ask_driver(read, reads, WARM_S)
+            rounds = [
+                (ask_api(server, paths, seconds, folder), ask_driver(read, reads, seconds)) for _ in range(ROUNDS)
+            ]
+            api, driver = (sorted(each)[ROUNDS // 2] for each in zip(*rounds, strict=True))
+            ratio = api.per_second / driver.per_second
+            met &= ratio >= LEAST
+            count = median(sum(map(len, each)) for each in reads)
+            print(
+                f"{kind:22}{count:6.0f}{api.per_second:8.0f}{api.cpu_us:8.0f}"
+                f"{driver.per_second:10.0f}{driver.cpu_us:8.0f}{ratio:8.2f}"
+            )
+    print(f"bar: at least {LEAST} of the bare driver: {'met' if met else 'missed'}")
+    return met
+
+
+def main() -> int:
+    """Runs all of it; 1 when the bar of the project is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=3, choices=range(1, 11), help="how long each is asked at once")
+    options = parser.parse_args()
+    if wrk_is_missing():
+        return 2
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with running(CassandraServer(folder / "server", heap=HEAP, java_options=())) as server:
+            return 0 if run(server.contact, folder, options.seconds) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

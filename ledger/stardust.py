@@ -1,0 +1,140 @@
+"""Stardust (protocol 2), bytes ⇄ values: the block (TIP-24), the table of all kinds, and the public names.
+
+Rules of the codec:
+1. `KINDS` is the one table of tags: family → tag → Kind. Decoders look the tag up, encoders the value's KIND.
+2. Decoding refuses what a node refuses of the bytes alone (what the TIPs call syntactic validation), always with
+   CodecError, which names the field; so `encode(decode(data)) == data`. What also needs the protocol parameters stands
+   in protocol_parameters.py, what needs the ledger in stardust_conflicts.py.
+3. Encoding trusts its value, size apart: it came from a decoder.
+"""
+
+from collections.abc import Mapping
+
+from ledger import ids, layout
+from ledger.chrysalis_milestone import TREASURY_INPUTS, TREASURY_OUTPUTS, TREASURY_PAYLOADS
+from ledger.layout import Kind, Kinds
+from ledger.reader import CodecError, Reader
+from ledger.stardust_conditions import CONDITIONS, FEATURES
+from ledger.stardust_layouts import BLOCK_HEAD, U64
+from ledger.stardust_milestone import MILESTONE_PAYLOADS, OPTIONS, encode_milestone_essence
+from ledger.stardust_outputs import TOKEN_SCHEMES, TRANSFER_OUTPUTS, chain_id, foundry_id, owner_at
+from ledger.stardust_transaction import TRANSFER_INPUTS, TRANSFER_PAYLOADS, UNLOCKS, encode_essence
+from ledger.stardust_values import Block, BlockPayload, Milestone, Output, Payload
+
+__all__ = [
+    "KINDS",
+    "MAX_BLOCK_BYTES",
+    "PROTOCOL_VERSION",
+    "Block",
+    "BlockPayload",
+    "CodecError",
+    "Kind",
+    "Output",
+    "Payload",
+    "chain_id",
+    "decode_block",
+    "decode_output",
+    "decode_payload",
+    "encode_block",
+    "encode_essence",
+    "encode_milestone_essence",
+    "encode_output",
+    "encode_payload",
+    "foundry_id",
+    "milestone_id",
+    "owner_at",
+    "payload_bytes",
+]
+
+PROTOCOL_VERSION = 2
+MAX_BLOCK_BYTES = 32_768
+
+_BLOCK_PAYLOADS: Kinds = {**TRANSFER_PAYLOADS, **MILESTONE_PAYLOADS}
+
+KINDS: Mapping[str, Kinds] = {
+    "payload": {**_BLOCK_PAYLOADS, **TREASURY_PAYLOADS},
+    "input": {**TRANSFER_INPUTS, **TREASURY_INPUTS},
+    "output": {**TRANSFER_OUTPUTS, **TREASURY_OUTPUTS},
+    "unlock": UNLOCKS,
+    "unlock condition": CONDITIONS,
+    "feature": FEATURES,
+    "token scheme": TOKEN_SCHEMES,
+    "milestone option": OPTIONS,
+}
+
+
+def decode_block(data: bytes) -> Block:
+    """The block in `data`, all of it. Raises CodecError."""
+    check_size(data)
+    reader = Reader(data)
+    version, count = reader.unpack(BLOCK_HEAD, "protocol version and parents count")
+    if version != PROTOCOL_VERSION:
+        raise CodecError(0, f"protocol version {PROTOCOL_VERSION} (Stardust), found {version}")
+    parents = layout.decode_parents(reader, count)
+    payload: BlockPayload | None = layout.decode_nested(reader, _BLOCK_PAYLOADS)
+    start = reader.offset
+    (nonce,) = reader.unpack(U64, "nonce")
+    reader.finish()
+    if isinstance(payload, Milestone):
+        if nonce != 0:
+            raise CodecError(start, f"nonce 0, as the payload is a milestone, found {nonce}")
+        if payload.parents != parents:
+            raise CodecError(2, "the parents that the milestone in the payload has")
+    return Block(version, parents, payload, nonce)
+
+
+def encode_block(block: Block) -> bytes:
+    """The bytes whose BLAKE2b-256 is the block id. Raises CodecError if too many."""
+    parents, payload = block.parents, block.payload
+    data = b"".join(
+        (
+            BLOCK_HEAD.pack(block.protocol_version, len(parents)),
+            *parents,
+            layout.encode_nested(b"" if payload is None else encode_payload(payload)),
+            U64.pack(block.nonce),
+        )
+    )
+    check_size(data)
+    return data
+
+
+def check_size(data: bytes) -> None:
+    """Refuse bytes that are more than a block may have."""
+    if len(data) > MAX_BLOCK_BYTES:
+        raise CodecError(MAX_BLOCK_BYTES, f"the end of a block of at most {MAX_BLOCK_BYTES} bytes")
+
+
+def payload_bytes(block_bytes: bytes) -> bytes:
+    """The payload inside a valid encoded block, empty for none: of a transaction its hash is the transaction id."""
+    return block_bytes[6 + 32 * block_bytes[1] : -8]
+
+
+def decode_payload(data: bytes) -> Payload:
+    """The payload in `data`, all of it; of any kind. Raises CodecError."""
+    reader = Reader(data)
+    payload: Payload = layout.decode_payload(reader, KINDS["payload"])
+    reader.finish()
+    return payload
+
+
+def encode_payload(payload: Payload) -> bytes:
+    """Type, then body."""
+    return KINDS["payload"][payload.KIND].encode(payload)
+
+
+def decode_output(data: bytes) -> Output:
+    """The output in `data`, all of it. Raises CodecError."""
+    reader = Reader(data)
+    output: Output = layout.decode_item(reader, KINDS["output"], "output")
+    reader.finish()
+    return output
+
+
+def encode_output(output: Output) -> bytes:
+    """An output: type, then body."""
+    return KINDS["output"][output.KIND].encode(output)
+
+
+def milestone_id(milestone: Milestone) -> bytes:
+    """The 32-byte id of a milestone: the hash that its signatures sign."""
+    return ids.signing_hash(encode_milestone_essence(milestone))

@@ -1,0 +1,221 @@
+"""Why a Stardust transaction changes nothing: Hornet 2.0's reasons, in the order of its checks.
+
+Rules of this file:
+1. The first check that fails gives the reason: inputs in their order; timelocks; the inputs commitment; unlocks in
+   their order, with their signatures; senders; sums and storage deposit returns; native tokens; chains. Sources:
+   TIP-18, TIP-20, iota.go 3.0.0-rc.3, Hornet 2.0.1.
+2. Transactions are taken to be well-formed, as decoding leaves them: a node lets no others into its tangle.
+3. Pure: what the inputs are is given, and the milestone's time.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TypeAlias
+
+from ledger import ed25519, ids
+from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock
+from ledger.stardust_chains import Chains, chain_name, chains_go_on, controllers
+from ledger.stardust_conditions import ALIAS, ED25519, NFT
+from ledger.stardust_outputs import (
+    MAX_NATIVE_TOKENS,
+    encode_output,
+    owner_at,
+)
+from ledger.stardust_transaction import encode_essence
+from ledger.stardust_values import (
+    AliasOutput,
+    AliasUnlock,
+    BasicOutput,
+    NftOutput,
+    NftUnlock,
+    Sender,
+    StorageDepositReturn,
+    Timelock,
+    Transaction,
+    TransferOutput,
+    Unlock,
+)
+
+_LEANING = {ED25519: ReferenceUnlock, ALIAS: AliasUnlock, NFT: NftUnlock}
+"""By address type, the unlock that names the earlier one which unlocked the address."""
+
+_MAX_U256 = (1 << 256) - 1
+
+
+class Conflict(IntEnum):
+    """Hornet's conflictReason; those of inputs are Chrysalis's."""
+
+    NONE = 0
+    INPUT_SPENT = 1
+    INPUT_SPENT_IN_MILESTONE = 2
+    INPUT_NOT_FOUND = 3
+    SUMS_DIFFER = 4
+    INVALID_SIGNATURE = 5
+    TIMELOCK = 6
+    NATIVE_TOKENS = 7
+    DEPOSIT_NOT_RETURNED = 8
+    INVALID_UNLOCK = 9
+    INPUTS_COMMITMENT = 10
+    SENDER_NOT_UNLOCKED = 11
+    CHAIN_TRANSITION = 12
+    SEMANTIC = 255
+
+
+Resolved: TypeAlias = TransferOutput | Conflict
+"""An input at some position: the output, unspent; or one of the three INPUT conflicts."""
+
+
+class _Unlocked:
+    """Which addresses are unlocked, each at which input first, and which inputs lean on it."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, int] = {}
+        self._leaning: dict[bytes, set[int]] = defaultdict(set)
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._first
+
+    def add(self, address: bytes, index: int) -> None:
+        """An input unlocks an address itself."""
+        self._first[address] = index
+        self._leaning[address] = set()
+
+    def lean(self, address: bytes, first: int, index: int) -> bool:
+        """Whether an input may lean on the one that is said to have unlocked its address."""
+        if self._first.get(address) != first:
+            return False
+        self._leaning[address].add(index)
+        return True
+
+    def did(self, address: bytes, index: int) -> bool:
+        """Whether that address unlocked that input."""
+        return self._first.get(address) == index or index in self._leaning.get(address, ())
+
+
+def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], unix_time: int) -> Conflict:
+    """Why a transaction cannot be applied where its inputs look like that; NONE if it can.
+
+    `inputs` holds one for each of its inputs, in their order; `unix_time` is the referencing milestone's, in seconds.
+    """
+    consumed: list[TransferOutput] = []
+    for each in inputs:
+        if isinstance(each, Conflict):
+            return each
+        consumed.append(each)
+    conditions = [each for output in consumed for each in output.unlock_conditions]
+    if any(isinstance(each, Timelock) and each.unix_time > unix_time for each in conditions):
+        return Conflict.TIMELOCK
+    essence = transaction.essence
+    if ids.inputs_commitment(map(encode_output, consumed)) != essence.inputs_commitment:
+        return Conflict.INPUTS_COMMITMENT
+    spent_ids = [ids.output_id(each.transaction_id, each.index) for each in essence.inputs]
+    before = {key: each for key, each in zip(map(chain_name, consumed, spent_ids), consumed, strict=True) if key}
+    after = {key: each for each in essence.outputs if (key := chain_name(each))}
+    unlocked = _Unlocked()
+    tokens = _sum_tokens(consumed), _sum_tokens(essence.outputs)
+    conflict = (
+        _unlock_all(transaction, consumed, spent_ids, after, unix_time, unlocked)
+        or _check_senders(essence.outputs, unlocked)
+        or _check_amounts(consumed, essence.outputs, unlocked)
+        or _check_tokens(*tokens, after)
+    )
+    if not conflict and not chains_go_on(before, after, essence.outputs, *tokens, unlocked):
+        return Conflict.CHAIN_TRANSITION
+    return conflict
+
+
+def _unlock_all(
+    transaction: Transaction,
+    consumed: Sequence[TransferOutput],
+    spent_ids: Sequence[bytes],
+    after: Chains,
+    unix_time: int,
+    unlocked: _Unlocked,
+) -> Conflict:
+    signed = ids.signing_hash(encode_essence(transaction.essence))
+    for index, (output, unlock) in enumerate(zip(consumed, transaction.unlocks, strict=True)):
+        chain = chain_name(output, spent_ids[index])
+        following = None if chain is None else after.get(chain)
+        owner = owner_at(output, unix_time)
+        change = None  # of an alias's state index
+        if isinstance(output, AliasOutput):
+            change = None if following is None else _state_index(following) - output.state_index
+            if change not in (None, 0, 1):
+                return Conflict.CHAIN_TRANSITION
+            if change != 1:
+                owner = controllers(output)[1]
+        assert owner is not None
+        conflict = _unlock_one(owner, unlock, index, signed, unlocked)
+        if conflict:
+            return conflict
+        # An NFT now unlocks what it owns, and so does an alias whose state changes; a foundry owns nothing.
+        if chain is not None and (isinstance(output, NftOutput) or change == 1):
+            unlocked.add(chain, index)
+    return Conflict.NONE
+
+
+def _unlock_one(owner: bytes, unlock: Unlock, index: int, signed: bytes, unlocked: _Unlocked) -> Conflict:
+    if isinstance(unlock, SignatureUnlock):
+        if owner[0] != ED25519 or owner in unlocked:
+            return Conflict.INVALID_UNLOCK
+        if ids.ed25519_address(unlock.public_key) != owner:
+            return Conflict.INVALID_SIGNATURE
+        if not ed25519.verify(unlock.public_key, signed, unlock.signature):
+            return Conflict.INVALID_SIGNATURE
+        unlocked.add(owner, index)
+        return Conflict.NONE
+    if isinstance(unlock, _LEANING[owner[0]]) and unlocked.lean(owner, unlock.index, index):
+        return Conflict.NONE
+    return Conflict.INVALID_UNLOCK
+
+
+def _state_index(output: TransferOutput) -> int:
+    assert isinstance(output, AliasOutput)
+    return output.state_index
+
+
+def _check_senders(outputs: Sequence[TransferOutput], unlocked: _Unlocked) -> Conflict:
+    senders = [each.address for output in outputs for each in output.features if isinstance(each, Sender)]
+    return Conflict.NONE if all(each in unlocked for each in senders) else Conflict.SENDER_NOT_UNLOCKED
+
+
+def _check_amounts(
+    consumed: Sequence[TransferOutput], created: Sequence[TransferOutput], unlocked: _Unlocked
+) -> Conflict:
+    if sum(each.amount for each in consumed) != sum(each.amount for each in created):
+        return Conflict.SUMS_DIFFER
+    owed: Counter[bytes] = Counter()
+    for index, output in enumerate(consumed):
+        for each in output.unlock_conditions:
+            # Who gets the output back after its expiration owes nothing.
+            if isinstance(each, StorageDepositReturn) and not unlocked.did(each.return_address, index):
+                owed[each.return_address] += each.amount
+    paid: Counter[bytes] = Counter()
+    for output in created:
+        plain = len(output.unlock_conditions) == 1 and not output.features and not output.native_tokens
+        owner = owner_at(output, 0)
+        if isinstance(output, BasicOutput) and plain and owner is not None:
+            paid[owner] += output.amount
+    if all(paid[address] >= amount for address, amount in owed.items()):
+        return Conflict.NONE
+    return Conflict.DEPOSIT_NOT_RETURNED
+
+
+def _sum_tokens(outputs: Sequence[TransferOutput]) -> Counter[bytes]:
+    amounts: Counter[bytes] = Counter()
+    for output in outputs:
+        for token in output.native_tokens:
+            amounts[token.token_id] += token.amount
+    return amounts
+
+
+def _check_tokens(spent: Counter[bytes], created: Counter[bytes], after: Chains) -> Conflict:
+    if len(spent.keys() | created.keys()) > MAX_NATIVE_TOKENS:
+        return Conflict.NATIVE_TOKENS
+    if any(amount > _MAX_U256 for amounts in (spent, created) for amount in amounts.values()):
+        return Conflict.NATIVE_TOKENS
+    # Without its foundry a token may be burned, and not minted.
+    if any(amount > spent[token_id] for token_id, amount in created.items() if token_id not in after):
+        return Conflict.NATIVE_TOKENS
+    return Conflict.NONE

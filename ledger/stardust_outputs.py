@@ -1,0 +1,260 @@
+"""Stardust outputs (TIP-18) with their native tokens and token schemes: bytes ⇄ values, owners and chain ids.
+
+Rules of this file:
+1. Rules 2 and 3 of stardust.py; layouts stand in stardust_layouts.py.
+2. Which unlock conditions and features an output may hold stands in the tables at the end.
+"""
+
+from typing import Any
+
+from ledger import ids
+from ledger.chrysalis_values import TreasuryOutput
+from ledger.layout import Kind, Kinds, decode_item
+from ledger.reader import CodecError, Reader
+from ledger.stardust_conditions import (
+    ALIAS,
+    CONDITIONS,
+    FEATURES,
+    MAX_METADATA_BYTES,
+    NFT,
+    decode_set,
+    encode_set,
+)
+from ledger.stardust_layouts import ALIAS_HEAD, NATIVE_TOKEN, OUTPUT_HEAD, TOKEN_SCHEME, U32
+from ledger.stardust_values import (
+    AddressCondition,
+    AliasOutput,
+    BasicOutput,
+    Expiration,
+    FoundryOutput,
+    ImmutableAlias,
+    NativeToken,
+    NftOutput,
+    Output,
+    SimpleTokenScheme,
+    StateController,
+    TransferOutput,
+)
+
+MAX_NATIVE_TOKENS = 64
+ZERO_ID = bytes(32)
+"""The id of an alias or NFT in the output that creates it."""
+
+
+def encode_output(output: TransferOutput) -> bytes:
+    """An output that somebody owns: type, then body."""
+    return TRANSFER_OUTPUTS[output.KIND].encode(output)
+
+
+def owner_at(output: Output, unix_time: int) -> bytes | None:
+    """Whose 33-byte address an output is at a time: what spends it then must unlock that one. None for the treasury.
+
+    Of an alias the state controller, of a foundry its alias. From its expiration on an output is the return address's.
+    """
+    if isinstance(output, TreasuryOutput):
+        return None
+    owner = None
+    for each in output.unlock_conditions:
+        match each:
+            case AddressCondition(address) | StateController(address) | ImmutableAlias(address):
+                owner = address
+            case Expiration(return_address, expires) if unix_time >= expires:
+                owner = return_address
+    return owner
+
+
+def chain_id(output: Output, output_id: bytes) -> bytes | None:
+    """What stays the same over all states of an alias, foundry or NFT, None for other outputs.
+
+    32 bytes of an alias or NFT: of its first state the hash of the output id. 38 bytes of a foundry.
+    """
+    match output:
+        case AliasOutput(alias_id=own) | NftOutput(nft_id=own):
+            return ids.chain_id(output_id) if own == ZERO_ID else own
+        case FoundryOutput():
+            return foundry_id(output)
+    return None
+
+
+def foundry_id(output: FoundryOutput) -> bytes:
+    """The 38-byte id of a foundry and of the token it makes: alias address, serial number, token scheme type."""
+    (condition,) = output.unlock_conditions
+    assert isinstance(condition, ImmutableAlias)
+    return b"".join((condition.address, U32.pack(output.serial_number), bytes([output.token_scheme.KIND])))
+
+
+def _decode_basic(reader: Reader) -> BasicOutput:
+    amount, tokens = _decode_head(reader)
+    conditions = decode_set(reader, BASIC_CONDITIONS, "unlock condition", (0,))
+    return BasicOutput(amount, tokens, conditions, decode_set(reader, BASIC_FEATURES, "feature"))
+
+
+def _decode_alias(reader: Reader) -> AliasOutput:
+    amount, tokens = _decode_head(reader)
+    start = reader.offset
+    alias_id, state_index, length = reader.unpack(ALIAS_HEAD, "alias id, state index and state metadata length")
+    if length > MAX_METADATA_BYTES:
+        raise CodecError(start + 36, f"state metadata of at most {MAX_METADATA_BYTES} bytes, found {length}")
+    state_metadata = reader.take(length, "state metadata")
+    (foundry_counter,) = reader.unpack(U32, "foundry counter")
+    if alias_id == ZERO_ID and (state_index or foundry_counter):
+        raise CodecError(start + 32, "a new alias with state index 0 and foundry counter 0")
+    conditions = decode_set(reader, ALIAS_CONDITIONS, "unlock condition", (4, 5))
+    _check_not_its_own(start, ALIAS, alias_id, conditions)
+    features = decode_set(reader, ALIAS_FEATURES, "feature")
+    immutable = decode_set(reader, CHAIN_FEATURES, "immutable feature")
+    return AliasOutput(
+        amount, tokens, alias_id, state_index, state_metadata, foundry_counter, conditions, features, immutable
+    )
+
+
+def _decode_foundry(reader: Reader) -> FoundryOutput:
+    amount, tokens = _decode_head(reader)
+    (serial_number,) = reader.unpack(U32, "serial number")
+    scheme = decode_item(reader, TOKEN_SCHEMES, "token scheme")
+    conditions = decode_set(reader, FOUNDRY_CONDITIONS, "unlock condition", (6,))
+    features = decode_set(reader, FOUNDRY_FEATURES, "feature")
+    immutable = decode_set(reader, FOUNDRY_FEATURES, "immutable feature")
+    return FoundryOutput(amount, tokens, serial_number, scheme, conditions, features, immutable)
+
+
+def _decode_nft(reader: Reader) -> NftOutput:
+    amount, tokens = _decode_head(reader)
+    start = reader.offset
+    nft_id = reader.take(32, "NFT id")
+    conditions = decode_set(reader, BASIC_CONDITIONS, "unlock condition", (0,))
+    _check_not_its_own(start, NFT, nft_id, conditions)
+    features = decode_set(reader, BASIC_FEATURES, "feature")
+    return NftOutput(
+        amount, tokens, nft_id, conditions, features, decode_set(reader, CHAIN_FEATURES, "immutable feature")
+    )
+
+
+def _decode_head(reader: Reader) -> tuple[int, tuple[NativeToken, ...]]:
+    start = reader.offset
+    _, amount, count = reader.unpack(OUTPUT_HEAD, "output type, amount and native tokens count")
+    if amount == 0:
+        raise CodecError(start + 1, "an amount above 0, found 0")
+    return amount, _decode_native_tokens(reader, count) if count else ()
+
+
+def _decode_native_tokens(reader: Reader, count: int) -> tuple[NativeToken, ...]:
+    start = reader.offset
+    if count > MAX_NATIVE_TOKENS:
+        raise CodecError(start - 1, f"at most {MAX_NATIVE_TOKENS} native tokens, found {count}")
+    tokens = []
+    last = b""
+    for token_id, amount in NATIVE_TOKEN.iter_unpack(reader.take(count * NATIVE_TOKEN.size, "native tokens")):
+        if token_id <= last:
+            raise CodecError(start, "native tokens in ascending order of their ids, each once")
+        last = token_id
+        if not any(amount):
+            raise CodecError(start, "native tokens with amounts above 0, found 0")
+        tokens.append(NativeToken(token_id, int.from_bytes(amount, "little")))
+    return tuple(tokens)
+
+
+def _check_not_its_own(start: int, address_type: int, chain_id: bytes, conditions: tuple[Any, ...]) -> None:
+    """No alias controls itself and no NFT owns itself; the address condition comes first, if there is one."""
+    if chain_id == ZERO_ID:
+        return
+    own = bytes([address_type]) + chain_id
+    if any(getattr(each, "address", None) == own for each in conditions):
+        raise CodecError(start, "another address in the unlock conditions than the output's own")
+
+
+def _decode_simple_scheme(reader: Reader) -> SimpleTokenScheme:
+    start = reader.offset
+    _, *amounts = reader.unpack(TOKEN_SCHEME, "token scheme")
+    minted, melted, maximum = [int.from_bytes(each, "little") for each in amounts]
+    if maximum == 0:
+        raise CodecError(start + 65, "a maximum supply above 0, found 0")
+    if not 0 <= minted - melted <= maximum:
+        raise CodecError(start + 1, "minted tokens, less the melted ones, from 0 to the maximum supply")
+    return SimpleTokenScheme(minted, melted, maximum)
+
+
+def _encode_basic(output: BasicOutput) -> bytes:
+    return b"".join(
+        (
+            _encode_head(output),
+            encode_set(output.unlock_conditions, CONDITIONS),
+            encode_set(output.features, FEATURES),
+        )
+    )
+
+
+def _encode_alias(output: AliasOutput) -> bytes:
+    metadata = output.state_metadata
+    return b"".join(
+        (
+            _encode_head(output),
+            ALIAS_HEAD.pack(output.alias_id, output.state_index, len(metadata)),
+            metadata,
+            U32.pack(output.foundry_counter),
+            encode_set(output.unlock_conditions, CONDITIONS),
+            encode_set(output.features, FEATURES),
+            encode_set(output.immutable_features, FEATURES),
+        )
+    )
+
+
+def _encode_foundry(output: FoundryOutput) -> bytes:
+    return b"".join(
+        (
+            _encode_head(output),
+            U32.pack(output.serial_number),
+            _encode_simple_scheme(output.token_scheme),
+            encode_set(output.unlock_conditions, CONDITIONS),
+            encode_set(output.features, FEATURES),
+            encode_set(output.immutable_features, FEATURES),
+        )
+    )
+
+
+def _encode_nft(output: NftOutput) -> bytes:
+    return b"".join(
+        (
+            _encode_head(output),
+            output.nft_id,
+            encode_set(output.unlock_conditions, CONDITIONS),
+            encode_set(output.features, FEATURES),
+            encode_set(output.immutable_features, FEATURES),
+        )
+    )
+
+
+def _encode_head(output: TransferOutput) -> bytes:
+    tokens = output.native_tokens
+    head = OUTPUT_HEAD.pack(output.KIND, output.amount, len(tokens))
+    if not tokens:
+        return head
+    return head + b"".join([NATIVE_TOKEN.pack(each.token_id, each.amount.to_bytes(32, "little")) for each in tokens])
+
+
+def _encode_simple_scheme(scheme: SimpleTokenScheme) -> bytes:
+    amounts = (scheme.minted, scheme.melted, scheme.maximum)
+    return TOKEN_SCHEME.pack(SimpleTokenScheme.KIND, *[each.to_bytes(32, "little") for each in amounts])
+
+
+TOKEN_SCHEMES: Kinds = {0: Kind("simple", SimpleTokenScheme, _decode_simple_scheme, _encode_simple_scheme)}
+TRANSFER_OUTPUTS: Kinds = {
+    3: Kind("basic", BasicOutput, _decode_basic, _encode_basic),
+    4: Kind("alias", AliasOutput, _decode_alias, _encode_alias),
+    5: Kind("foundry", FoundryOutput, _decode_foundry, _encode_foundry),
+    6: Kind("NFT", NftOutput, _decode_nft, _encode_nft),
+}
+
+
+def _only(kinds: Kinds, *tags: int) -> Kinds:
+    return {tag: kinds[tag] for tag in tags}
+
+
+# Which may stand where: basic outputs and NFTs hold the same conditions and features.
+BASIC_CONDITIONS = _only(CONDITIONS, 0, 1, 2, 3)
+ALIAS_CONDITIONS = _only(CONDITIONS, 4, 5)
+FOUNDRY_CONDITIONS = _only(CONDITIONS, 6)
+BASIC_FEATURES = _only(FEATURES, 0, 2, 3)
+ALIAS_FEATURES = _only(FEATURES, 0, 2)
+FOUNDRY_FEATURES = _only(FEATURES, 2)
+CHAIN_FEATURES = _only(FEATURES, 1, 2)

@@ -1,0 +1,114 @@
+"""Whether guardians signed a VAA, and which sets of guardians there were.
+
+Rules of this file:
+1. A verdict depends on the VAA and the set that its header names, on no clock. A set that had expired by the message's
+   own time is recorded, not refused: an archive holds what was valid once.
+2. As in the contracts, one bad signature spoils all, even beyond the quorum.
+3. Nothing here raises: what does not verify says why.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from ledger.secp256k1 import recover_address
+from ledger.wormhole.guardians import EXPIRES_AFTER, GuardianSet, find_update
+from ledger.wormhole.vaa import Vaa, digest
+
+Fault: TypeAlias = Literal["unknown_set", "order", "index", "signer", "repeated", "quorum"]
+"""What was found first, in this order: no such set; indices that do not ascend; an index beyond the set, or a signature
+that is not of the guardian at its index; a guardian who stands at two places; too few signatures."""
+
+History: TypeAlias = Mapping[int, GuardianSet]
+"""The sets of a network by index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`fault` is None for a VAA that verifies; `reason` is the sentence about it, empty then."""
+
+    fault: Fault | None
+    reason: str
+    signers: tuple[bytes | None, ...]  # the address behind each signature, in their order; None where there is none
+    valid_signatures: int  # those of the guardian at their index
+    quorum: int | None  # how many are needed; None while the set is unknown
+    expired: bool  # by the time of the message its set had been replaced for a day
+
+    @property
+    def verified(self) -> bool:
+        """Whether a quorum of the named set signed."""
+        return self.fault is None
+
+
+def verify(vaa: Vaa, history: History) -> Verdict:
+    """The verdict on a VAA, by the set that its header names."""
+    signed = digest(vaa)
+    signers = tuple([recover_address(signed, each.signature) for each in vaa.signatures])
+    guardians = history.get(vaa.guardian_set_index)
+    if guardians is None:
+        known = ", ".join(map(str, sorted(history))) or "none"
+        reason = f"guardian set {vaa.guardian_set_index} is not known; known are {known}"
+        return Verdict("unknown_set", reason, signers, 0, None, expired=False)
+    addresses = guardians.addresses
+    valid = sum(
+        each.index < len(addresses) and addresses[each.index] == signer
+        for each, signer in zip(vaa.signatures, signers, strict=True)
+    )
+    fault, reason = _fault(vaa, guardians, signers)
+    return Verdict(fault, reason, signers, valid, guardians.quorum, _expired(vaa, history))
+
+
+def _fault(vaa: Vaa, guardians: GuardianSet, signers: tuple[bytes | None, ...]) -> tuple[Fault | None, str]:
+    addresses = guardians.addresses
+    last = -1
+    for number, each in enumerate(vaa.signatures, 1):
+        if each.index <= last:
+            return "order", f"signature {number}: expected a guardian index above {last}, found {each.index}"
+        last = each.index
+    for number, (each, signer) in enumerate(zip(vaa.signatures, signers, strict=True), 1):
+        if each.index >= len(addresses):
+            found = f"expected a guardian index below {len(addresses)}, found {each.index}"
+            return "index", f"signature {number}: {found}"
+        if signer != addresses[each.index]:
+            found = "one that no key can have made" if signer is None else f"one by 0x{signer.hex()}"
+            expected = f"expected one by guardian {each.index}, 0x{addresses[each.index].hex()}"
+            return "signer", f"signature {number}: {expected}, found {found}"
+    if len(set(signers)) < len(signers):
+        return "repeated", "expected each guardian once, found one at two places of the set"
+    if len(signers) < guardians.quorum:
+        return "quorum", f"expected {guardians.quorum} signatures of {len(addresses)} guardians, found {len(signers)}"
+    return None, ""
+
+
+def expires_at(index: int, history: History) -> int | None:
+    """Unix seconds after which contracts refuse a set: a day after the next one; None if that is not known.
+
+    By the messages' timestamps: each chain's contract counts from when it saw the next set, hours or days later.
+    """
+    following = history.get(index + 1)
+    return following.since + EXPIRES_AFTER if following is not None and following.since else None
+
+
+def _expired(vaa: Vaa, history: History) -> bool:
+    end = expires_at(vaa.guardian_set_index, history)
+    return end is not None and vaa.timestamp > end
+
+
+def learn(known: Iterable[GuardianSet], vaas: Iterable[Vaa]) -> dict[int, GuardianSet]:
+    """The history that follows from sets known beforehand and from messages, whatever else is among those.
+
+    Set N + 1 is taken from a message that set N signed. Of several that name it, the earliest counts, then the one with
+    the smaller digest; a set that is known stays as it is, and a message that names the same addresses confirms it.
+    """
+    history = {each.index: each for each in known}
+    found = [(named, vaa) for vaa in vaas if (named := find_update(vaa)) is not None]
+    # In ascending order each set is there before it is asked whether it named the next.
+    for named, vaa in sorted(found, key=lambda pair: (pair[0].index, pair[0].since, pair[0].named_by or b"")):
+        if vaa.guardian_set_index != named.index - 1 or not verify(vaa, history).verified:
+            continue
+        there = history.get(named.index)
+        if there is None:
+            history[named.index] = named
+        elif there.named_by is None and there.addresses == named.addresses:
+            history[named.index] = replace(there, named_by=named.named_by)
+    return history

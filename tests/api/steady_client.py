@@ -1,0 +1,102 @@
+"""A client that asks an API at a steady rate whatever it answers, and what it saw.
+
+Rules of this file: every body is compared whole with what is known of it; a request's time counts from when it was due,
+so that one that waits makes no other late.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+import httpx
+
+Question: TypeAlias = Callable[["Client"], Awaitable[None]]
+
+
+class Wrong(Exception):
+    """An answer is not what is known."""
+
+
+@dataclass
+class Seen:
+    """What came back: statuses, milliseconds of each question in the order asked, and what was wrong."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    times_ms: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def percentile(self, share: float) -> float:
+        """Milliseconds within which that share of the questions was answered."""
+        ordered = sorted(self.times_ms)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    def __str__(self) -> str:
+        p50, p99 = self.percentile(0.5), self.percentile(0.99)
+        return f"{len(self.times_ms)} questions, statuses {dict(self.statuses)}, p50 {p50:.0f} ms, p99 {p99:.0f} ms"
+
+
+class Client:
+    """Asks `questions` in random order, `rate` a second."""
+
+    def __init__(self, base: str, questions: Sequence[Question], rate: float, seed: int) -> None:
+        self.seen = Seen()
+        self._http = httpx.AsyncClient(base_url=base, timeout=30)
+        self._questions, self._rate, self._chance = questions, rate, Random(seed)
+
+    async def get(self, path: str, expected_status: int = 200) -> httpx.Response:
+        """An answer of that status; httpx.HTTPStatusError for a 503, Wrong for any other."""
+        answer = await self._http.get(path)
+        self.seen.statuses[answer.status_code] += 1
+        if answer.status_code == 503:
+            answer.raise_for_status()
+        if answer.status_code != expected_status:
+            raise Wrong(f"{path}: {answer.status_code} {answer.text[:200]}")
+        return answer
+
+    @asynccontextmanager
+    async def asking(self) -> AsyncIterator[Seen]:
+        """Asks meanwhile; what it saw is whole afterwards."""
+        self.seen = Seen()
+        asking = asyncio.create_task(self._ask_all())
+        try:
+            yield self.seen
+        finally:
+            asking.cancel()
+            await asyncio.wait([asking])
+
+    async def ask(self, seconds: float) -> Seen:
+        """What it saw in that time."""
+        async with self.asking() as seen:
+            await asyncio.sleep(seconds)
+        return seen
+
+    async def _ask_all(self) -> None:
+        begun, count = time.monotonic(), 0
+        async with asyncio.TaskGroup() as group:
+            try:
+                while True:
+                    due = begun + count / self._rate
+                    await asyncio.sleep(due - time.monotonic())
+                    group.create_task(self._ask(self._chance.choice(self._questions), due))
+                    count += 1
+            except asyncio.CancelledError:
+                # What was asked is still answered.
+                return
+
+    async def _ask(self, question: Question, due: float) -> None:
+        try:
+            await question(self)
+        except httpx.HTTPStatusError:
+            pass
+        except (Wrong, httpx.TransportError) as error:
+            self.seen.wrong.append(repr(error))
+        self.seen.times_ms.append(1000 * (time.monotonic() - due))
+
+    async def close(self) -> None:
+        """Ends its connections."""
+        await self._http.aclose()

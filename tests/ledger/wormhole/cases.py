@@ -1,0 +1,88 @@
+"""The inputs of these tests: VAAs that the repository ships, all of them where the full data set is, keys that sign."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coincurve import PrivateKey
+from Crypto.Hash import keccak
+
+from ledger.wormhole.guardians import PUBLISHED, GuardianSet
+from ledger.wormhole.vaa import Signature, Vaa, decode_vaa, digest
+from tests.conftest import ROOT, SHARED, needs_shared
+
+VECTORS = ROOT / "tests" / "vectors" / "wormhole"
+WORMHOLE = SHARED / "wormhole"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    with path.open() as file:
+        return [json.loads(line) for line in file]
+
+
+@cache
+def shipped() -> list[dict[str, Any]]:
+    return lines(VECTORS / "vaas.jsonl")
+
+
+@cache
+def shared() -> list[dict[str, Any]]:
+    """Every record of the full data set; nothing where it is missing."""
+    if not SHARED.is_dir():
+        return []
+    return [
+        {"line": f"{name}:{number}", **record}
+        for name in ("vaas.jsonl", "vaas_unverified.jsonl")
+        for number, record in enumerate(lines(WORMHOLE / name), 1)
+    ]
+
+
+def records() -> list[Any]:
+    """A parameter for every record, the shipped ones first, and a skipped one where the full data set is missing."""
+    there = [pytest.param(record, id=f"shipped-{record['line']}") for record in shipped()]
+    if not SHARED.is_dir():
+        return [*there, pytest.param({}, marks=needs_shared, id="missing")]
+    return [*there, *(pytest.param(record, id=record["line"]) for record in shared())]
+
+
+def vaa_of(record: Mapping[str, Any]) -> Vaa:
+    return decode_vaa(bytes.fromhex(record["hex"]))
+
+
+@cache
+def public_sets(network: str) -> dict[str, dict[str, Any]]:
+    """A network's guardian sets as they stand in public; of devnet also `all19`, the guardians that it can have."""
+    sets: dict[str, dict[str, Any]] = json.loads((VECTORS / "guardian_sets.json").read_text())[network]
+    return sets
+
+
+def addresses(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
+    return tuple(bytes.fromhex(address[2:]) for address in entry["addresses"])
+
+
+PRIVATE = [PrivateKey(number.to_bytes(32)) for number in range(1, 40)]
+"""Keys 1 to 39: nobody's."""
+
+
+def address_of(key: PrivateKey) -> bytes:
+    return keccak.new(digest_bits=256, data=key.public_key.format(compressed=False)[1:]).digest()[12:]
+
+
+def signed(vaa: Vaa, keys: Mapping[int, PrivateKey] | Sequence[PrivateKey]) -> Vaa:
+    """The VAA, signed anew by keys at their indices."""
+    places: Iterable[tuple[int, PrivateKey]] = keys.items() if isinstance(keys, Mapping) else enumerate(keys)
+    message = digest(vaa)
+    signatures = [Signature(index, key.sign_recoverable(message, hasher=None)) for index, key in places]
+    return replace(vaa, signatures=tuple(signatures))
+
+
+def guardian_set(index: int, keys: Sequence[PrivateKey], since: int = 0) -> GuardianSet:
+    return GuardianSet(index, tuple(map(address_of, keys)), since)
+
+
+def published(network: str) -> dict[int, GuardianSet]:
+    return {each.index: each for each in PUBLISHED[network]}

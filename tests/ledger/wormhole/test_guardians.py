@@ -1,0 +1,167 @@
+"""The history of guardian sets: learnt from the messages that name them, and equal to what stands in public."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+from coincurve import PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ledger.wormhole.emitters import GOVERNANCE_EMITTER
+from ledger.wormhole.guardians import PUBLISHED, GuardianSet, find_update
+from ledger.wormhole.vaa import Vaa, digest
+from ledger.wormhole.verify import expires_at, learn, verify
+from tests.ledger.wormhole.cases import (
+    PRIVATE,
+    address_of,
+    addresses,
+    guardian_set,
+    public_sets,
+    published,
+    shared,
+    shipped,
+    signed,
+    vaa_of,
+)
+
+
+@pytest.mark.parametrize("network", ["mainnet", "testnet", "devnet"])
+def test_published_sets_are_those_that_stand_in_public(network: str) -> None:
+    public = [
+        GuardianSet(int(index), addresses(entry), entry.get("set_timestamp", 0))
+        for index, entry in public_sets(network).items()
+        if index.isdigit()
+    ]
+    assert list(PUBLISHED[network]) == public
+    assert [each.quorum for each in PUBLISHED[network]] == [
+        entry["quorum"] for index, entry in public_sets(network).items() if index.isdigit()
+    ]
+
+
+def mainnet_vaas() -> list[Vaa]:
+    """Of both kinds, in any order: strangers' messages are among them."""
+    return [vaa_of(record) for record in [*shipped(), *shared()] if record["network"] in ("mainnet", "unknown")]
+
+
+def test_sets_follow_from_one_another_as_far_as_the_data_has_the_messages() -> None:
+    """The data lacks the messages that named sets 2 and 4, so the chain is followed from each published one before."""
+    vaas = mainnet_vaas()
+    public = published("mainnet")
+    for first, last in [(0, 1), (2, 3), (4, 7)]:
+        learnt = learn([public[first]], vaas)
+        assert sorted(learnt) == list(range(first, last + 1))
+        for index in range(first + 1, last + 1):
+            entry = public_sets("mainnet")[str(index)]
+            assert learnt[index].addresses == addresses(entry)
+            assert learnt[index].since == entry["set_timestamp"]
+            assert learnt[index].named_by is not None
+
+
+def test_messages_confirm_published_sets_and_change_none() -> None:
+    vaas = mainnet_vaas()
+    confirmed = learn(PUBLISHED["mainnet"], vaas)
+    assert {index: replace(each, named_by=None) for index, each in confirmed.items()} == published("mainnet")
+    named = {each.named_by for each in confirmed.values()} - {None}
+    messages = {
+        bytes.fromhex(record["digest"])
+        for record in shipped()
+        if record["network"] == "mainnet" and record["decoded"].get("action_name") == "guardian_set_update"
+    }
+    assert named == messages
+    assert len(named) == 5
+
+
+def test_every_confirming_message_is_the_one_that_the_public_set_names() -> None:
+    by_digest = {digest(vaa): vaa for vaa in mainnet_vaas()}
+    for index, each in learn(PUBLISHED["mainnet"], mainnet_vaas()).items():
+        if each.named_by is not None:
+            vaa = by_digest[each.named_by]
+            said = public_sets("mainnet")[str(index)]["confirmed_by_vaa"]
+            assert f"1/{GOVERNANCE_EMITTER.hex()}/{vaa.sequence}" == said["message_id"]
+            assert vaa.guardian_set_index == said["signed_by_set"]
+
+
+def update(index: int, keys: Sequence[PrivateKey], target: int = 0, timestamp: int = 0, **body: Any) -> Vaa:
+    """An unsigned message that names those keys as set `index`."""
+    members = b"".join(map(address_of, keys))
+    payload = bytes(28) + b"Core\x02" + target.to_bytes(2) + index.to_bytes(4) + bytes([len(keys)]) + members
+    return replace(Vaa(index - 1, (), timestamp, 0, 1, GOVERNANCE_EMITTER, 5, 0, payload), **body)
+
+
+ERAS = [PRIVATE[0:1], PRIVATE[1:8], PRIVATE[4:11], PRIVATE[9:28]]
+CHAIN = [signed(update(index, ERAS[index], timestamp=index), ERAS[index - 1]) for index in (1, 2, 3)]
+ROOT = guardian_set(0, ERAS[0])
+OTHERS = PRIVATE[30:37]
+
+
+def learnt(*vaas: Vaa) -> dict[int, tuple[bytes, ...]]:
+    return {index: each.addresses for index, each in learn([ROOT], vaas).items()}
+
+
+FULL = {index: guardian_set(index, keys).addresses for index, keys in enumerate(ERAS)}
+
+
+def test_the_chain_is_followed_in_whatever_order_the_messages_come() -> None:
+    for order in permutations(CHAIN):
+        assert learnt(*order) == FULL
+    learned = learn([ROOT], CHAIN)
+    assert [learned[index].since for index in range(4)] == [0, 1, 2, 3]
+    assert [learned[index].named_by for index in range(4)] == [None, *map(digest, CHAIN)]
+    assert [expires_at(index, learned) for index in range(4)] == [86_401, 86_402, 86_403, None]
+
+
+def test_a_missing_link_ends_the_chain() -> None:
+    assert sorted(learnt(CHAIN[0], CHAIN[2])) == [0, 1]
+    assert sorted(learnt(CHAIN[1], CHAIN[2])) == [0]
+
+
+FORGED = {
+    "by nobody": update(1, OTHERS),
+    "by strangers": signed(update(1, OTHERS), OTHERS),
+    "by too few": signed(update(2, OTHERS), ERAS[1][:4]),
+    "by a set before the last": signed(update(3, OTHERS, guardian_set_index=1), ERAS[1]),
+    "by the set that it names": signed(update(1, ERAS[1], guardian_set_index=1), ERAS[1]),
+    "for one chain only": signed(update(1, OTHERS, target=21), ERAS[0]),
+    "by another emitter": signed(update(1, OTHERS, emitter_address=bytes(31) + b"\5"), ERAS[0]),
+    "from another chain": signed(update(1, OTHERS, emitter_chain=2), ERAS[0]),
+    "of nobody": signed(update(1, []), ERAS[0]),
+    "with more behind it": signed(update(1, OTHERS, payload=update(1, OTHERS).payload + b"\0"), ERAS[0]),
+    "cut short": signed(update(1, OTHERS, payload=update(1, OTHERS).payload[:-1]), ERAS[0]),
+    "of another action": signed(
+        update(1, OTHERS, payload=update(1, OTHERS).payload.replace(b"Core\2", b"Core\1")), ERAS[0]
+    ),
+    "without a body": signed(update(1, OTHERS, payload=b"Core"), ERAS[0]),
+}
+
+
+@pytest.mark.parametrize("how", FORGED)
+def test_a_set_is_named_by_the_set_before_it_and_nobody_else(how: str) -> None:
+    assert learnt(*CHAIN, FORGED[how]) == FULL
+    index = 1 if how not in ("by too few", "by a set before the last") else 2
+    assert sorted(learnt(*CHAIN[: index - 1], FORGED[how])) == list(range(index))
+
+
+def test_of_two_the_earliest_counts_then_the_smaller_digest() -> None:
+    early = signed(update(1, OTHERS[:3], timestamp=10), ERAS[0])
+    late = signed(update(1, OTHERS[3:6], timestamp=11), ERAS[0])
+    rival = signed(update(1, OTHERS[4:7], timestamp=10), ERAS[0])
+    first = min(early, rival, key=digest)
+    for order in permutations([early, late, rival]):
+        assert learn([ROOT], order)[1].named_by == digest(first)
+    assert learn([ROOT], [late])[1].named_by == digest(late)
+
+
+def test_what_is_known_is_not_changed_by_a_message_that_contradicts_it() -> None:
+    known = [ROOT, guardian_set(1, ERAS[1])]
+    assert learn(known, [signed(update(1, OTHERS), ERAS[0])]) == {each.index: each for each in known}
+
+
+@given(st.binary(max_size=120))
+def test_no_payload_of_governance_breaks_the_history(payload: bytes) -> None:
+    vaa = signed(update(1, OTHERS, payload=payload), ERAS[0])
+    assert find_update(vaa) is None or vaa.payload[32] == 2
+    assert verify(vaa, {0: ROOT}).verified
+    assert learnt(vaa) in ({0: ROOT.addresses}, {0: ROOT.addresses, 1: getattr(find_update(vaa), "addresses", None)})
