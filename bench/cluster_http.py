@@ -13,12 +13,11 @@ takes what it needs of the same cores. Only processes that this program started 
 import argparse
 import asyncio
 import gc
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -30,9 +29,14 @@ from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ConsistencyLevel, E
 from cassandra.policies import DCAwareRoundRobinPolicy, TokenAwarePolicy
 from cassandra.query import tuple_factory
 
-from bench.http import database_of, oracle_store, ours, questions
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from bench.http import database_of, oracle_store, questions
 from bench.servers import CONNECTIONS, Server, ask, serving, wrk_is_missing
 from db.cassandra_session import CassandraSession
+from db.connect import StoreSettings, open_store
+from db.store import WritableStore
+from ledger.networks import find_network
 from tests.cassandra_server import CassandraServer, running
 
 HEAP = "2g"
@@ -57,8 +61,8 @@ class Rate(NamedTuple):
     cpu_us: float
 
 
-def record(paths: Sequence[str]) -> dict[str, Reads]:
-    """Path → the reads with which the API of this environment answers it."""
+def record(store: WritableStore, network: str, paths: Sequence[str]) -> dict[str, Reads]:
+    """Path → the reads with which the API over that store answers it."""
     recorded: Reads = []
     under_way = 0
     asking = CassandraSession.ask
@@ -76,7 +80,10 @@ def record(paths: Sequence[str]) -> dict[str, Reads]:
 
     async def run() -> dict[str, Reads]:
         found = {}
-        transport = httpx.ASGITransport(app=ours())
+        app = create_app(
+            {network: NetworkMount(store, network, find_network(network).bech32_hrp)}, network, ApiSettings()
+        )
+        transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://bench") as client:
             for path in paths:
                 recorded.clear()
@@ -158,12 +165,15 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
     network = oracle_store(f"sqlite:///{folder / 'ids'}")
     oracle_store(url)
     asked = {kind: paths for kind, paths in questions(database_of(folder / "ids")).items() if kind in KINDS}
-    os.environ |= {"BENCH_STORE": url, "BENCH_NETWORK": network}
     met = True
-    with serving(url, network) as server, bare_driver(contact) as read:
+    with (
+        closing(open_store(StoreSettings(url=url, network=network))) as store,
+        serving(url, network) as server,
+        bare_driver(contact) as read,
+    ):
         print(f"{'question':22}{'reads':>6}{'API/s':>8}{'cpu µs':>8}{'driver/s':>10}{'cpu µs':>8}{'ratio':>8}")
         for kind, paths in asked.items():
-            reads = list(record(paths).values())
+            reads = list(record(store, network, paths).values())
             # What this process holds besides is none of the driver's: its collector shall not look through it.
             gc.collect()
             gc.freeze()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
-from bench.servers import Figure, ask, free_port, running, uvicorn, wrk_is_missing
+from bench.servers import Figure, ask, free_port, running, serving, uvicorn, wrk_is_missing
 
 SAMPLE = 1000
 """Ids asked in turn."""
@@ -44,17 +44,6 @@ Figures: TypeAlias = dict[str, dict[str, Figure]]
 
 
 # --- servers ----------------------------------------------------------------------------------------------------------
-
-
-def ours() -> Any:
-    """The API over the store of BENCH_STORE, as `permanode serve` makes it."""
-    from api.app import ApiSettings, create_app
-    from api.network import NetworkMount
-    from db.connect import StoreSettings, open_store
-
-    network = os.environ["BENCH_NETWORK"]
-    store = open_store(StoreSettings(url=os.environ["BENCH_STORE"], network=network))
-    return create_app({"bench": NetworkMount(store, network, "atoi")}, "bench", ApiSettings())
 
 
 def bare() -> Any:
@@ -171,7 +160,7 @@ def run(store: Path, network: str, seconds: int, folder: Path) -> Figures:
     rows = {"message by id": datasette_paths(database, asked["message by id"])}
     port = free_port()
     datasette = [sys.executable, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
-    with uvicorn("bench.http:ours", BENCH_STORE=f"sqlite:///{store}", BENCH_NETWORK=network) as own:
+    with serving(f"sqlite:///{store.absolute()}", network) as own:
         sizes = record(own.base, asked, bodies)
         with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
             servers = {OURS: (own, asked), BARE: (bare_fastapi, asked), DATASETTE: (peer, rows)}
