@@ -18,6 +18,7 @@ from typing import Any
 import pyspark
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 
 from db.cassandra_address import Address
 from db.cassandra_plans import STATES, upsert_cql
@@ -90,14 +91,14 @@ class Streamed:
         StoreUnavailable when a node does not take them, StoreError when rows that were taken are not there.
         """
         cluster = self.writer.beside.cluster
-        sample = self._stream(cluster)
+        count, sample = self._stream(cluster)
         # What carries a milestone's time may have been deleted since, as of a later milestone.
         if not told(self.spread.frame):
             read_back(cluster, self.table, [key_of(self.table, row) for row in sample])
-        return sum(row[ROWS] for row in sample)
+        return count
 
-    def _stream(self, cluster: Cluster) -> list[Row]:
-        """Keys of a sample of the rows, and how many there are (etl.sstables.stream_rows)."""
+    def _stream(self, cluster: Cluster) -> tuple[int, list[Row]]:
+        """How many rows there are, and the keys of a sample of them (etl.sstables.stream_rows)."""
         for tries_left in range(TRIES, 0, -1):
             try:
                 return self._stream_once(cluster.address)
@@ -107,15 +108,16 @@ class Streamed:
                 cluster.wait()
         raise AssertionError("the last try returns or raises")
 
-    def _stream_once(self, address: Address) -> list[Row]:
+    def _stream_once(self, address: Address) -> tuple[int, list[Row]]:
         frame, table = self.spread.frame, self.table
         columns = [*table.key, *(name for name in frame.columns if name not in table.key)]
         folder = self.writer.beside.staging.folder(table.name)
         target = self.writer.target(frame, columns, folder)
         keys = ", ".join(f"{name} {spark_type(table.column(name).type)}" for name in table.key)
         rows = frame.frame.select(*columns, *told(frame))
+        streamed = rows.mapInArrow(partial(stream_rows, target), f"{keys}, {ROWS} BIGINT")
         try:
-            return rows.mapInArrow(partial(stream_rows, target), f"{keys}, {ROWS} BIGINT").collect()
+            found = streamed.agg(F.sum(ROWS), F.collect_list(F.struct(*table.key))).first()
         except PythonException as error:
             reason = REASON.search(str(error))
             if reason is None:
@@ -123,6 +125,9 @@ class Streamed:
             raise StoreUnavailable(f"{address}: rows of {table.name} were not taken: {reason[1]}") from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        assert found is not None
+        count, sample = found
+        return count or 0, sample
 
     def again(self) -> DataFrame:
         """The rows once more."""
