@@ -25,6 +25,10 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data se
 """For tests that the shipped sample and vectors cannot feed; `-ra` prints each skip."""
 
 
+HEAP = "2g"
+"""Of the session's server: each suite has a keyspace of its own, and a table that holds nothing takes a megabyte."""
+
+
 @pytest.fixture(scope="session")
 def cassandra_runs() -> None:
     """For tests with a server: in CI there must be one, at a desk without Java 17 they are skipped."""
@@ -39,7 +43,7 @@ def cassandra_runs() -> None:
 def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
     """A Cassandra server for the whole session, started when the first test asks for it."""
     folder = tmp_path_factory.mktemp("cassandra")
-    with running(CassandraServer(folder, java_options=(*QUICK, FORGETFUL))) as server:
+    with running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server:
         yield server
 
 
