@@ -21,7 +21,6 @@ def test_it_is_the_version_that_is_pinned_and_makes_no_views(cassandra: Cassandr
         assert session.execute("SELECT release_version FROM system.local").one() == (VERSION,)
         settings = dict(session.execute("SELECT name, value FROM system_views.settings"))
     assert settings["materialized_views_enabled"] == "false"
-    assert settings["storage_compatibility_mode"] == "NONE"
 
 
 STARTER = """
