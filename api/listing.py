@@ -20,7 +20,7 @@ INCLUSION = ("noTransaction", "included", "conflicting")
 
 def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
     """A page in the node's words, with `state` for the next one; `expanded`: with Chronicle's records for ids."""
-    values = [record(row, column) if expanded else row[column] for row in page.rows]
+    values = [record(row, column) for row in page.rows] if expanded else [row[column] for row in page.rows]
     return head | {"maxResults": page_size, "count": len(values), items: values, "state": page.cursor}
 
 
