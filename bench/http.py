@@ -2,11 +2,11 @@
 
     python -m bench.http [--store DIR --network NAME] [--seconds 2]
 
-Every server is one process on loopback (ours and FastAPI: uvicorn with uvloop and httptools), asked by wrk with 32
-connections over the same ids; they take turns, and the median of three rounds counts. The FastAPI route returns the
-very bytes that our answer has, from memory: it is what FastAPI costs before any work is done. Datasette answers with
-the row as JSON from the same SQLite file. Figures are ratios of one run; without --store the oracle ledger is written
-into a temporary store. Only processes that this program started are ended.
+Every server is one process on loopback (ours is `permanode serve`; all but Datasette: uvicorn with uvloop and
+httptools), asked by wrk with 32 connections over the same ids; they take turns, and the median of three rounds counts.
+The FastAPI route returns the very bytes that our answer has, from memory: it is what FastAPI costs before any work is
+done. Datasette answers with the row as JSON from the same SQLite file. Figures are ratios of one run; without --store
+the oracle ledger is written into a temporary store. Only processes that this program started are ended.
 """
 
 import argparse

@@ -13,6 +13,7 @@ import apsw
 from db import schema
 from db.dialects import create_table_sqlite
 from db.leases import NAME, held_by, is_dead, is_same, lost
+from db.sqlite_errors import PASSING
 from db.store import Lease, StoreUnavailable
 
 BUSY_MS = 10_000
@@ -85,7 +86,7 @@ class LeaseFile:
             connection.execute(ddl)
             yield connection
             connection.execute("COMMIT")
-        except apsw.Error as error:
+        except PASSING as error:
             raise StoreUnavailable(f"{self._path}: {error}") from error
         finally:
             connection.close()

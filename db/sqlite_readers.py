@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from db.deadline import DEADLINE, is_over
+from db.sqlite_errors import PASSING
 from db.sqlite_files import current_generation, current_stamp, half_of_memory
 from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
 
@@ -95,7 +96,7 @@ class Readers:
                 connection.set_progress_handler(is_over, STEPS_BETWEEN_LOOKS)
                 connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
                 self.inline = file.stat().st_size < half_of_memory()
-            except (apsw.Error, FileNotFoundError) as error:
+            except (*PASSING, FileNotFoundError) as error:
                 if file.exists() and current_generation(self._path) == generation:
                     raise StoreUnavailable(f"{file}: {error}") from error
                 continue  # superseded between reading CURRENT and opening

@@ -109,7 +109,7 @@ _NONCE = Struct("<Q")
 
 def decode_message(data: bytes) -> Message:
     """The message in `data`, all of it. Raises CodecError."""
-    _check_size(data)
+    layout.check_size(data, "message", MAX_MESSAGE_BYTES)
     reader = Reader(data)
     network_id, count = reader.unpack(_MESSAGE_HEAD, "network id and parents count")
     parents = layout.decode_parents(reader, count)
@@ -130,13 +130,8 @@ def encode_message(message: Message) -> bytes:
             _NONCE.pack(message.nonce),
         )
     )
-    _check_size(data)
+    layout.check_size(data, "message", MAX_MESSAGE_BYTES)
     return data
-
-
-def _check_size(data: bytes) -> None:
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise CodecError(MAX_MESSAGE_BYTES, f"the end of a message of at most {MAX_MESSAGE_BYTES} bytes")
 
 
 def payload_bytes(message_bytes: bytes) -> bytes:

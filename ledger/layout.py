@@ -30,6 +30,12 @@ class Kind:
 Kinds: TypeAlias = Mapping[int, Kind]  # by tag
 
 
+def check_size(data: bytes, what: str, most: int) -> None:
+    """Refuse bytes that are more than such an object may have."""
+    if len(data) > most:
+        raise CodecError(most, f"the end of a {what} of at most {most} bytes")
+
+
 def decode_item(reader: Reader, kinds: Kinds, family: str) -> Any:
     """A value whose first byte is its tag."""
     tag = reader.peek(f"{family} type")

@@ -65,7 +65,7 @@ KINDS: Mapping[str, Kinds] = {
 
 def decode_block(data: bytes) -> Block:
     """The block in `data`, all of it. Raises CodecError."""
-    check_size(data)
+    layout.check_size(data, "block", MAX_BLOCK_BYTES)
     reader = Reader(data)
     version, count = reader.unpack(BLOCK_HEAD, "protocol version and parents count")
     if version != PROTOCOL_VERSION:
@@ -94,14 +94,8 @@ def encode_block(block: Block) -> bytes:
             U64.pack(block.nonce),
         )
     )
-    check_size(data)
+    layout.check_size(data, "block", MAX_BLOCK_BYTES)
     return data
-
-
-def check_size(data: bytes) -> None:
-    """Refuse bytes that are more than a block may have."""
-    if len(data) > MAX_BLOCK_BYTES:
-        raise CodecError(MAX_BLOCK_BYTES, f"the end of a block of at most {MAX_BLOCK_BYTES} bytes")
 
 
 def payload_bytes(block_bytes: bytes) -> bytes:

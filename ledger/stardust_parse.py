@@ -12,7 +12,7 @@ Rules of this file:
 from collections.abc import Mapping
 from typing import Any
 
-from ledger import stardust
+from ledger import layout, stardust
 from ledger.json_reader import U32 as MAX_U32
 from ledger.json_reader import U64 as MAX_U64
 from ledger.json_reader import (
@@ -118,7 +118,7 @@ def pack_block_json(value: Any) -> bytes:
         )
     )
     if len(data) > stardust.MAX_BLOCK_BYTES:
-        stardust.check_size(data)
+        layout.check_size(data, "block", stardust.MAX_BLOCK_BYTES)
     return data
 
 

@@ -26,7 +26,7 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data se
 
 
 HEAP = "2g"
-"""Of the session's server: each suite has a keyspace of its own, and a table that holds nothing takes a megabyte."""
+"""Of the session's server, where each suite has keyspaces of its own: in 512 MB it ended in the middle of them."""
 
 
 @pytest.fixture(scope="session")

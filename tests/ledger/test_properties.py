@@ -156,10 +156,10 @@ ARCHIVED = [
 ]
 
 
-@given(st.sampled_from(ARCHIVED), st.sampled_from(["json", "archive"]), JSON, st.data())
-def test_garbage_inside_a_message_is_refused_or_kept(case: Case, form: str, garbage: Any, data: st.DataObject) -> None:
-    value = json.loads(json.dumps(case.vector[form]))
-    holder = value
+def spoilt(value: Any, garbage: Any, data: st.DataObject) -> Any:
+    """A copy of a JSON value with `garbage` in one place of it, at any depth."""
+    copy = json.loads(json.dumps(value))
+    holder = copy
     while True:
         keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
         key = data.draw(st.sampled_from(keys))
@@ -167,6 +167,12 @@ def test_garbage_inside_a_message_is_refused_or_kept(case: Case, form: str, garb
             break
         holder = holder[key]
     holder[key] = garbage
+    return copy
+
+
+@given(st.sampled_from(ARCHIVED), st.sampled_from(["json", "archive"]), JSON, st.data())
+def test_garbage_inside_a_message_is_refused_or_kept(case: Case, form: str, garbage: Any, data: st.DataObject) -> None:
+    value = spoilt(case.vector[form], garbage, data)
     try:
         message = parse_message_json(value) if form == "json" else message_from_archive(value)
     except JsonError:

@@ -59,7 +59,7 @@ from ledger.stardust_values import (
     Unlock,
 )
 from tests.ledger.cases import Case, cases
-from tests.ledger.test_properties import JSON, PARENTS, U32, U64, exactly
+from tests.ledger.test_properties import JSON, PARENTS, U32, U64, exactly, spoilt
 
 U8 = st.integers(0, 255)
 U256 = st.integers(0, 2**256 - 1)
@@ -264,15 +264,7 @@ VECTORS = [case.values[0] for case in cases("stardust") if case.values[0].family
 
 @given(st.sampled_from(VECTORS), JSON, st.data())
 def test_garbage_inside_a_block_is_refused_or_kept(case: Case, garbage: Any, data: st.DataObject) -> None:
-    value = json.loads(json.dumps(case.vector["json"]))
-    holder = value
-    while True:
-        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
-        key = data.draw(st.sampled_from(keys))
-        if not isinstance(holder[key], dict | list) or not holder[key] or data.draw(st.booleans()):
-            break
-        holder = holder[key]
-    holder[key] = garbage
+    value = spoilt(case.vector["json"], garbage, data)
     try:
         block = parse_block_json(value)
     except (JsonError, CodecError):

@@ -372,6 +372,13 @@ def test_purge_removes_expired_rows_by_the_clock_given(settings, folder):
     store.close()
 
 
+def test_a_damaged_file_is_no_store_that_is_merely_away(settings, folder):
+    (folder / "gen-000001.sqlite").write_bytes(b"no database" * 1000)
+    with pytest.raises(StoreError, match="file is not a database") as refused:
+        open_store(settings)
+    assert not isinstance(refused.value, StoreUnavailable)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
