@@ -12,9 +12,13 @@ from pathlib import Path
 import typer.main
 
 from api.page_sizes import FAMILIES, MAXIMUM
+from api.params_explorer import SKIPPED_MAX
+from api.routes.explorer_ledger import OUTPUTS_MAX
+from api.routes.poi_v1 import BODY_MAX_BYTES, CONE_MAX
 from cli import app
 from db.connect import StoreSettings
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
+from db.queries.milestones import CONE_AT_ONCE
 from db.schema import TABLES
 from db.schema_page import schema_page
 from db.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
@@ -68,11 +72,19 @@ def help_texts() -> dict[str, str]:
 
 def limits_page() -> str:
     """docs/limits.md: what bounds the work of a request."""
-    text = MADE.format(source="api/page_sizes.py and db/paging.py") + _LIMITS_HEAD
+    text = MADE.format(source="api/page_sizes.py, api/routes and db/paging.py") + _LIMITS_HEAD
     text += f"\n| family | above {MAXIMUM} | zero | negative | not an integer |\n|---|---|---|---|---|\n"
     for name, sizes in FAMILIES.items():
         text += f"| {name} | {sizes.above} | {sizes.zero} | {sizes.negative} | {sizes.unreadable} |\n"
-    return text + _LIMITS_WORK.format(per_row=EXAMINED_PER_ROW, at_least=EXAMINED_AT_LEAST)
+    return text + _LIMITS_WORK.format(
+        per_row=EXAMINED_PER_ROW,
+        at_least=EXAMINED_AT_LEAST,
+        body=BODY_MAX_BYTES,
+        cone=CONE_MAX,
+        at_once=CONE_AT_ONCE,
+        outputs=OUTPUTS_MAX,
+        skipped=SKIPPED_MAX,
+    )
 
 
 def sizing_page() -> str:
@@ -123,7 +135,7 @@ _CLI_HEAD = """\
 # Commands
 
 `./permanode COMMAND` sets everything up first; inside the environment it is `permanode COMMAND`.
-Exit codes: 0 good, 3 loaded with rejects, 4 counted short, 1 failed, 2 not understood.
+Exit codes: 0 good, 3 loaded with rejects or not proved so far, 4 counted short, 1 failed, 2 not understood.
 """
 
 _SIZING_HEAD = """\
@@ -154,25 +166,33 @@ for the rest, or a 503.
 ## Page size
 
 What `page_size` leads to when it is none: 400, the listing's default, or the maximum, as the family's original does.
-Nodes had no page size, so at `/api/v1` and `/api/core/v1` it is ours and refused by name. Chronicle took what it could
-not read for none given and had no upper bound, so at `/api/{network}` an old client may send anything. The
-`pageSize` of tx-history is read as inx-api-core-v1 did, under every prefix. Defaults: 1000, and at `/api/{network}`, as
-Chronicle had it, 100 for a message's children and an Ed25519 address's outputs and transactions.
+Nodes had no page size, so at `/api/v1` and `/api/core/v1` it is ours and refused by name; so are the pages of core v2's
+receipts. Chronicle took what it could not read for none given and had no upper bound, so at `/api/{network}` an old
+client may send anything. The `pageSize` of tx-history is read as inx-api-core-v1 did, under every prefix, the
+indexer's as inx-indexer did. Defaults: 1000, and at `/api/{network}`, as Chronicle had it, 100 for a message's children
+and an Ed25519 address's outputs and transactions. Explorer v2 has 100 everywhere. Cursors of the indexer and of the
+explorer carry the size of their pages, which counts more than the parameter.
 """
 
 _LIMITS_WORK = """
-A parameter that is given twice is a 400 in all; parameters that nobody knows are ignored in all.
+A parameter that is given twice is a 400 in all; parameters that nobody knows are ignored, but in explorer v2 and in
+what is ours, where they are a 400 that names those that there are.
 
 ## Rows
 
 A page reads one row more than it shows, to know whether it is the last. Where a filter drops rows, it looks at no more
 than {per_row} for each that it may show, or {at_least} in all, then answers with what it has and a `state`: only such a
-page may be short, or empty, and not be the last. With everything that is looked up beside them a listing reads no more
-than ten rows for each that its page may hold, pages below 100 as one of 100; the test suite counts them at the store.
+page may be short, or empty, and not be the last (the indexer calls it `cursor`). With everything that is looked up
+beside them a listing reads no more than ten rows for each that its page may hold, pages below 100 as one of 100; the
+test suite counts them at the store. Once in its life a process looks where genesis has outputs that nobody spent: 256
+rows for each kind of output.
 
 A milestone's `utxo-changes` are one answer, as nodes have them: a row for each input and output of its transactions.
-Chronicle's transactions name who spent each of their outputs: a row for each, and a transaction has up to 127. CSV has
-all of a history, a page of 1000 at a time, each within the time of a request.
+Chronicle's transactions name who spent each of their outputs: a row for each, and a transaction has up to 127. CSV and
+NDJSON have all of a history, a page of 1000 at a time, each within the time of a request.
+
+A balance of explorer v2 is summed of at most {outputs} unspent outputs, 501 above. Its children by page number begin
+within {skipped} of them, 400 above; the cursor leads further.
 
 ## Time
 
@@ -182,7 +202,11 @@ most so long.
 
 ## Sizes
 
-An index has 1 to 64 bytes (TIP-6), a `state` at most 1024 characters. Request bodies are not read: nobody posts here.
+An index has 1 to 64 bytes (TIP-6), a `state` at most 1024 characters. A body, which only validating a proof of
+inclusion takes, has at most {body} bytes (413) and the request's time to arrive in; other requests' are not read.
+
+A proof of inclusion is made of all that its milestone references, read {at_once} rows at a time: at most {cone}
+messages, 501 above. To reckon a path over so many took an eighth of a second of one core, over a thousand 1.3 ms.
 """
 
 _SETTINGS_HEAD = """\

@@ -6,18 +6,29 @@ to stdout, each as JSON where it is not a terminal.
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 
-from db.intervals import Intervals, in_words, size
+from db.intervals import Intervals, add, in_words, intersect, size
 from db.sizing import PARTITION_BYTES, Demand, Plan, format_size
 from db.status import Status
 from etl.report import Notify, Progress, Report
+
+if TYPE_CHECKING:
+    from etl.archive.export import Exported
+    from etl.archive.merge import Merged
+    from etl.archive.validate import Fault
+    from etl.fetch.run import Fetched
+    from etl.reprove import Proved
+
+BAR = 60
+"""Cells of the bar that shows how much of a network is here."""
 
 WIDE = 120
 """Columns that a table of text may have."""
@@ -73,6 +84,9 @@ def report_lines(report: Report) -> list[str]:
     if report.differing:
         lines.append(f"{report.differing:,} conflicts have another reason than the source tells; the source's stays")
         lines += [f"  {line}" for line in report.differences]
+    if report.faulty:
+        lines.append(f"{report.faulty:,} faults that the ledger state shows")
+        lines += [f"  {line}" for line in report.faults]
     if report.rejects:
         lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
         lines += [f"  {line}" for line in report.rejected]
@@ -83,9 +97,11 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
     """What a store holds, in words; `short`: what was found short, None where nothing was counted."""
     lines = [
         f"network {status.network}: {size(status.complete):,} milestones complete, {status.messages:,} messages",
+        *([f"coverage    {coverage_bar(status)}"] if status.complete or status.incomplete else []),
         f"complete    {in_words(status.complete)}",
         f"incomplete  {in_words(status.incomplete)}",
         f"missing     {in_words(status.missing)}",
+        *(f"{level:<12}{in_words(held)}" for level, held in reversed(status.proved.items()) if held),
         *([] if short is None else [f"short       {in_words(short)}"]),
         "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
         "migrations  " + ", ".join(status.migrations),
@@ -97,6 +113,57 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
     if status.rejects:
         lines += ["", "rejects"]
         lines += [f"  {row['file']}:{row['line']}: {row['item'] or 'line'}: {row['reason']}" for row in status.rejects]
+    return lines
+
+
+def coverage_bar(status: Status) -> str:
+    """The milestones from the lowest to the highest as a bar: █ all of them are complete, ▒ some, · none."""
+    known = add(status.complete, status.incomplete)
+    first, last = known[0][0], known[-1][1]
+    width = min(BAR, last - first + 1)
+    cells = ""
+    for cell in range(width):
+        low = first + (last - first + 1) * cell // width
+        high = first + (last - first + 1) * (cell + 1) // width - 1
+        here = size(intersect(status.complete, [(low, high)]))
+        cells += "█" if here == high - low + 1 else "▒" if here else "·"
+    share = size(status.complete) / (last - first + 1)
+    # Never 100 % while one is missing.
+    return f"{first:,} {cells} {last:,}  {int(1000 * share) / 10:.1f} %"
+
+
+def proved_lines(found: Sequence["Proved"]) -> list[str]:
+    """How far milestones are proved, an interval a line."""
+    lines = [f"{in_words([(each.first, each.last)]):<24}{each.level:<12}{each.reason}".rstrip() for each in found]
+    return lines or ["no milestones there"]
+
+
+def fault_line(fault: "Fault") -> str:
+    """What is wrong with an archive file."""
+    place = f"{fault.file}:{fault.line}" if fault.line else fault.file
+    return f"{place}: {fault.kind}: {fault.detail}".removeprefix(": ")
+
+
+def written_lines(done: "Merged | Exported") -> list[str]:
+    """What a merge or an export wrote, and what not."""
+    counts = f"{done.milestones:,} milestones written, {done.held:,} were there already"
+    lines = [*map(fault_line, done.faults), counts, f"files: {', '.join(done.files) or 'none'}"]
+    if done.lacking:
+        lines.append(f"not to be had whole: {in_words(done.lacking)}")
+    return lines
+
+
+def fetched_lines(done: "Fetched") -> list[str]:
+    """What a fetch brought, what it could not have and why, and what went wrong on the way."""
+    lines = [
+        f"{done.milestones:,} milestones fetched, {done.held:,} were there already",
+        f"files: {', '.join(done.files) or 'none'}",
+        f"faults on the way: {_counts(dict(sorted(done.faults.items())))}",
+    ]
+    if done.lacking:
+        lines += [f"could not be had: {in_words(done.lacking)}", *(f"  {line}" for line in done.failures)]
+    if done.left:
+        lines.append(f"{done.left:,} milestones were not begun")
     return lines
 
 

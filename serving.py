@@ -19,8 +19,8 @@ import logs
 from api.app import ApiSettings, create_app
 from api.metrics import SHARED_FOLDER
 from api.network import NetworkMount
-from db.connect import open_store
-from ledger.networks import find_network
+from db.connect import StoreSettings, open_store
+from db.protocols import IOTA
 from settings import Settings, SettingsError, read
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
@@ -87,10 +87,33 @@ def make_app(settings: Settings) -> ASGIApp:
     """The application over every network of the settings."""
     mounts = {}
     for name in settings.networks:
-        known = find_network(name)
-        mounts[name] = NetworkMount(store=open_store(settings.store(name)), name=name, bech32_hrp=known.bech32_hrp)
+        store = settings.store(name)
+        # Nothing answers for a network of Wormhole yet.
+        if store.protocol == IOTA:
+            mounts[name] = mount(store)
     default = settings.store().network
+    if default not in mounts:
+        raise SettingsError(f"network {default}: expected one of IOTA, nothing answers for one of Wormhole yet")
     return create_app(mounts, default, settings.build("api", ApiSettings))
+
+
+def mount(store: StoreSettings) -> NetworkMount:
+    """The network of those settings; SettingsError for what cannot be read of them."""
+    known = store.known_network()
+    try:
+        parameters, token = store.stardust_parameters(), store.base_token_of(store.network)
+        coordinator = store.coordinator()
+    except ValueError as error:
+        raise SettingsError(f"networks.{store.network}: {error}") from error
+    return NetworkMount(
+        open_store(store),
+        store.network,
+        known.bech32_hrp,
+        stardust_name=known.stardust_name,
+        parameters=parameters,
+        base_token=token,
+        coordinator=coordinator,
+    )
 
 
 def make_worker_app() -> ASGIApp:

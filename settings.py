@@ -87,6 +87,14 @@ class Settings:
             raise SettingsError(f"which store? Say --store sqlite:///FOLDER and --network NAME, or write {FILE}")
         return self.build(f"networks.{name}", StoreSettings, network=name)
 
+    def network_alone(self) -> StoreSettings:
+        """The network at hand for what asks no store: its settings, whether or not they say where it is kept."""
+        if self.network is None:
+            raise SettingsError(f"which network? Say --network NAME, or write {FILE}")
+        prefix = f"networks.{self.network}"
+        nowhere = {} if f"{prefix}.url" in self.given else {"url": ""}
+        return self.build(prefix, StoreSettings, network=self.network, **nowhere)
+
     def build(self, prefix: str, part: type[T], **fixed: str) -> T:
         """A part out of the values given under `prefix`; `fixed` fields are known and cannot be given."""
         values = {setting.key.rpartition(".")[2]: setting.value for setting in self.explain(prefix, part, **fixed)}

@@ -2,7 +2,8 @@
 
 Rules of this file: nothing is decided here but what stands where. `/api/v1` and `/api/core/v1` are the default
 network's, `/api/{network}` any network's, all the same operations, there with Chronicle's defaults and its own
-operations beside them; so no network may be named like a mount.
+operations beside them; so no network may be named like a mount. `/api/core/v2` is one network's, the default one unless
+a setting names another, `/api/{network}/core/v2` any network's.
 """
 
 import re
@@ -26,7 +27,11 @@ from api.network import NetworkMount
 from api.operations import Mount, OperationRoute
 from api.params import CHRONICLE, NETWORK
 from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
+from api.routes.core_v2 import CORE_V2
+from api.routes.explorer_v2 import EXPLORER_V2
+from api.routes.indexer_v1 import INDEXER_V1, SEED_INDEXER
 from api.routes.node_v1 import NODE_V1
+from api.routes.poi_v1 import POI_V1
 from api.tree import Tree
 
 CONTRACT_VERSION = "1.0.0"
@@ -53,6 +58,10 @@ class ApiSettings:
     access_log: bool = field(default=False, metadata={"help": "one log line a request, with its id"})
     deadline_s: float = field(default=10.0, metadata={"help": "seconds until a request is answered with 503"})
     shutdown_s: int = field(default=30, metadata={"help": "seconds that requests under way have to end on SIGTERM"})
+    stardust_network: str | None = field(
+        default=None,
+        metadata={"help": "network that /api/core/v2 answers for; nothing: the default one"},
+    )
     compress_from: int = field(
         default=2048, metadata={"help": "bytes from which an answer is compressed for clients that ask; 0: never"}
     )
@@ -111,8 +120,10 @@ class Permanode(FastAPI):
         )
 
 
-def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[OperationRoute]:
-    """Every operation at every place it stands."""
+def routes(networks: Mapping[str, NetworkMount], default: str, stardust: str) -> Iterator[OperationRoute]:
+    """Every operation at every place it stands; `stardust` names the network that /api/core/v2, /api/explorer/v2,
+    /api/indexer/v1 and /api/poi/v1 answer for.
+    """
     up_since_ns = time.time_ns()
 
     def named(path: Mapping[str, str]) -> NetworkMount:
@@ -123,7 +134,7 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
 
     def mounted(_: Mapping[str, str]) -> list[str]:
         below = {mount.prefix[len("/api/") :] for _, mount in mounts}
-        return sorted(below - {"", "{network}"} | networks.keys())
+        return sorted({each for each in below if each and "{" not in each} | networks.keys())
 
     def running(path: Mapping[str, str]) -> Service:
         return Service({path["network"]: named(path)}, up_since_ns)
@@ -136,6 +147,15 @@ def routes(networks: Mapping[str, NetworkMount], default: str) -> Iterator[Opera
         # Where inx-api-core-v1 mounts it.
         (NODE_V1, Mount("/api/core/v1", lambda _: networks[default], "_of_core")),
         (NODE_V1, of_network),
+        (CORE_V2, Mount("/api/core/v2", lambda _: networks[stardust], "_v2")),
+        (CORE_V2, Mount("/api/{network}/core/v2", named, "_v2_of_network", (NETWORK,))),
+        (EXPLORER_V2, Mount("/api/explorer/v2", lambda _: networks[stardust])),
+        (EXPLORER_V2, Mount("/api/{network}/explorer/v2", named, "_of_network", (NETWORK,))),
+        (POI_V1, Mount("/api/poi/v1", lambda _: networks[stardust])),
+        (POI_V1, Mount("/api/{network}/poi/v1", named, "_of_network", (NETWORK,))),
+        (INDEXER_V1, Mount("/api/indexer/v1", lambda _: networks[stardust])),
+        (INDEXER_V1, Mount("/api/{network}/indexer/v1", named, "_of_network", (NETWORK,))),
+        (SEED_INDEXER, of_network),
         (CHRONICLE_V1, of_network),
         (CHRONICLE_SYNC, of_network),
         (CHRONICLE_SERVICE, replace(of_network, context=running)),
@@ -158,5 +178,8 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
     if default not in networks:
         raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
     app = Permanode(settings)
-    app.router.routes.extend(routes(networks, default))
+    stardust = settings.stardust_network or default
+    if stardust not in networks:
+        raise ValueError(f"api.stardust_network: {stardust} is not among {', '.join(sorted(networks))}")
+    app.router.routes.extend(routes(networks, default, stardust))
     return app

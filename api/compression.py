@@ -11,6 +11,8 @@ from functools import lru_cache, partial
 import brotli
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.accept import weights
+
 BROTLI_QUALITY = 3
 """Ids are half noise: a higher one takes twice the time and gains nothing."""
 
@@ -35,26 +37,6 @@ def choose(header: str) -> str | None:
     best = max(CODINGS, key=lambda name: wanted.get(name, rest))
     # Not named, plain bytes are what is left when nothing else is wanted.
     return best if wanted.get(best, rest) > 0 and wanted.get(best, rest) >= wanted.get("identity", 0.0) else None
-
-
-def weights(header: str) -> dict[str, float]:
-    """Name → weight, 0 to 1, of what an Accept or Accept-Encoding names (RFC 9110 12.4.2)."""
-    named: dict[str, float] = {}
-    for part in header.lower().split(","):
-        name, *parameters = (text.strip() for text in part.split(";"))
-        named[name] = min((weight(text) for text in parameters), default=1.0)
-    return named
-
-
-def weight(parameter: str) -> float:
-    """The number of `q=0.5`; 0 for what is none, 1 for another parameter."""
-    name, _, value = parameter.partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return min(1.0, max(0.0, float(value)))
-    except ValueError:
-        return 0.0
 
 
 class Compression:

@@ -1,7 +1,8 @@
 """What every request passes on its way in and out: its id, its deadline, cross-origin headers, errors, its record.
 
 Rules of this file: plain ASGI, one frame; whatever an application raises is answered here and nowhere else; each
-answer, an error too, carries X-Request-Id, and the log names a request by the same id.
+answer, an error too, carries X-Request-Id, and the log names a request by the same id. An error's body is that of the
+family whose operation was asked, which the scope names then; else the nodes'.
 """
 
 import logging
@@ -79,7 +80,7 @@ class Door:
             self.report(error, request_id, scope)
             if status:
                 raise
-            body = error_body(error)
+            body = scope.get("error_body", error_body)(error)
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
             headers += headers_of(error)
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})

@@ -1,4 +1,4 @@
-"""What can go wrong with a request, which status each cause has, and the one error body.
+"""What can go wrong with a request, which status each cause has, and the error bodies: the nodes' and inx-chronicle's.
 
 Rules of this file: every exception that may leave a handler has its status in STATUS; a cause that stands there for a
 client's own mistake is answered in its own words, which name the parameter and what was expected; anything else is
@@ -35,6 +35,25 @@ class BadParameter(RequestError):
         self.name = name
 
 
+class BadBody(RequestError):
+    """The body is not of the form that was expected."""
+
+    def __init__(self, path: str, expected: str) -> None:
+        """`path`: to the field that is wrong; empty: the whole."""
+        super().__init__(f"body{f', field {shown(path)}' if path else ''}: expected {expected}")
+
+
+class BodyTooLarge(RequestError):
+    """The body has more bytes than any right one."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(f"body: expected at most {most_bytes} bytes")
+
+
+class NoProof(RequestError):
+    """No milestone proves what is asked of this message; the message says why."""
+
+
 class NoSuchRoute(RequestError):
     """No endpoint has that path."""
 
@@ -47,6 +66,10 @@ class NoSuchNetwork(RequestError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no network {shown(name)} here")
+
+
+class OtherEra(RequestError):
+    """What was asked for is here, but of the era that another family answers; the message says which."""
 
 
 class MethodNotAllowed(RequestError):
@@ -83,12 +106,16 @@ class NotKept(RequestError):
 
 STATUS: dict[type[Exception], int] = {
     BadParameter: 400,
+    BadBody: 400,
+    NoProof: 400,
     CursorError: 400,
     Unauthorized: 401,
     NoSuchRoute: 404,
     NoSuchNetwork: 404,
     NotFound: 404,
+    OtherEra: 404,
     MethodNotAllowed: 405,
+    BodyTooLarge: 413,
     TooManyRequests: 429,
     NotKept: 501,
     LedgerUnknown: 501,
@@ -120,18 +147,23 @@ def status_of(error: Exception) -> int:
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
-def message_of(error: Exception) -> str:
-    """What a client reads of an exception."""
+def message_of(error: Exception, cursor: str = "state") -> str:
+    """What a client reads of an exception. `cursor`: how the family calls the parameter that leads to the next page."""
     silent = next((SILENT[kind] for kind in type(error).__mro__ if kind in SILENT), None)
     if silent is not None:
         return silent
     if status_of(error) == 500:
         return "internal server error"
     if isinstance(error, CursorError):
-        return f"parameter state: {error}"
+        return f"parameter {cursor}: {error}"
     return f"{error} is not in this archive" if isinstance(error, NotFound) else str(error)
 
 
-def error_body(error: Exception) -> bytes:
-    """The body of every error of every family: the ErrorResponse of TIP-13, 25 and 26, its code a string."""
-    return orjson.dumps({"error": {"code": str(status_of(error)), "message": message_of(error)}})
+def error_body(error: Exception, cursor: str = "state") -> bytes:
+    """The body of an error as nodes have it: the ErrorResponse of TIP-13, 25 and 26, its code a string."""
+    return orjson.dumps({"error": {"code": str(status_of(error)), "message": message_of(error, cursor)}})
+
+
+def flat_error_body(error: Exception) -> bytes:
+    """The same as inx-chronicle has it: without an envelope, its code a number."""
+    return orjson.dumps({"code": status_of(error), "message": message_of(error, "cursor")})

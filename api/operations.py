@@ -2,14 +2,14 @@
 
 Rules of this file: a handler takes a context (a network; for /health all of them) and parsed values, returns a plain
 value and raises what STATUS knows; it sees no request and makes no response. Its arguments are Annotated with the
-Param that reads them, its docstring is the description, its name the operationId. FastAPI's own request handling
-(dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003), so a
-route here is documented as any APIRoute and calls its handler directly.
+Param, Params or Body that reads them, its docstring is the description, its name the operationId. FastAPI's own request
+handling (dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003),
+so a route here is documented as any APIRoute and calls its handler directly.
 """
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import parse_qsl
 
@@ -19,19 +19,23 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.errors import BadParameter
-from api.exports import CSV, prefers_csv, send_csv
-from api.params import Param
+from api.accept import JSON, accepted, choose_form
+from api.body import Body
+from api.errors import BadParameter, error_body
+from api.exports import Export, choose_export, send_export
+from api.params import Param, Params
 from api.responses import ERRORS
 
-BYTES = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+OCTETS = "application/octet-stream"
 
-AS_CSV = {"content": {CSV: {"schema": {"type": "string"}}}}
+SERIALIZED = "application/vnd.iota.serializer-v1"
+"""The media type of an object's own bytes (TIP-25)."""
+
+BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 ERRORS_OF_ALL = (401, 429, 500, 503)
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
-Export: TypeAlias = Callable[..., AsyncGenerator[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,9 @@ class Operation:
     """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
 
     `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
-    operation is there to say no. `csv`: a handler of the path's parameters alone, for clients that ask for CSV.
+    operation is there to say no. `exports`: media type → who writes the whole listing for clients that ask for that,
+    given those of the parameters that it takes; `raw`: the handler of the same parameters that gives the bytes, for
+    clients that ask for those.
     `is_ours`: no other system has it, so what it does not know is refused.
     """
 
@@ -50,17 +56,35 @@ class Operation:
     immutable: Param | None = None
     method: str = "GET"
     status: int = 200
-    csv: Export | None = None
+    exports: Mapping[str, Export] = field(default_factory=dict)
+    raw: Handler | None = None
     is_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Operations that one kind of client speaks. `wrap` puts the enveloping around a value, before it becomes JSON."""
+    """Operations that one kind of client speaks. `wrap` puts the enveloping around a value, before it becomes JSON.
+
+    `error_body` writes an error, and `errors` documents each by its status. `is_strict`: what it does not know is
+    refused in all of it.
+    """
 
     tag: str
     operations: tuple[Operation, ...]
     wrap: Callable[[object], object]
+    error_body: Callable[[Exception], bytes] = error_body
+    errors: Mapping[int, dict[str, Any]] = field(default_factory=lambda: ERRORS)
+    is_strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of an answer: who gives its value, how that becomes bytes, what they are, and how its ETag ends."""
+
+    handler: Handler
+    render: Callable[[Any], bytes]
+    media_type: str
+    etag_suffix: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +103,45 @@ class Mount:
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
-    """Argument name → Param, for each argument after the context. TypeError for one that no Param reads."""
-    hints = get_type_hints(handler, include_extras=True)
-    found = {}
-    for name in list(inspect.signature(handler).parameters)[1:]:
-        params = [extra for extra in getattr(hints[name], "__metadata__", ()) if isinstance(extra, Param)]
-        if len(params) != 1:
-            raise TypeError(f"{handler.__name__}: argument {name} needs one Param")
-        found[name] = params[0]
+    """Name → Param, for each argument after the context but the body, and each member of those that have several.
+
+    TypeError for one that nothing reads.
+    """
+    found: dict[str, Param] = {}
+    for name, reader in _readers(handler).items():
+        if isinstance(reader, Param):
+            found[name] = reader
+        elif isinstance(reader, Params):
+            found |= {member.name: member for member in reader.members}
     return found
 
 
-def query(scope: Scope, known: frozenset[str], *, is_ours: bool) -> dict[str, str]:
+def groups(handler: Handler) -> dict[str, tuple[str, ...]]:
+    """Argument name → the names in `arguments` of the members that it has."""
+    readers = _readers(handler).items()
+    return {name: tuple(each.name for each in group.members) for name, group in readers if isinstance(group, Params)}
+
+
+def body_of(handler: Handler) -> tuple[str, Body] | None:
+    """The argument that is the request's body, and how it is read; None: it takes none."""
+    return next(((name, reader) for name, reader in _readers(handler).items() if isinstance(reader, Body)), None)
+
+
+def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
+    hints = get_type_hints(handler, include_extras=True)
+    found = {}
+    for name in list(inspect.signature(handler).parameters)[1:]:
+        extras = getattr(hints[name], "__metadata__", ())
+        readers = [extra for extra in extras if isinstance(extra, (Param, Params, Body))]
+        if len(readers) != 1:
+            raise TypeError(f"{handler.__name__}: argument {name} needs one Param, Params or Body")
+        found[name] = readers[0]
+    return found
+
+
+def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, str]:
     """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored, as the systems
-    do whose operations these are; in an operation of ours they are a BadParameter.
+    do whose operations these are; where that `is_strict` they are a BadParameter.
     """
     values: dict[str, str] = {}
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
@@ -101,7 +150,7 @@ def query(scope: Scope, known: frozenset[str], *, is_ours: bool) -> dict[str, st
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
             values[name] = text
-        elif is_ours:
+        elif is_strict:
             raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
     return values
 
@@ -121,64 +170,100 @@ def known_etag(scope: Scope, etag: bytes) -> bytes | None:
     return None
 
 
+def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
+    """The forms of an operation's answers by media type, the one for clients that want no other first."""
+    if operation.answer is None:
+        return {OCTETS: Form(operation.handler, bytes, OCTETS)}
+    wrap = family.wrap
+    found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), JSON)}
+    if operation.raw is not None:
+        found[SERIALIZED] = Form(operation.raw, bytes, SERIALIZED, b".raw")
+    return found
+
+
 def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     """The operation as an ASGI application that reads `path_params` from its scope and leaves its `operation` there."""
-    handler, wrap, context = operation.handler, family.wrap, mount.context
+    handler, context = operation.handler, mount.context
     params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
+    grouped = groups(handler)
+    body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
     from_query = [(name, param) for name, param in params.items() if param.where == "query"]
     known = frozenset(param.name for _, param in from_query)
     defaults = {name: param.read(None) for name, param in from_query if not param.required}
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
     operation_id = handler.__name__ + mount.suffix
-    media_type = b"application/octet-stream" if operation.answer is None else b"application/json"
-    varying = [(b"vary", b"accept")] if operation.csv else []
+    by_type = forms(operation, family)
+    media_types = tuple(by_type)
+    first = by_type[media_types[0]]
+    varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
+    is_strict = operation.is_ours or family.is_strict
 
-    async def serve(scope: Scope, _: Receive, send: Send) -> None:
-        scope["operation"] = operation_id
+    def read(scope: Scope) -> dict[str, object]:
+        scope["operation"], scope["error_body"] = operation_id, family.error_body
         path = scope["path_params"]
         values = {name: param.read(path[param.name]) for name, param in from_path}
-        if from_query:
-            given = query(scope, known, is_ours=operation.is_ours)
+        if from_query or is_strict:
+            given = query(scope, known, is_strict=is_strict)
             values |= defaults
             for name, param in from_query:
                 if param.required or param.name in given:
                     values[name] = param.read(given.get(param.name))
-        value = await handler(context(path), **values)
-        body: bytes = value if operation.answer is None else orjson.dumps(wrap(value))
+            for argument, members in grouped.items():
+                values[argument] = {name: values.pop(name) for name in members}
+        return values
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        values = read(scope)
+        if body_argument is not None:
+            name, expected = body_argument
+            values[name] = await expected.read(scope, receive)
+        form = by_type[choose_form(accepted(scope), media_types)] if len(media_types) > 1 else first
+        body = form.render(await form.handler(context(scope["path_params"]), **values))
         status = 200
-        headers = [(b"content-type", media_type), (b"content-length", b"%d" % len(body)), *varying]
+        headers = [(b"content-type", form.media_type.encode()), (b"content-length", b"%d" % len(body)), *varying]
         if identity is not None:
-            etag = b'"%s"' % str(values[identity]).encode()
+            etag = b'"%s%s"' % (str(values[identity]).encode(), form.etag_suffix)
             named = known_etag(scope, etag)
             if named is not None:
-                status, body, headers = 304, b"", []
+                status, body, headers = 304, b"", [*varying]
             headers += [(b"etag", named or etag), (b"cache-control", b"public, max-age=31536000, immutable")]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    if operation.csv is None:
+    if not operation.exports:
         return serve
-    export = operation.csv
+    exported = {
+        media_type: (export, [*inspect.signature(export).parameters][1:])
+        for media_type, export in operation.exports.items()
+    }
 
     async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
-        if not prefers_csv(scope):
+        media_type = choose_export(scope, operation.exports)
+        if media_type is None:
             await serve(scope, receive, send)
             return
-        scope["operation"] = operation_id
-        path = scope["path_params"]
-        values = {name: param.read(path[param.name]) for name, param in from_path}
-        await send_csv(export(context(path), **values), scope, receive, send)
+        values = read(scope)
+        export, names = exported[media_type]
+        parts = export(context(scope["path_params"]), **{name: values[name] for name in names})
+        await send_export(parts, media_type, scope, receive, send)
 
     return serve_either
 
 
-def responses(operation: Operation, shared: Sequence[int]) -> dict[int | str, dict[str, Any]]:
+def responses(
+    operation: Operation, errors: Mapping[int, dict[str, Any]], shared: Sequence[int]
+) -> dict[int | str, dict[str, Any]]:
     """What an operation may answer beside its model: bytes, nothing new, errors in the order of their statuses."""
+    own: dict[str, Any] = {}
+    if operation.answer is None or operation.raw is not None:
+        own = {"content": {OCTETS if operation.answer is None else SERIALIZED: BINARY}}
+    elif operation.exports:
+        own = {"content": {media_type: {"schema": {"type": "string"}} for media_type in operation.exports}}
     return {
-        **({200: BYTES} if operation.answer is None else {200: AS_CSV} if operation.csv else {}),
+        **({200: own} if own else {}),
         **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),
-        **{status: ERRORS[status] for status in sorted({*operation.errors, *shared})},
+        **{status: errors[status] for status in sorted({*operation.errors, *shared})},
     }
 
 
@@ -188,6 +273,7 @@ class OperationRoute(APIRoute):
     def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
         handler = operation.handler
         params = [*mount.params, *(param.at(mount.dialect) for param in arguments(handler).values())]
+        body = body_of(handler)
         summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
 
         async def documented() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
@@ -207,8 +293,18 @@ class OperationRoute(APIRoute):
             response_class=Response if operation.answer is None else JSONResponse,
             response_description="The answer",
             responses=responses(
-                operation, [*ERRORS_OF_ALL, *([400] if params else []), *([404] if mount.params else [])]
+                operation,
+                family.errors,
+                [
+                    *ERRORS_OF_ALL,
+                    *([400] if params or body else []),
+                    *([413] if body else []),
+                    *([404] if mount.params else []),
+                ],
             ),
-            openapi_extra={"parameters": [param.documented() for param in params]} if params else None,
+            openapi_extra={
+                **({"parameters": [param.documented() for param in params]} if params else {}),
+                **({"requestBody": body[1].documented()} if body else {}),
+            },
         )
         self.app = application(operation, family, mount)

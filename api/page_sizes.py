@@ -2,7 +2,7 @@
 
 Rules of this file: a family does what its original does. Nodes had no page size, so it is ours and refused by name;
 Chronicle took what it could not read for none given and had no upper bound, so a client of it may send anything;
-inx-api-core-v1 took its maximum for both.
+inx-api-core-v1 took its maximum for both, inx-indexer for zero too.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,9 @@ class PageSizes:
 
     def schema(self) -> Mapping[str, object]:
         """What may be sent, as JSON schema: a number in bounds, and any text where none is refused."""
-        number = {"type": "integer", "minimum": 1, "maximum": MAXIMUM}
+        number: dict[str, object] = {"type": "integer", "minimum": 1}
+        if self.above == "400":
+            number["maximum"] = MAXIMUM
         return number if self.unreadable == "400" else {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 
 
@@ -53,8 +55,16 @@ CHRONICLE_V1 = PageSizes(above="maximum", zero="default", negative="default", un
 INX_API_CORE_V1 = PageSizes(above="maximum", zero="default", negative="maximum", unreadable="maximum")
 """Of tx-history; there zero is an answer without rows, which no client can have wanted."""
 
+EXPLORER_V2 = PageSizes(above="maximum", zero="400", negative="400", unreadable="400")
+"""As inx-chronicle; there zero is a page of no rows whose cursor leads to itself."""
+
+INDEXER_V1 = PageSizes(above="maximum", zero="maximum", negative="maximum", unreadable="maximum")
+"""As inx-indexer reads it: whatever is no smaller page is the largest."""
+
 FAMILIES: Mapping[str, PageSizes] = {
     "node REST v1": NODE_V1,
     "Chronicle v1": CHRONICLE_V1,
     "inx-api-core-v1 (tx-history)": INX_API_CORE_V1,
+    "explorer v2": EXPLORER_V2,
+    "indexer v1": INDEXER_V1,
 }

@@ -81,6 +81,13 @@ class Param:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Query parameters that are one argument together: their values by name, None where nothing is given."""
+
+    members: tuple[Param, ...]
+
+
 def parse_hex(text: str, shortest: int, longest: int) -> str:
     """Lowercase hex of `shortest` to `longest` bytes; ValueError otherwise."""
     if not 2 * shortest <= len(text) <= 2 * longest or not text.isalnum():
@@ -236,6 +243,19 @@ END_TIMESTAMP = replace(
     meaning="Only what a milestone before this time referenced, in seconds since 1970",
     example=1640995700,
 )
+START_MILESTONE = Param(
+    "start",
+    "query",
+    "The first milestone",
+    f"an integer from 0 to {INDEX_MAX}",
+    {"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
+    lambda text: parse_int(text, 0, INDEX_MAX),
+    1,
+    default="1",
+)
+END_MILESTONE = replace(
+    START_MILESTONE, name="end", meaning="The milestone before which it ends", example=1000, default=str(2**31 - 1)
+)
 PAGE_SIZE = Param(
     "page_size",
     "query",
@@ -297,6 +317,8 @@ LedgerNone: TypeAlias = Annotated[bool, LEDGER_NONE]
 LedgerIncluded: TypeAlias = Annotated[bool, LEDGER_INCLUDED]
 LedgerConflicting: TypeAlias = Annotated[bool, LEDGER_CONFLICTING]
 Expanded: TypeAlias = Annotated[bool, EXPANDED]
+StartMilestone: TypeAlias = Annotated[int, START_MILESTONE]
+EndMilestone: TypeAlias = Annotated[int, END_MILESTONE]
 StartTimestamp: TypeAlias = Annotated[int | None, START_TIMESTAMP]
 EndTimestamp: TypeAlias = Annotated[int | None, END_TIMESTAMP]
 PageSize: TypeAlias = Annotated[int, PAGE_SIZE]

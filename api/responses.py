@@ -4,6 +4,7 @@ Rules of this file and of its siblings: a model is what openapi.yaml promises; b
 hold each answer to its model.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +18,11 @@ def omitted() -> Any:
 def example(**data: Any) -> ConfigDict:
     """Model settings that carry one example of the whole body."""
     return ConfigDict(json_schema_extra={"examples": [{"data": data}]})
+
+
+def whole_example(**body: Any) -> ConfigDict:
+    """As example, of families that put nothing around their bodies."""
+    return ConfigDict(json_schema_extra={"examples": [body]})
 
 
 class Page(BaseModel):
@@ -50,7 +56,7 @@ class ErrorDetail(BaseModel):
 
 
 class ErrorResponse(BaseModel):
-    """The body of every error."""
+    """The body of every error of a node's family."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"error": {"code": "404", "message": "milestone 51 is not in this archive"}}]}
@@ -58,22 +64,44 @@ class ErrorResponse(BaseModel):
     error: ErrorDetail
 
 
-def error(status: int, meaning: str, message: str) -> dict[str, Any]:
-    """An OpenAPI response object for an error, with an example."""
-    content = {"application/json": {"example": {"error": {"code": str(status), "message": message}}}}
-    return {"model": ErrorResponse, "description": meaning, "content": content}
+class FlatErrorResponse(BaseModel):
+    """The body of every error of a family of inx-chronicle: `code` is the status."""
+
+    model_config = whole_example(code=404, message="milestone 51 is not in this archive")
+    code: int
+    message: str
 
 
-ERRORS: dict[int, dict[str, Any]] = {
-    400: error(400, "A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
-    401: error(401, "The server is protected", "header Authorization: expected Bearer and a key"),
-    404: error(404, "Not in this archive", "milestone 51 is not in this archive"),
-    429: error(429, "The server limits how often a client asks", "no more than 100 per 1 minute: ask again in 7 s"),
-    500: error(500, "A fault of ours", "internal server error"),
-    501: error(
-        501,
+MEANINGS: dict[int, tuple[str, str]] = {
+    400: ("A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
+    401: ("The server is protected", "header Authorization: expected Bearer and a key"),
+    404: ("Not in this archive", "milestone 51 is not in this archive"),
+    413: ("The body is longer than any right one", "body: expected at most 262144 bytes"),
+    429: ("The server limits how often a client asks", "no more than 100 per 1 minute: ask again in 7 s"),
+    500: ("A fault of ours", "internal server error"),
+    501: (
         "Not kept here: what only a node has, or ledger state without a genesis",
         "the ledger state is not known: it begins with `permanode load --genesis FILE`",
     ),
-    503: error(503, "The store does not answer", "the store does not answer, try again later"),
+    503: ("The store does not answer", "the store does not answer, try again later"),
 }
+"""Status → what it says, and an example of a message."""
+
+
+def documented(model: type[BaseModel], body: Callable[[int, str], dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """The OpenAPI response object of each error, with an example of its body."""
+    return {
+        status: {
+            "model": model,
+            "description": meaning,
+            "content": {"application/json": {"example": body(status, message)}},
+        }
+        for status, (meaning, message) in MEANINGS.items()
+    }
+
+
+ERRORS = documented(ErrorResponse, lambda status, message: {"error": {"code": str(status), "message": message}})
+"""Of the nodes' families."""
+
+FLAT_ERRORS = documented(FlatErrorResponse, lambda status, message: {"code": status, "message": message})
+"""Of inx-chronicle's."""

@@ -70,8 +70,17 @@ class MilestoneSpan(BaseModel):
     end: U32
 
 
+class Proved(BaseModel):
+    """Completed milestones by how far they are proved (docs/proofs.md)."""
+
+    believed: list[MilestoneSpan]
+    merkle: list[MilestoneSpan]
+    signed: list[MilestoneSpan]
+    full: list[MilestoneSpan]
+
+
 class SyncResponse(BaseModel):
-    """Which milestones are here; each list falls."""
+    """Which milestones are here, and how far they are proved; each list falls, with `sort=oldest` it rises."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -80,6 +89,7 @@ class SyncResponse(BaseModel):
                     "completed": [{"start": 1, "end": 1000}],
                     "synced_but_unlogged": [],
                     "gaps": [{"start": 1000, "end": 2147483647}],
+                    "proved": {"believed": [], "merkle": [], "signed": [{"start": 1, "end": 1000}], "full": []},
                 }
             ]
         }
@@ -87,6 +97,32 @@ class SyncResponse(BaseModel):
     completed: list[MilestoneSpan]
     synced_but_unlogged: list[MilestoneSpan]
     gaps: list[MilestoneSpan]
+    proved: Proved
+
+
+class AnalyticsRange(BaseModel):
+    """Consecutive milestones from `start` on, before `end`, and their sums."""
+
+    start: U32
+    end: U32
+    message_count: Annotated[int, Field(ge=0)]
+    transaction_count: Annotated[int, Field(ge=0)]
+    transferred_tokens: Annotated[int, Field(ge=0)]
+
+
+class AnalyticsRanges(BaseModel):
+    """Runs of milestones; the list falls."""
+
+    ranges: list[AnalyticsRange]
+
+
+class AnalyticsResponse(BaseModel):
+    """What is known of a span of milestones."""
+
+    model_config = example(
+        ranges=[{"start": 5, "end": 9, "message_count": 40, "transaction_count": 3, "transferred_tokens": 77}]
+    )
+    data: AnalyticsRanges
 
 
 class SystemTime(BaseModel):

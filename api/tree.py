@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.errors import MethodNotAllowed, NoSuchRoute
 
 PREFLIGHT = {
-    "access-control-allow-methods": "GET, HEAD, OPTIONS",
     "access-control-allow-headers": "Content-Type, Authorization, X-API-Key",
     "access-control-max-age": "86400",
 }
@@ -30,6 +29,11 @@ class Node:
     parameter: "Node | None" = None
     names: tuple[str, ...] = ()
     methods: dict[str, ASGIApp] = field(default_factory=dict)
+
+
+def allowed(node: Node) -> list[str]:
+    """The methods that are answered where a path ends."""
+    return [*node.methods, *(["HEAD"] if "GET" in node.methods else []), "OPTIONS"]
 
 
 class Tree:
@@ -78,6 +82,8 @@ class Tree:
         elif not node.methods:
             raise NoSuchRoute(scope["path"])
         elif method == "OPTIONS":
-            await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send)
+            await Response(
+                status_code=204, headers={"access-control-allow-methods": ", ".join(allowed(node)), **PREFLIGHT}
+            )(scope, receive, send)
         else:
-            raise MethodNotAllowed(method, PREFLIGHT["access-control-allow-methods"])
+            raise MethodNotAllowed(method, ", ".join(allowed(node)))

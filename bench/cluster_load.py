@@ -1,12 +1,13 @@
 """How fast rows get into Cassandra: our writer, `--bulk`, and DataStax's dsbulk; the same rows into the same server.
 
-    python -m bench.cluster_load [--messages 200000] [--runs 3] [--archives DIR] [--only-prepare]
+    python -m bench.cluster_load [--messages 200000] [--runs 3] [--archives DIR] [--tune] [--only-prepare]
 
 `messages` and `outputs_by_address` of a generated archive, made once and kept in DIR as frames (what a load would
 write next) and as CSV (what dsbulk reads). One server of its own on loopback, one node, heap of 2 GB. The three take
 turns, and each finds the tables empty; a first round, which warms the server up, does not count. Counted is the writing
 alone: ours from the frame to the last acknowledgement, inside a Spark session that runs already; dsbulk's rate is the
 one that it prints, its own start left out. The median of the runs counts, over both tables together and over each.
+--tune measures instead how our writer does with each grouping, batch size and number of batches under way.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -36,6 +38,7 @@ from etl.cassandra_java import class_path
 from etl.class_archive import java
 from etl.jars import CONNECTOR
 from etl.lake import Lake, intervals_of
+from etl.lookups import placed
 from etl.placement import Placement
 from etl.session import EtlSettings, spark_session
 from etl.tables import TableFrame
@@ -52,6 +55,9 @@ TUNED = (
 """dsbulk's own defaults gave less than half of what these do on one node."""
 
 WRITTEN = (schema.messages, schema.outputs_by_address)
+TUNINGS = tuple(product(("replica_set", "partition"), (4_096, 16_384, 65_536), (16, 64)))
+"""Grouping, bytes of a batch, batches that a task has under way."""
+
 BARS = {"connector": 1.0, "--bulk": 1.8}
 """How many times dsbulk's rate each of ours has to reach."""
 
@@ -68,7 +74,7 @@ def prepared(archives: Path, messages: int) -> Path:
             lake = Lake(spark, str(growing / "store" / "lake"))
             lines = lake.messages(intervals_of(lake.read("milestones")))
             unsplit = Placement(settings.chunk_size, schema.LOOKUPS, None)
-            for frame in (tables.messages(lines), tables.outputs_by_address(tables.owned(lines), unsplit)):
+            for frame in (tables.messages(lines), placed(tables.owned(lines), unsplit, schema.outputs_by_address)):
                 here = growing / frame.table.name
                 frame.frame.write.parquet(str(here / "frame"))
                 kept = spark.read.parquet(str(here / "frame"))
@@ -156,7 +162,7 @@ Way = Callable[[Table], float]
 
 
 @contextmanager
-def ways(rows: Path, folder: Path) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
+def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
     """A warm server's keyspace, and each way into it by name."""
     server = CassandraServer(folder / "server", heap="2g", java_options=())
     with running(server), spark_session(EtlSettings(), beside=CONNECTOR) as spark:
@@ -165,21 +171,37 @@ def ways(rows: Path, folder: Path) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
         migrate(settings)
         with closing(open_store(settings, writable=True)) as store, closing(Staging(folder / "staging")) as staging:
             keyspace = Keyspace(spark, store, server, rows)
-            both = [frame_writer(spark, store, staging, settings, EtlSettings(), bulk=bulk) for bulk in (False, True)]
-            yield (
-                keyspace,
-                {
-                    "dsbulk": partial(keyspace.dsbulk, name),
-                    "connector": partial(keyspace.ours, both[0]),
-                    "--bulk": partial(keyspace.ours, both[1]),
-                },
-            )
+
+            def ours(way: EtlSettings, *, bulk: bool = False) -> Way:
+                return partial(keyspace.ours, frame_writer(spark, store, staging, settings, way, bulk=bulk))
+
+            if tune:
+                yield (
+                    keyspace,
+                    {
+                        f"{grouping} {size} {writes}": ours(
+                            EtlSettings(
+                                cluster_grouping=grouping, cluster_batch_bytes=size, cluster_concurrent_writes=writes
+                            )
+                        )
+                        for grouping, size, writes in TUNINGS
+                    },
+                )
+            else:
+                yield (
+                    keyspace,
+                    {
+                        "dsbulk": partial(keyspace.dsbulk, name),
+                        "connector": ours(EtlSettings()),
+                        "--bulk": ours(EtlSettings(), bulk=True),
+                    },
+                )
 
 
-def run(rows: Path, runs: int) -> bool:
-    """Prints every round and the medians; whether both bars are met."""
+def run(rows: Path, runs: int, *, tune: bool) -> bool:
+    """Prints every round and the medians, beside the first way's; whether both bars are met."""
     rates: dict[str, dict[str, list[float]]] = {}
-    with tempfile.TemporaryDirectory() as folder, ways(rows, Path(folder)) as (keyspace, by_name):
+    with tempfile.TemporaryDirectory() as folder, ways(rows, Path(folder), tune=tune) as (keyspace, by_name):
         counts = {table.name: keyspace.count(table) for table in WRITTEN}
         for number in range(runs + 1):
             for way, write in by_name.items():
@@ -187,18 +209,18 @@ def run(rows: Path, runs: int) -> bool:
                 keyspace.empty()
                 seen["both"] = sum(counts.values()) / sum(counts[name] / rate for name, rate in seen.items())
                 shown = ", ".join(f"{name} {rate:,.0f}" for name, rate in seen.items())
-                print(f"{number or 'warm-up':>7} {way:10} rows/s: {shown}", flush=True)
+                print(f"{number or 'warm-up':>7} {way:21} rows/s: {shown}", flush=True)
                 if number:
                     for name, rate in seen.items():
                         rates.setdefault(way, {}).setdefault(name, []).append(rate)
     medians = {way: {name: statistics.median(each) for name, each in seen.items()} for way, seen in rates.items()}
-    met = True
+    met, first = True, next(iter(medians.values()))
     for way, seen in medians.items():
-        ratios = {name: rate / medians["dsbulk"][name] for name, rate in seen.items()}
+        ratios = {name: rate / first[name] for name, rate in seen.items()}
         met &= ratios["both"] >= BARS.get(way, 0)
         shown = ", ".join(f"{name} {seen[name]:,.0f} ({ratio:.2f} x)" for name, ratio in ratios.items())
         bar = f"; bar {BARS[way]} x" if way in BARS else ""
-        print(f"median  {way:10} rows/s: {shown}{bar}")
+        print(f"median  {way:21} rows/s: {shown}{bar}")
     print(json.dumps({"rows": counts, "runs": runs, "met": met}))
     return met
 
@@ -209,12 +231,13 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=200_000, help="size of the archive")
     parser.add_argument("--runs", type=int, default=3, help="the median of so many counts")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
+    parser.add_argument("--tune", action="store_true", help="compare ways to set up our writer")
     parser.add_argument("--only-prepare", action="store_true", help="make the rows and measure nothing")
     options = parser.parse_args()
     rows = prepared(options.archives, options.messages)
     if options.only_prepare:
         return 0
-    return 0 if run(rows, options.runs) else 1
+    return 0 if run(rows, options.runs, tune=options.tune) else 1
 
 
 if __name__ == "__main__":

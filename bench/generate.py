@@ -1,9 +1,11 @@
-"""Chronicle archive files, line format A, of a generated Chrysalis ledger: valid by protocol, but for proof of work.
+"""Archive files of a generated ledger, valid by protocol but for proof of work: Chrysalis as Chronicle's line format A,
+Stardust as node JSON lines.
 
-    python -m bench.generate OUT_DIR --messages 200000 --seed S --network permabench-1
+    python -m bench.generate OUT_DIR --protocol stardust --messages 200000 --seed S --network permabench-1
 
-writes `{from}to{to}.log` (`to` exclusive) of consecutive milestones, genesis.json (initial outputs, coordinator keys)
-and expected.json (counts, taken while generating). One line is in memory at a time.
+writes `{from}to{to}.log` (`to` exclusive; `.jsonl` for Stardust) of consecutive milestones, genesis.json (initial
+outputs, coordinator keys, protocol parameters) and expected.json (counts, taken while generating). One line is in
+memory at a time.
 """
 
 import argparse
@@ -15,8 +17,14 @@ from typing import Any
 
 import orjson
 
+from bench.chrysalis_tangle import ChrysalisTangle
+from bench.stardust_tangle import StardustTangle
+from bench.stardust_traffic import StardustSettings
 from bench.tangle import GeneratorSettings, MilestoneLine, Tangle
 from bench.traffic import HOT_TAG
+
+SETTINGS: dict[str, type[GeneratorSettings]] = {"chrysalis": GeneratorSettings, "stardust": StardustSettings}
+"""Protocol → what its ledgers are made of."""
 
 _INDENT = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
@@ -30,7 +38,17 @@ def until(lines: Iterator[MilestoneLine], messages: int) -> Iterator[MilestoneLi
             return
 
 
-def write_file(lines: Iterable[MilestoneLine], directory: Path) -> tuple[Path, Counter[str]]:
+def tangle_of(settings: GeneratorSettings) -> Tangle:
+    """The ledger, before its first milestone."""
+    return StardustTangle(settings) if isinstance(settings, StardustSettings) else ChrysalisTangle(settings)
+
+
+def generate(settings: GeneratorSettings) -> Iterator[MilestoneLine]:
+    """The milestones of that ledger, without end."""
+    return tangle_of(settings).milestones()
+
+
+def write_file(lines: Iterable[MilestoneLine], directory: Path, suffix: str) -> tuple[Path, Counter[str]]:
     """Consecutive milestones, at least one, as one file: its path, and the sum of their counts."""
     directory.mkdir(parents=True, exist_ok=True)
     growing = directory / "unfinished"
@@ -41,7 +59,7 @@ def write_file(lines: Iterable[MilestoneLine], directory: Path) -> tuple[Path, C
             file.write(orjson.dumps(line.form, option=orjson.OPT_APPEND_NEWLINE))
             counts += line.counts
             indices.append(line.index)
-    return growing.rename(directory / f"{indices[0]}to{indices[-1] + 1}.log"), counts
+    return growing.rename(directory / f"{indices[0]}to{indices[-1] + 1}{suffix}"), counts
 
 
 def write_archive(tangle: Tangle, directory: Path, messages: int, files: int = 4) -> dict[str, Any]:
@@ -54,7 +72,7 @@ def write_archive(tangle: Tangle, directory: Path, messages: int, files: int = 4
     names = []
     while counts["messages"] < messages:
         share = min(-(-messages // files), messages - counts["messages"])
-        path, more = write_file(until(lines, share), directory)
+        path, more = write_file(until(lines, share), directory, tangle.suffix)
         names.append(path.name)
         counts += more
     (directory / "genesis.json").write_bytes(orjson.dumps(tangle.genesis(), option=_INDENT))
@@ -89,13 +107,16 @@ def main() -> None:
     parser.add_argument("directory", type=Path, metavar="OUT_DIR")
     parser.add_argument("--messages", type=int, default=200_000, help="messages at least, milestones' own included")
     parser.add_argument("--files", type=int, default=4, help="files to spread them over")
-    for setting in fields(GeneratorSettings):
+    parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="of the ledger")
+    for setting in fields(StardustSettings):
         name, kind = "--" + setting.name.replace("_", "-"), type(setting.default)
         action: dict[str, Any] = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
         parser.add_argument(name, default=setting.default, help=setting.metadata["help"], **action)
     given = vars(parser.parse_args())
     directory, messages, files = given.pop("directory"), given.pop("messages"), given.pop("files")
-    expected = write_archive(Tangle(GeneratorSettings(**given)), directory, messages, files)
+    made_of = SETTINGS[given.pop("protocol")]
+    settings = made_of(**{each.name: given[each.name] for each in fields(made_of)})
+    expected = write_archive(tangle_of(settings), directory, messages, files)
     print(orjson.dumps(expected, option=_INDENT).decode(), end="")
 
 

@@ -6,7 +6,7 @@ Every server is one process on loopback (ours is `permanode serve`; all but Data
 httptools), asked by wrk with 32 connections over the same ids; they take turns, and the median of three rounds counts.
 The FastAPI route returns the very bytes that our answer has, from memory: it is what FastAPI costs before any work is
 done. Datasette answers with the row as JSON from the same SQLite file. Figures are ratios of one run; without --store
-the oracle ledger is written into a temporary store. Only processes that this program started are ended.
+the oracle ledgers of both eras are written into temporary stores. Only processes that this program started are ended.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import urllib.request
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
@@ -37,8 +38,14 @@ BARS = (
     ("index, page of 100", BARE, 0.6),
     ("outputs, page of 100", BARE, 0.6),
     ("message by id", DATASETTE, 5.0),
+    ("block by id", BARE, 1.0),
+    ("block metadata", BARE, 1.0),
+    ("output", BARE, 1.0),
 )
 """Kind of question, peer, and how many times its rate ours must be."""
+
+BY_ID = ("message by id", "block by id")
+"""What Datasette is asked too, as rows."""
 
 Figures: TypeAlias = dict[str, dict[str, Figure]]
 
@@ -75,6 +82,14 @@ def bare() -> Any:
         path = f"/api/v1/addresses/ed25519/{address}/outputs?include-spent=true&page_size={page_size}"
         return Response(bodies[path], media_type="application/json")
 
+    @app.get("/api/core/v2/{kind}/{identity}")
+    async def single(kind: str, identity: str) -> Response:
+        return Response(bodies[f"/api/core/v2/{kind}/{identity}"], media_type="application/json")
+
+    @app.get("/api/core/v2/{kind}/{identity}/metadata")
+    async def metadata(kind: str, identity: str) -> Response:
+        return Response(bodies[f"/api/core/v2/{kind}/{identity}/metadata"], media_type="application/json")
+
     return app
 
 
@@ -87,36 +102,45 @@ def database_of(store: Path) -> Path:
 
 
 def questions(database: Path) -> dict[str, list[str]]:
-    """Kind of question → paths, over ids drawn from the file's own mix."""
+    """Kind of question → paths, over ids drawn from the file's own mix; of the eras that it holds."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    ids = [row[0].hex() for row in connection.execute("SELECT message_id FROM messages")]
-    tags = [
-        row[0].hex() for row in connection.execute("SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC LIMIT 8")
-    ]
-    addresses = [
-        row[0].hex()[2:]
-        for row in connection.execute(
-            "SELECT address FROM outputs_by_address GROUP BY address ORDER BY count(*) DESC LIMIT 8"
-        )
-    ]
+
+    def column(sql: str) -> list[str]:
+        return [row[0].hex() for row in connection.execute(sql)]
+
+    def sample(sql: str) -> list[str]:
+        ids = column(sql)
+        return random.Random(4).sample(ids, min(SAMPLE, len(ids)))
+
+    messages, blocks = (sample(f"SELECT message_id FROM messages WHERE version = {version}") for version in (1, 2))  # noqa: S608
+    outputs = sample("SELECT output_id FROM outputs WHERE output_kind <> 'legacy'")
+    tags = column("SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC LIMIT 8") if messages else []
+    addresses = column(
+        "SELECT address FROM outputs_by_address WHERE output_kind = 'legacy' "
+        "GROUP BY address ORDER BY count(*) DESC LIMIT 8"
+    )
     connection.close()
-    chosen = random.Random(4).sample(ids, min(SAMPLE, len(ids)))
-    return {
-        "message by id": [f"/api/v1/messages/{each}" for each in chosen],
-        "metadata": [f"/api/v1/messages/{each}/metadata" for each in chosen],
-        "children": [f"/api/v1/messages/{each}/children" for each in chosen],
+    hashes = [address[2:] for address in addresses]
+    asked = {
+        "message by id": [f"/api/v1/messages/{each}" for each in messages],
+        "metadata": [f"/api/v1/messages/{each}/metadata" for each in messages],
+        "children": [f"/api/v1/messages/{each}/children" for each in messages],
         "index, page of 100": [f"/api/v1/messages?index={tag}&page_size=100" for tag in tags],
         "outputs, page of 100": [
-            f"/api/v1/addresses/ed25519/{address}/outputs?include-spent=true&page_size=100" for address in addresses
+            f"/api/v1/addresses/ed25519/{each}/outputs?include-spent=true&page_size=100" for each in hashes
         ],
-        "balance": [f"/api/v1/addresses/ed25519/{address}" for address in addresses],
+        "balance": [f"/api/v1/addresses/ed25519/{each}" for each in hashes],
+        "block by id": [f"/api/core/v2/blocks/0x{each}" for each in blocks],
+        "block metadata": [f"/api/core/v2/blocks/0x{each}/metadata" for each in blocks],
+        "output": [f"/api/core/v2/outputs/0x{each}" for each in outputs],
     }
+    return {kind: paths for kind, paths in asked.items() if paths}
 
 
 def datasette_paths(database: Path, paths: list[str]) -> list[str]:
     """The same messages as rows of Datasette, by SQL, as its own row addresses cannot spell a key that is bytes."""
     sql = "select * from messages where message_id = x'{}'"
-    ids = [path.rpartition("/")[2] for path in paths]
+    ids = [path.rpartition("/")[2].removeprefix("0x") for path in paths]
     return [f"/{database.stem}.json?" + urlencode({"sql": sql.format(each), "_shape": "objects"}) for each in ids]
 
 
@@ -134,30 +158,39 @@ def record(base: str, asked: dict[str, list[str]], target: Path) -> dict[str, fl
     return sizes
 
 
-def oracle_store(url: str) -> str:
-    """Fills a new store with the oracle ledger; its network."""
+def oracle_store(url: str, reference: ModuleType | None = None) -> str:
+    """Fills a new store with the oracle ledger of Chrysalis, or of another naive reference; its network."""
     from db.connect import StoreSettings, open_store
     from db.migrate import migrate
-    from tests.reference import ORACLE, read_lines, read_text, reference_rows, write
-    from tests.reference_ledger import ledger_rows
+    from tests import reference as chrysalis
+    from tests.reference import read_json, read_lines
+    from tests.reference_rows import write
 
-    network = json.loads(read_text(ORACLE / "expected.json"))["network"]
+    era: Any = reference or chrysalis
+    network = read_json(era.ORACLE / "expected.json")["network"]
     settings = StoreSettings(url=url, network=network)
     migrate(settings)
-    lines, pending = read_lines(ORACLE / "milestones.jsonl"), read_lines(ORACLE / "pending.jsonl")
-    rows = reference_rows(lines, pending, settings.chunk_size, settings.partition_size, network)
-    ledger_rows(rows, lines, network, settings.chunk_size, settings.partition_size)
+    lines, pending = (read_lines(era.ORACLE / f"{name}.jsonl") for name in ("milestones", "pending"))
+    rows = era.whole_rows(lines, pending, settings.chunk_size, settings.partition_size, network)
     store = open_store(settings, writable=True)
     write(store, rows)
     store.close()
     return str(network)
 
 
+def oracle_stores(folder: Path) -> dict[Path, str]:
+    """New stores with the oracle ledgers of both eras, and their networks."""
+    from tests import reference, reference_stardust
+
+    eras = {folder / "chrysalis": reference, folder / "stardust": reference_stardust}
+    return {store: oracle_store(f"sqlite:///{store}", era) for store, era in eras.items()}
+
+
 def run(store: Path, network: str, seconds: int, folder: Path) -> Figures:
     """Server → kind of question → figure, each the median of ROUNDS in which the servers take turns."""
     database = database_of(store)
     asked, bodies = questions(database), folder / "bodies.jsonl"
-    rows = {"message by id": datasette_paths(database, asked["message by id"])}
+    rows = {kind: datasette_paths(database, asked[kind]) for kind in BY_ID if kind in asked}
     port = free_port()
     datasette = [sys.executable, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
     with serving(f"sqlite:///{store.absolute()}", network) as own:
@@ -208,13 +241,15 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        store = options.store or folder / "store"
-        network = options.network if options.store else oracle_store(f"sqlite:///{store}")
-        figures = run(store, network, options.seconds, folder)
+        stores = {options.store: options.network} if options.store else oracle_stores(folder)
+        figures: Figures = {name: {} for name in (OURS, BARE, DATASETTE)}
+        for store, network in stores.items():
+            for name, kinds in run(store, network, options.seconds, folder).items():
+                figures[name] |= kinds
     missed = [
         f"{kind}: {ratio:.2f} x {peer}, wanted {bar}"
         for kind, peer, bar in BARS
-        if (ratio := figures[OURS][kind].per_second / figures[peer][kind].per_second) < bar
+        if kind in figures[OURS] and (ratio := figures[OURS][kind].per_second / figures[peer][kind].per_second) < bar
     ]
     print("bars: " + ("; ".join(missed) if missed else "met"))
     return 1 if missed else 0

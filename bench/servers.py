@@ -109,12 +109,12 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def serving(url: str, network: str, workers: int = 1) -> AbstractContextManager[Server]:
-    """`permanode serve` over the store of that URL, with its own defaults."""
+def serving(url: str, network: str, workers: int = 1, **environment: str) -> AbstractContextManager[Server]:
+    """`permanode serve` over the store of that URL, with its own defaults but for what the environment sets."""
     port = free_port()
     code = "import cli; cli.main()"
     command = [sys.executable, "-c", code, "--store", url, "--network", network, "serve"]
-    return running([*command, "--port", str(port), "--workers", str(workers)], port)
+    return running([*command, "--port", str(port), "--workers", str(workers)], port, **environment)
 
 
 def uvicorn(factory: str, **environment: str) -> AbstractContextManager[Server]:

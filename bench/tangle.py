@@ -1,47 +1,32 @@
-"""A Chrysalis tangle that confirms itself: messages, milestones, and what each line of an archive says of them.
+"""A tangle that confirms itself: messages, milestones, and what each line of an archive says of them; in both eras.
 
 Rules of this file: the same settings give the same bytes, and a longer ledger begins with the shorter one; a milestone
-refers to its own messages and to those of the one before; the order of a line's messages says nothing. Receipts,
-pending messages and dust are not generated.
+refers to its own messages and to those of the one before. What differs between the eras stands in chrysalis_tangle.py
+and stardust_tangle.py. Receipts, pending messages and dust are not generated.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
-from bench.archive_form import message_form, metadata_form, milestone_form
-from bench.traffic import HOT_TAG, TREASURY, Issued, Traffic, TrafficSettings, Wallet
-from ledger.chrysalis import (
-    Indexation,
-    Message,
-    MessagePayload,
-    Milestone,
-    Transaction,
-    encode_message,
-    encode_milestone_essence,
-    payload_bytes,
-)
-from ledger.ids import message_id, network_id, output_id, signing_hash, transaction_id
-from ledger.merkle import merkle_root
-from ledger.networks import find_network
+from bench.traffic import HOT_TAG, Issued, Traffic, TrafficSettings, Wallet
+from ledger.eras import Codec
+from ledger.ids import message_id, transaction_id
 from ledger.white_flag import white_flag_order
 
 ZERO_ID = bytes(32)
 """The parent of the first messages of all: a solid entry point, no message."""
 
+COORDINATORS = 2
+"""Keys that sign every milestone."""
+
 _START = 1_640_995_200  # unix seconds of milestone 0
 _MAX_TIPS = 8  # a milestone names all tips as its parents, and has eight at most
 _RECENT = 40  # parents are chosen among so many of the newest messages
 _PARENTS = (1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5, 5, 6, 7, 8)  # drawn from: 3.8 on average
-_SOURCES = ("Incoming", "Expected", "Syncer")
-_KINDS: dict[type[MessagePayload | None], str] = {
-    Transaction: "transaction",
-    Milestone: "milestone",
-    Indexation: "indexation",
-    type(None): "no payload",
-}
 
 
 @dataclass(frozen=True)
@@ -54,62 +39,103 @@ class GeneratorSettings(TrafficSettings):
     milestone_size: int = field(
         default=170, metadata={"help": "most messages of a milestone; the fewest are 3/5 of it"}
     )
-    unsteady: bool = field(default=True, metadata={"help": "one milestone of ten stands still in time, one falls back"})
+    unsteady: bool = field(
+        default=True, metadata={"help": "one milestone of ten stands still in time; in Chrysalis, one falls back too"}
+    )
+
+
+class Confirmed(NamedTuple):
+    """The messages of a cone in white-flag order, and those among them that changed the ledger."""
+
+    order: Sequence[bytes]
+    included: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Cone:
+    """A milestone and what it refers to.
+
+    `messages` (values) and `raw` (bytes) by id, as they were issued; `order` is the white-flag order; `reasons` say why
+    transactions changed nothing, 0 where they did; `own` is the id of the milestone's own message.
+    """
+
+    milestone: Any
+    own: bytes
+    messages: Mapping[bytes, Any]
+    raw: Mapping[bytes, bytes]
+    order: Sequence[bytes]
+    sent: Mapping[bytes, Issued]
+    reasons: Mapping[bytes, int]
 
 
 @dataclass(frozen=True, slots=True)
 class MilestoneLine:
     """One milestone with its cone.
 
-    `order` is the white-flag order, the milestone's own message last; `included` the messages that changed the ledger,
-    in that order; `raw` the canonical bytes by id; `form` the line of the archive; `counts` what expected.json sums.
+    `order` is the white-flag order, in Chrysalis with the milestone's own message last; `included` the messages that
+    changed the ledger, in that order; `raw` the canonical bytes by id; `form` the line of the archive; `counts` what
+    expected.json sums.
     """
 
     index: int
     timestamp: int
     order: Sequence[bytes]
     included: Sequence[bytes]
-    raw: dict[bytes, bytes]
+    raw: Mapping[bytes, bytes]
     form: dict[str, Any]
     counts: Counter[str]
 
 
-class Tangle:
+class Tangle(ABC):
     """A ledger that grows milestone by milestone."""
+
+    codec: ClassVar[Codec]
+
+    suffix: ClassVar[str]
+    """Of the names of its files."""
+
+    confirms_itself: ClassVar[bool]
+    """Whether a milestone's own message belongs to its cone; else it is the first of the next one."""
+
+    kinds: ClassVar[dict[Any, str]]
+    """Class of a payload → its name in expected.json."""
+
+    lateness: ClassVar[dict[int, int]]
+    """Last digit of a milestone → seconds that it is late when time is unsteady."""
 
     def __init__(self, settings: GeneratorSettings) -> None:
         self.settings = settings
         self._rng = Random(settings.seed)
-        self._traffic = Traffic(settings, settings.seed, self._rng)
-        self._network_id = network_id(find_network(settings.network).id_name)
-        wallets = [Wallet(f"{settings.seed}|coordinator|{n}") for n in range(2)]
+        self._traffic = self._begin_traffic()
+        wallets = [Wallet(f"{settings.seed}|coordinator|{n}") for n in range(COORDINATORS)]
         self._coordinators = sorted(wallets, key=lambda wallet: wallet.public_key)
         self._index = settings.first_milestone - 1
         self._recent = [ZERO_ID]
+        self._waiting: dict[bytes, Any] = {}
 
+    @abstractmethod
+    def _begin_traffic(self) -> Traffic:
+        """The users, with the tangle's own generator."""
+
+    @abstractmethod
     def genesis(self) -> dict[str, Any]:
-        """The state before the first milestone."""
-        outputs = [
-            {
-                "outputId": output_id(each.transaction_id, each.index).hex(),
-                "output": {
-                    "type": output.KIND,
-                    "address": {"type": output.address[0], "address": output.address[1:].hex()},
-                    "amount": output.amount,
-                },
-            }
-            for each, output in self._traffic.genesis.items()
-        ]
-        return {
-            "network": self.settings.network,
-            "networkId": str(self._network_id),
-            "bech32HRP": find_network(self.settings.network).bech32_hrp,
-            "solidEntryPoints": [ZERO_ID.hex()],
-            "ledgerIndex": self.settings.first_milestone - 1,
-            "treasury": {"milestoneId": ZERO_ID.hex(), "amount": TREASURY},
-            "coordinatorPublicKeys": [wallet.public_key.hex() for wallet in self._coordinators],
-            "outputs": outputs,
-        }
+        """The state before the first milestone, as genesis.json has it."""
+
+    @abstractmethod
+    def _wrap(self, parents: tuple[bytes, ...], payload: Any) -> Any:
+        """A message."""
+
+    @abstractmethod
+    def _sign(self, index: int, parents: tuple[bytes, ...], confirmed: Confirmed) -> Any:
+        """The milestone over that cone."""
+
+    @abstractmethod
+    def _line(self, cone: Cone) -> dict[str, Any]:
+        """The milestone's line."""
+
+    @abstractmethod
+    def _tag(self, payload: Any) -> bytes | None:
+        """The tag of a payload of tagged data; None for any other."""
 
     def milestones(self) -> Iterator[MilestoneLine]:
         """Milestone after milestone, without end; a second call goes on where the first one was left."""
@@ -118,49 +144,54 @@ class Tangle:
             yield self._milestone(self._index)
 
     def _milestone(self, index: int) -> MilestoneLine:
-        rng, most = self._rng, self.settings.milestone_size
-        messages: dict[bytes, Message] = {}
-        raw: dict[bytes, bytes] = {}
+        rng, most, traffic = self._rng, self.settings.milestone_size, self._traffic
+        messages: dict[bytes, Any] = dict(self._waiting)
+        raw = {each: self.codec.encode(message) for each, message in messages.items()}
         sent: dict[bytes, Issued] = {}
-        tips: dict[bytes, None] = {}
+        tips: dict[bytes, None] = dict.fromkeys(messages)
 
-        def issue(message: Message) -> bytes:
-            data = encode_message(message)
+        def issue(message: Any) -> bytes:
+            data = self.codec.encode(message)
             new = message_id(data)
             messages[new], raw[new] = message, data
             self._recent.append(new)
             return new
 
+        traffic.begin(self._timestamp(index))
         least = most - most * 2 // 5
         for _ in range(least + rng.randrange(most - least + 1) - 1):
-            payload, must = self._traffic.next_payload()
+            payload, must = traffic.next_payload()
             parents = self._parents(tips, must)
-            new = issue(Message(self._network_id, parents, payload, rng.getrandbits(64)))
+            new = issue(self._wrap(parents, payload))
             for parent in parents:
                 tips.pop(parent, None)
             tips[new] = None
-            if isinstance(payload, Transaction):
-                sent[new] = Issued(new, transaction_id(payload_bytes(raw[new])), payload)
-                self._traffic.issued(sent[new])
+            if self.kinds[type(payload)] == "transaction":
+                sent[new] = Issued(new, transaction_id(self.codec.payload_bytes(raw[new])), payload)
+                traffic.issued(sent[new])
 
         parents = tuple(sorted(tips)) or (self._recent[-1],)
         # The milestone's own id depends on the order: an id that no message has stands for it.
         cone = {each: message.parents for each, message in messages.items()}
         order = white_flag_order(b"", {**cone, b"": parents})[:-1]
-        included = self._traffic.settle(sent[each] for each in order if each in sent)
-        milestone = self._sign_milestone(index, parents, merkle_root(included))
-        own = issue(Message(self._network_id, parents, milestone, rng.getrandbits(64)))
+        reasons = traffic.settle(sent[each] for each in order if each in sent)
+        included = [each for each, reason in reasons.items() if not reason]
+        milestone = self._sign(index, parents, Confirmed(order, included))
+        own = issue(self._wrap(parents, milestone))
         self._recent = list(messages)[-_RECENT:]
-
-        states = dict.fromkeys(sent, "conflicting") | dict.fromkeys(included, "included")
+        if self.confirms_itself:
+            order.append(own)
+        else:
+            self._waiting = {own: messages[own]}
+        found = Cone(milestone, own, messages, raw, order, sent, reasons)
         return MilestoneLine(
             index=index,
             timestamp=milestone.timestamp,
-            order=[*order, own],
+            order=order,
             included=included,
-            raw=raw,
-            form=self._line(milestone, messages, states),
-            counts=_counts(messages.values(), states),
+            raw={each: raw[each] for each in raw if self.confirms_itself or each != own},
+            form=self._line(found),
+            counts=self._counts(found),
         )
 
     def _parents(self, tips: dict[bytes, None], must: tuple[bytes, ...]) -> tuple[bytes, ...]:
@@ -177,47 +208,20 @@ class Tangle:
             chosen[self._recent[-1 - rng.randrange(span)]] = None
         return tuple(sorted(chosen))
 
-    def _sign_milestone(self, index: int, parents: tuple[bytes, ...], root: bytes) -> Milestone:
-        keys = tuple(wallet.public_key for wallet in self._coordinators)
-        unsigned = Milestone(index, self._timestamp(index), parents, root, 0, 0, keys, None, ())
-        digest = signing_hash(encode_milestone_essence(unsigned))
-        signatures = tuple(wallet.sign(digest) for wallet in self._coordinators)
-        return Milestone(index, unsigned.timestamp, parents, root, 0, 0, keys, None, signatures)
-
     def _timestamp(self, index: int) -> int:
-        """Unix seconds: ten more each milestone, but for those that stand still (…4) or fall behind three (…7)."""
-        late = {4: 10, 7: 35}.get(index % 10, 0) if self.settings.unsteady else 0
+        """Unix seconds: ten more each milestone, but for those that are late."""
+        late = self.lateness.get(index % 10, 0) if self.settings.unsteady else 0
         return _START + 10 * index - late
 
-    def _line(self, milestone: Milestone, messages: dict[bytes, Message], states: dict[bytes, str]) -> dict[str, Any]:
-        shuffled = list(messages)
-        self._rng.shuffle(shuffled)
-        pairs = {}
-        for each in shuffled:
-            form = message_form(messages[each])
-            state = states.get(each, "noTransaction")
-            pairs[each.hex()] = (form, metadata_form(each.hex(), form["parents"], milestone.index, state))
-        return {
-            "milestone_index": milestone.index,
-            "milestone": milestone_form(milestone),
-            "messages": pairs,
-            "pending": {},
-            "created_by": _SOURCES[self._rng.randrange(len(_SOURCES))],
-        }
-
-
-def _counts(messages: Iterable[Message], states: dict[bytes, str]) -> Counter[str]:
-    counts = Counter(milestones=1, **Counter(states.values()))
-    for message in messages:
-        payload = message.payload
-        counts["messages"] += 1
-        counts[_KINDS[type(payload)]] += 1
-        tagged = payload.essence.payload if isinstance(payload, Transaction) else payload
-        if isinstance(tagged, Indexation) and tagged.index == HOT_TAG:
-            counts["hot_in_transactions" if isinstance(payload, Transaction) else "hot"] += 1
-    return counts
-
-
-def generate(settings: GeneratorSettings) -> Iterator[MilestoneLine]:
-    """The milestones of that ledger, without end."""
-    return Tangle(settings).milestones()
+    def _counts(self, cone: Cone) -> Counter[str]:
+        counts = Counter(milestones=1)
+        for reason in cone.reasons.values():
+            counts["conflicting" if reason else "included"] += 1
+        for each in cone.order:
+            payload = cone.messages[each].payload
+            counts["messages"] += 1
+            counts[self.kinds[type(payload)]] += 1
+            is_transaction = each in cone.sent
+            if self._tag(payload.essence.payload if is_transaction else payload) == HOT_TAG:
+                counts["hot_in_transactions" if is_transaction else "hot"] += 1
+        return counts

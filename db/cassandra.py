@@ -6,23 +6,28 @@ change is taken from one replica, and asked of a quorum before it is said not to
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from db import schema
 from db.cassandra_address import Address, ClusterSettings
 from db.cassandra_batch import CassandraBatch
 from db.cassandra_lease import CassandraLease
 from db.cassandra_plans import IMMUTABLE, ReadPlan, fitted, misfit, sizes_cql
-from db.cassandra_schema import create_keyspace, find_drift, list_tables
+from db.cassandra_schema import create_keyspace, find_drift, has_column, list_tables
 from db.cassandra_session import CassandraSession, Misfit
 from db.migrations import KEYSPACE
 from db.model import Table
 from db.patience import patiently
+from db.protocols import IOTA, TABLES_OF
 from db.statements import shape_of
-from db.store import Bound, Key, Lease, Row, StoreError, TableSize
+from db.store import Bound, Key, Lease, Row, StoreError, TableSize, Value
 
 GETS_IN_FLIGHT = 32
+
+Ask: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
+"""Statement, values, consistency → rows."""
 
 
 class CassandraStore:
@@ -31,9 +36,13 @@ class CassandraStore:
     dialect = "cql"
     atomic = False
 
-    def __init__(self, address: Address, settings: ClusterSettings, *, writable: bool = True) -> None:
+    def __init__(
+        self, address: Address, settings: ClusterSettings, *, writable: bool = True, protocol: str = IOTA
+    ) -> None:
+        self.protocol = protocol
         """Connects; StoreUnavailable when no node answers."""
         self._session = CassandraSession(address, settings)
+        self._ask = _reader(address, settings, self._session)
         self._keyspace = address.keyspace
         self._writable = writable
         self._quorum, self._one = settings.consistency, settings.consistency_immutable
@@ -57,10 +66,10 @@ class CassandraStore:
         cql = (self._plans.get((table.name, None)) or self._plan(table)).get
         is_settled = IMMUTABLE.get(table.name)
         if is_settled is not None:
-            rows = await self._session.ask(cql, key, self._one)
+            rows = await self._ask(cql, key, self._one)
             if rows and is_settled(rows[0]):
                 return rows[0]
-        rows = await self._session.ask(cql, key, self._quorum)
+        rows = await self._ask(cql, key, self._quorum)
         return rows[0] if rows else None
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
@@ -105,11 +114,11 @@ class CassandraStore:
     ) -> list[Row]:
         cql = plan.slice(shape_of(*ends, reverse=reverse))
         values = [value for end in ends if end for value in end.values]
-        return await self._session.ask(cql, [*partition, *values, limit], self._quorum)
+        return await self._ask(cql, [*partition, *values, limit], self._quorum)
 
     async def ping(self) -> None:
         """Returns when a node answers."""
-        await self._session.ask("SELECT key FROM system.local", (), "ONE")
+        await self._ask("SELECT key FROM system.local", (), "ONE")
 
     async def describe(self) -> list[TableSize]:
         """Bytes of every table as the nodes estimate them, every few minutes and of what lies on disk; rows only where
@@ -127,7 +136,7 @@ class CassandraStore:
                 sizes[name] = sizes.get(name, 0) + count * row["mean_partition_size"]
         return [
             TableSize(table.name, None if table.clustering else partitions.get(table.name), sizes.get(table.name))
-            for table in schema.TABLES
+            for table in TABLES_OF[self.protocol]
         ]
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
@@ -191,6 +200,10 @@ class CassandraStore:
         """Every row of a table that is known to be small."""
         return self._session.run(f"SELECT {', '.join(table.names)} FROM {self._keyspace}.{table.name}")
 
+    def has_column(self, table: str, column: str) -> bool:
+        """Whether a table that exists has that column."""
+        return has_column(self._session, self._keyspace, table, column)
+
     def execute(self, statements: Iterable[str]) -> None:
         """Runs statements of a migration, one after the other."""
         self._refuse_unless_writable()
@@ -199,7 +212,7 @@ class CassandraStore:
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
-        return find_drift(self._session, self._keyspace)
+        return find_drift(self._session, self._keyspace, TABLES_OF[self.protocol])
 
     def _check_lease(self) -> None:
         """LeaseHeld when another run may write: ours was lost, or we have none."""
@@ -211,3 +224,15 @@ class CassandraStore:
     def _refuse_unless_writable(self) -> None:
         if not self._writable:
             raise StoreError(f"{self._session.address} was opened for reading only")
+
+
+def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Ask:
+    """Who answers reads: the session itself, or acsylla beside it."""
+    if settings.reader != "acsylla":
+        return session.ask
+    try:
+        from db.cassandra_reader import AcsyllaReader
+    except ModuleNotFoundError as error:
+        session.close()
+        raise StoreError("reader = acsylla needs acsylla: install permanode[acsylla]") from error
+    return AcsyllaReader(address, settings, session).ask

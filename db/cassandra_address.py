@@ -18,6 +18,7 @@ HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9_.-]+))(?::([0-9]{1,5}))?
 
 
 CONSISTENCIES = ("LOCAL_ONE", "LOCAL_QUORUM", "QUORUM", "ALL", "ONE", "TWO", "THREE", "EACH_QUORUM")
+READERS = ("", "acsylla")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +47,16 @@ class ClusterSettings:
     write_patience_s: float = field(
         default=120.0, metadata={"help": "seconds that a load waits for a cluster that is away before it ends"}
     )
+    reader: str = field(
+        default="", metadata={"help": "what a cluster is read with: acsylla, which is faster; empty: what writes"}
+    )
 
     def __post_init__(self) -> None:
         for name in ("consistency", "consistency_immutable"):
             if getattr(self, name) not in CONSISTENCIES:
                 raise ValueError(f"{name} must be one of {', '.join(CONSISTENCIES)}, not {getattr(self, name)!r}")
+        if self.reader not in READERS:
+            raise ValueError(f"reader must be {' or '.join(filter(None, READERS))} or empty, not {self.reader!r}")
         if self.query_timeout_s <= 0 or self.speculative_delay_s < 0 or self.write_patience_s < 0:
             raise ValueError("query_timeout_s must be more than 0, speculative_delay_s and write_patience_s 0 or more")
 

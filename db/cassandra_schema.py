@@ -4,6 +4,8 @@ Rules of this file: read from system_schema, which both Cassandra and ScyllaDB k
 long rows live must be the schema's; compaction and the like are an operator's to tune.
 """
 
+from collections.abc import Sequence
+
 from db import schema
 from db.cassandra_session import CassandraSession
 from db.dialects import cql_type, create_table_cql
@@ -31,8 +33,14 @@ def list_tables(session: CassandraSession, keyspace: str) -> frozenset[str]:
     return frozenset(str(row["table_name"]) for row in rows)
 
 
-def find_drift(session: CassandraSession, keyspace: str) -> list[str]:
-    """How the keyspace differs from the schema, one sentence each."""
+def has_column(session: CassandraSession, keyspace: str, table: str, column: str) -> bool:
+    """Whether a table has that column."""
+    rows = session.run("SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?", (keyspace,))
+    return any((row["table_name"], row["column_name"]) == (table, column) for row in rows)
+
+
+def find_drift(session: CassandraSession, keyspace: str, tables: Sequence[Table]) -> list[str]:
+    """How the keyspace differs from these tables, one sentence each."""
     cql = "SELECT table_name, default_time_to_live FROM system_schema.tables WHERE keyspace_name = ?"
     lives = {row["table_name"]: row["default_time_to_live"] for row in session.run(cql, (keyspace,))}
     cql = (
@@ -42,7 +50,7 @@ def find_drift(session: CassandraSession, keyspace: str) -> list[str]:
     found: dict[str, set[tuple[object, ...]]] = {}
     for row in session.run(cql, (keyspace,)):
         found.setdefault(row["table_name"], set()).add(tuple(row.values())[1:])
-    wanted = {table.name: table for table in schema.TABLES}
+    wanted = {table.name: table for table in tables}
     missing = [f"table {name} is missing" for name in wanted if name not in found]
     changed = [
         f"table {name} differs"

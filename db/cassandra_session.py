@@ -125,6 +125,7 @@ class CassandraSession:
     def __init__(self, address: Address, settings: ClusterSettings) -> None:
         """StoreUnavailable when no node answers, StoreError when the user is refused."""
         self.address = address
+        self._datacenter = address.dc
         self._timeout_s = settings.query_timeout_s
         self._answers = _Answers()
         self._prepared: dict[str, PreparedStatement] = {}
@@ -179,6 +180,10 @@ class CassandraSession:
             self._prepared[cql] = found
         return found
 
+    def knows(self, cql: str) -> bool:
+        """Whether that statement is prepared already."""
+        return cql in self._prepared
+
     def run(self, cql: str, values: Sequence[Value] = (), consistency: str | None = None) -> list[Row]:
         """The rows of a statement, while the calling thread waits."""
         bound = self._bound(self.prepare(cql), values, consistency)
@@ -229,6 +234,10 @@ class CassandraSession:
         """The nodes of the cluster that are up."""
         return [host for host in self._cluster.metadata.all_hosts() if host.is_up]
 
+    def known(self) -> list[tuple[str, int]]:
+        """Address and port of every node that there is, up or not."""
+        return [(host.endpoint.address, host.endpoint.port) for host in self._cluster.metadata.all_hosts()]
+
     def run_on(self, host: Any, cql: str, values: Sequence[Value]) -> list[Row]:
         """As run(), of what one node knows."""
         try:
@@ -238,7 +247,9 @@ class CassandraSession:
 
     def datacenter(self) -> str:
         """The name of the datacenter that is meant: the URL's, else the one that answers."""
-        return self.address.dc or str(self.run("SELECT data_center FROM system.local")[0]["data_center"])
+        if self._datacenter is None:
+            self._datacenter = str(self.run("SELECT data_center FROM system.local")[0]["data_center"])
+        return self._datacenter
 
     def translated(self, error: BaseException) -> Exception:
         """The port's error for the driver's."""

@@ -4,7 +4,9 @@ Rules of this file: pure text; the same Table gives the same text for ever, as t
 Nothing is quoted: tests hold every name of db/schema.py to words that both stores take bare.
 """
 
-from db.model import Order, Table, Type
+from collections.abc import Sequence
+
+from db.model import Column, Order, Table, Type
 
 SQLITE_TYPES: dict[Type, str] = {
     Type.HEX: "BLOB",
@@ -113,6 +115,17 @@ def create_table_cql(table: Table, keyspace: str) -> str:
         options.append(f"gc_grace_seconds = {EXPIRED_GRACE_S}")
     body = ",\n".join(lines)
     return f"CREATE TABLE IF NOT EXISTS {keyspace}.{table.name} (\n{body}\n) WITH " + "\n  AND ".join(options)
+
+
+def add_columns_sqlite(table: Table, added: Sequence[Column]) -> list[str]:
+    """ALTER TABLE for SQLite, which takes one column at a time."""
+    return [f"ALTER TABLE {table.name} ADD COLUMN {each.name} {sqlite_type(each.type)}" for each in added]
+
+
+def add_columns_cql(table: Table, added: Sequence[Column], keyspace: str) -> str:
+    """ALTER TABLE for Cassandra and ScyllaDB: all columns or none."""
+    listed = ",\n".join(f"  {each.name} {cql_type(each.type)}" for each in added)
+    return f"ALTER TABLE {keyspace}.{table.name} ADD (\n{listed}\n)"
 
 
 def spark_ddl(table: Table) -> str:

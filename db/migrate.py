@@ -11,7 +11,7 @@ import time
 
 from db import schema
 from db.connect import StoreSettings, open_adapter
-from db.migrations import Migratable, Migration, check, check_info, list_recorded, unapplied
+from db.migrations import Migratable, Migration, check, check_info, is_done, list_recorded, unapplied
 from db.store import Batch
 
 LEASE_S = 60
@@ -43,11 +43,11 @@ def _apply(store: Migratable, migration: Migration, settings: StoreSettings) -> 
     """One migration, step by step where the store cannot do it at once; once it is whole, its steps are forgotten."""
     steps = [] if store.atomic else migration.steps
     if store.atomic:
-        store.execute(migration.statements)
+        store.execute(_undone(store, migration))
     done = list_recorded(store, settings.network)
     for step in steps:
         if step.name not in done:
-            store.execute(step.statements)
+            store.execute(_undone(store, step))
             with store.batch() as batch:
                 _record(batch, step, settings.network)
     with store.batch() as batch:
@@ -57,6 +57,10 @@ def _apply(store: Migratable, migration: Migration, settings: StoreSettings) -> 
         _record(batch, migration, settings.network)
         for step in steps:
             batch.delete(schema.migrations, (settings.network, step.name))
+
+
+def _undone(store: Migratable, migration: Migration) -> list[str]:
+    return [statement for statement in migration.statements if not is_done(store, statement)]
 
 
 def _record(batch: Batch, migration: Migration, network: str) -> None:

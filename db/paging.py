@@ -18,11 +18,11 @@ from db.store import Bound, Key, Row, Store
 from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source, within
 from db.times import Window
 
-__all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition"]
+__all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition", "read_columns"]
 
 EXAMINED_PER_ROW = 3
 """Rows that a page looks at for each that it may show, where some are dropped. To know whether a row is shown may take
-another: with the last batch, a page reads no more than ten rows for each that it may show (docs/limits.md).
+another, and merged streams read ahead: a page reads no more than ten rows for each that it may show (docs/limits.md).
 """
 
 EXAMINED_AT_LEAST = 300
@@ -79,24 +79,26 @@ async def list_lookup(
     window: Window | None = None,
     as_of: int | None = None,
     columns: Sequence[str] | None = None,
+    start: Bound | None = None,
 ) -> Page:
     """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
     a ledger index, of what was there then.
 
     `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending`
-    needs exactly one key; pending rows lie in no window.
+    needs exactly one key; pending rows lie in no window. `start`: where a first page begins, if not at the listing's
+    own beginning; a listing with pending rows has none.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
         lookup.table,
-        [lookup_source(lookup, key, _read(lookup.table, columns, window)) for key in keys],
+        [lookup_source(lookup, key, read_columns(lookup.table, columns, window)) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {question}",
         pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
         keep,
         window,
         as_of,
     )
-    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
 
 
 async def list_partition(
@@ -111,23 +113,35 @@ async def list_partition(
     window: Window | None = None,
     prefix: Key = (),
     columns: Sequence[str] | None = None,
+    start: Bound | None = None,
 ) -> Page:
     """A page of one partition of a table that needs no hints; in a window as in list_lookup.
 
-    `prefix`: of rows whose first clustering columns are these. `columns`: as in list_lookup.
+    `prefix`: of rows whose first clustering columns are these. `columns`, `start`: as in list_lookup.
     """
     text = lookup_key_text(partition + prefix)
     pending = pending_source(table.name, text) if with_pending and window is None else None
-    source = partition_source(table, partition, prefix=prefix, columns=_read(table, columns, window))
+    source = partition_source(table, partition, prefix=prefix, columns=read_columns(table, columns, window))
     listing = Listing(table, [source], f"{table.name} {text}", pending, window=window)
-    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
 
 
-async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
-    """The page of `page_size` rows (1 or more) after `cursor`; CursorError when that is of another listing."""
+async def list_page(
+    store: Store,
+    listing: Listing,
+    *,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    start: Bound | None = None,
+) -> Page:
+    """The page of `page_size` rows (1 or more) after `cursor`, without one from `start` on or the first; CursorError
+    when that is of another listing.
+    """
+    assert start is None or listing.pending is None, "pending rows have another order"
     question = listing.asked(newest=newest)
     after = _position(listing, cursor, question, newest=newest) if cursor is not None else None
-    reader = _Reader(store, listing, after, newest=newest)
+    reader = _Reader(store, listing, after, start, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
     shown: list[Row] = []
     pending: list[bool] = []
@@ -135,7 +149,7 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
     while len(shown) <= page_size:
         missing = page_size + 1 - len(shown)
         at_least = FILTERED_BATCH if examined > len(shown) else 0
-        rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST))
+        rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST, bound - examined))
         if not rows:
             return Page(shown, None, reader.as_of)
         shown += kept
@@ -147,7 +161,7 @@ async def list_page(store: Store, listing: Listing, *, newest: bool, page_size: 
     return Page(shown[:page_size], format_cursor(last, question), reader.as_of)
 
 
-def _read(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
+def read_columns(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
     """The columns to read where `columns` are wanted: what rows are sorted by, and what a window looks at, too."""
     if columns is None:
         return None
@@ -167,15 +181,19 @@ def _position(listing: Listing, text: str, question: str, *, newest: bool) -> Cu
 
 
 class _Reader:
-    """A listing's rows after a cursor: pending ones at the newest end, final ones, and which of them are shown."""
+    """A listing's rows after a cursor, or from `start` on: pending ones at the newest end, final ones, and which of
+    them are shown.
+    """
 
-    def __init__(self, store: Store, listing: Listing, after: Cursor | None, *, newest: bool) -> None:
+    def __init__(
+        self, store: Store, listing: Listing, after: Cursor | None, start: Bound | None, *, newest: bool
+    ) -> None:
         self._store, self._listing, self._newest = store, listing, newest
         self._final_to = after.final_to if after else None
         self.as_of = listing.as_of
         if after and listing.as_of is not None and after.final_to is not None:
             self.as_of = min(after.final_to, listing.as_of)
-        self._start = Bound(after.key, inclusive=False) if after else None
+        self._start = Bound(after.key, inclusive=False) if after else start
         self._parts = [newest, not newest] if listing.pending else [False]
         if after and after.pending != self._parts[0]:
             self._parts.pop(0)

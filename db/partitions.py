@@ -21,6 +21,9 @@ from db.store import Value
 WINDOW = 100
 """Milestones of a window, at most; ranges are cut into equal windows no larger than this."""
 
+DAY_WINDOW = 1
+"""The same of lookups that are cut by days."""
+
 
 @dataclass(frozen=True, slots=True)
 class Splits:
@@ -41,9 +44,9 @@ def ms_range_id(milestone_index: int, chunk_size: int) -> int:
     return milestone_index // chunk_size
 
 
-def window_size(chunk_size: int) -> int:
-    """Milestones of a window: WINDOW, or less where that cuts the range into equal windows."""
-    count = -(-chunk_size // WINDOW)
+def window_size(chunk_size: int, at_most: int = WINDOW) -> int:
+    """Milestones, or days, of a window: `at_most`, or less where that cuts the range into equal windows."""
+    count = -(-chunk_size // at_most)
     return -(-chunk_size // count)
 
 
@@ -58,9 +61,9 @@ def limit(partition_size: int) -> int:
     return max(1, partition_size // 2)
 
 
-def hot_threshold(partition_size: int, chunk_size: int) -> int:
+def hot_threshold(partition_size: int, chunk_size: int, at_most: int = WINDOW) -> int:
     """Rows of one window that make a key hot: its share of `limit` if every window of the range were alike."""
-    windows = -(-chunk_size // window_size(chunk_size))
+    windows = -(-chunk_size // window_size(chunk_size, at_most))
     return -(-limit(partition_size) // windows)
 
 

@@ -27,6 +27,25 @@ PARTITION_ID = ("partition_id", Type.INT, "first milestone of the partition; 0 f
 INCLUSION_STATE = ("inclusion_state", Type.TINYINT, "0 noTransaction, 1 included, 2 conflicting; null: not referenced")
 TRANSACTION_ID = ("transaction_id", Type.HEX, "BLAKE2b-256 of the transaction payload")
 OUTPUT_ID = ("output_id", Type.HEX, "transaction id and output index (u16, little-endian): 34 bytes")
+OUTPUT_KIND = ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft")
+INCLUDED = ("included", Type.BOOLEAN, "created by an included message; conflicting attachments stand apart")
+OUTPUT_TYPE = ("output_type", Type.TINYINT, "protocol's output type number")
+AMOUNT = ("amount", Type.BIGINT, "base tokens")
+
+FILTERS = (
+    ("sender", Type.HEX, "serialized address of the sender feature"),
+    ("issuer", Type.HEX, "serialized address of the immutable issuer feature"),
+    ("tag", Type.HEX, "bytes of the tag feature"),
+    ("state_controller", Type.HEX, "serialized address that may change an alias' state"),
+    ("governor", Type.HEX, "serialized address that may change an alias' controllers"),
+    ("storage_deposit_return", Type.HEX, "serialized address that a storage deposit goes back to"),
+    ("storage_deposit_return_amount", Type.BIGINT, "base tokens that go back to it"),
+    ("timelock", Type.BIGINT, "seconds since 1970 before which nobody may spend it"),
+    ("expiration", Type.BIGINT, "seconds since 1970 from which it is the return address's"),
+    ("expiration_return", Type.HEX, "serialized address whose it is then"),
+    ("native_tokens", Type.SMALLINT, "distinct native tokens in it; null: of a time without them"),
+)
+"""What a Stardust output may be filtered by, in every lookup of outputs; null where an output has no such thing."""
 
 messages = Table(
     "messages",
@@ -141,7 +160,7 @@ outputs = Table(
         ("created_milestone_index", Type.INT, "milestone that created it"),
         ("created_white_flag_index", Type.INT, "position of its creator in that cone"),
         ("created_message_id", Type.HEX, "the included message"),
-        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft"),
+        OUTPUT_KIND,
         ("address", Type.HEX, "owner, serialized"),
         ("amount", Type.BIGINT, "base tokens"),
         ("data", Type.BLOB, "serialized output"),
@@ -158,20 +177,77 @@ outputs_by_address = Table(
     "Outputs by the address in a role (variant)",
     columns(
         ("address", Type.HEX, "serialized address"),
-        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft"),
-        ("variant", Type.TEXT, "role of the address: address, sender, issuer, state_controller, governor, …"),
-        ("included", Type.BOOLEAN, "created by an included message; conflicting attachments stand apart"),
+        OUTPUT_KIND,
+        (
+            "variant",
+            Type.TEXT,
+            "role of the address: address, sender, issuer, state_controller, governor, storage_deposit_return "
+            "or expiration_return",
+        ),
+        INCLUDED,
         MS_RANGE_ID,
         PARTITION_ID,
         MILESTONE_INDEX,
         OUTPUT_ID,
         MESSAGE_ID,
         MS_TIMESTAMP,
-        ("output_type", Type.TINYINT, "protocol's output type number"),
-        ("amount", Type.BIGINT, "base tokens"),
-    ),
+        OUTPUT_TYPE,
+        AMOUNT,
+    )
+    + columns(*FILTERS, layout=5),
     partition=("address", "output_kind", "variant", "included", "ms_range_id", "partition_id"),
     clustering=("milestone_index", "output_id", "message_id"),
+)
+
+outputs_by_tag = Table(
+    "outputs_by_tag",
+    "Basic and NFT outputs by their tag feature",
+    columns(
+        ("tag", Type.HEX, "the tag's bytes"),
+        OUTPUT_KIND,
+        INCLUDED,
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        OUTPUT_TYPE,
+        AMOUNT,
+        *(each for each in FILTERS if each[0] != "tag"),
+    ),
+    partition=("tag", "output_kind", "included", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id", "message_id"),
+    layout=5,
+)
+
+
+def _chain_outputs(name: str, meaning: str, chain_id: str) -> Table:
+    return Table(
+        name,
+        meaning,
+        columns(
+            ("chain_id", Type.HEX, chain_id),
+            MS_RANGE_ID,
+            PARTITION_ID,
+            MILESTONE_INDEX,
+            ("white_flag_index", Type.INT, "position of the creator in the cone; 0 of what genesis holds"),
+            OUTPUT_ID,
+            MS_TIMESTAMP,
+            OUTPUT_TYPE,
+            AMOUNT,
+            *FILTERS,
+        ),
+        partition=("chain_id", "ms_range_id", "partition_id"),
+        clustering=("milestone_index", "white_flag_index", "output_id"),
+        layout=5,
+    )
+
+
+alias_outputs = _chain_outputs("alias_outputs", "Every state that an alias ever had", "alias id: 32 bytes")
+nft_outputs = _chain_outputs("nft_outputs", "Every state that an NFT ever had", "NFT id: 32 bytes")
+foundry_outputs = _chain_outputs(
+    "foundry_outputs", "Every state that a foundry ever had", "foundry id: address of its alias, serial number, kind"
 )
 
 transactions_by_address = Table(
@@ -201,9 +277,9 @@ addresses_hints = Table(
     "addresses_hints",
     "Which partitions of an address hold rows, by kind and role",
     columns(
-        ("address", Type.HEX, "serialized address"),
+        ("address", Type.HEX, "serialized address; of kind chain the chain id"),
         ("output_kind", Type.TEXT, "legacy, basic, alias, foundry, nft, ledger, transaction, chain or balance"),
-        ("variant", Type.TEXT, "role of the address"),
+        ("variant", Type.TEXT, "role of the address; of kind chain alias, nft or foundry"),
         ("included", Type.BOOLEAN, "as in the lookup"),
         MS_RANGE_ID,
         PARTITION_ID,
@@ -277,7 +353,7 @@ receipts = Table(
         ("network", Type.TEXT, "exact network name"),
         ("migrated_at", Type.INT, "milestone of the legacy network whose funds it migrates"),
         MILESTONE_INDEX,
-        ("payload", Type.BLOB, "serialized receipt payload"),
+        ("payload", Type.BLOB, "the serialized receipt: a payload (Chrysalis), a milestone option (Stardust)"),
     ),
     partition=("network",),
     clustering=("migrated_at", "milestone_index"),
@@ -296,6 +372,21 @@ treasury = Table(
     partition=("network",),
     clustering=("milestone_index",),
     layout=2,
+)
+
+protocol_parameters = Table(
+    "protocol_parameters",
+    "Protocol parameters that a Stardust milestone announced; those that held before are a setting",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        ("milestone_index", Type.INT, "the first milestone that they hold for"),
+        ("announced_by", Type.INT, "the milestone that announced them, some milestones before"),
+        ("protocol_version", Type.SMALLINT, "protocol version that they are of"),
+        ("params", Type.BLOB, "serialized parameters: network name, Bech32 prefix, rent structure, token supply, …"),
+    ),
+    partition=("network",),
+    clustering=("milestone_index", "announced_by"),
+    layout=4,
 )
 
 ledger_frontier = Table(
@@ -319,7 +410,7 @@ ledger_updates_by_milestone = Table(
         ("is_spent", Type.BOOLEAN, "spent rather than created"),
         ("white_flag_index", Type.INT, "position of the message in the cone; the milestone's own for migrated funds"),
         ("idx", Type.INT, "index of the output, or of the input that spends it, in its transaction"),
-        ("address", Type.HEX, "owner, serialized"),
+        ("address", Type.HEX, "owner at that time, serialized: once the output has expired, the return address"),
         ("amount", Type.BIGINT, "base tokens"),
     ),
     partition=("milestone_index",),
@@ -334,7 +425,7 @@ address_balances = Table(
         ("address", Type.HEX, "serialized address"),
         MS_RANGE_ID,
         MILESTONE_INDEX,
-        ("balance", Type.BIGINT, "base tokens of its unspent outputs"),
+        ("balance", Type.BIGINT, "base tokens of the unspent outputs that name it their owner"),
         ("unspent_count", Type.INT, "its unspent outputs"),
         ("dust_allowance", Type.BIGINT, "base tokens in its unspent SigLockedDustAllowance outputs"),
         ("dust_outputs", Type.INT, "its unspent SigLockedSingle outputs below the dust threshold"),
@@ -368,18 +459,23 @@ unspent_outputs = Table(
     "unspent_outputs",
     "Outputs that are unspent, and those spent lately: who reads at a ledger index leaves out what was spent by then",
     columns(
-        ("lookup", Type.TEXT, "what is asked for: address, or '' for all"),
-        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry or nft"),
-        ("key", Type.TEXT, "the address in hex; for all '', of genesis the first byte of the output id in hex"),
+        ("lookup", Type.TEXT, "what is asked for: a variant of outputs_by_address, tag, chain, or '' for all"),
+        OUTPUT_KIND,
+        (
+            "key",
+            Type.TEXT,
+            "the address, tag or chain id in hex; for all '', of genesis the first byte of the output id in hex",
+        ),
         ("ms_range_id", Type.INT, "created milestone // chunk_size"),
         PARTITION_ID,
         ("milestone_index", Type.INT, "milestone that created it"),
         OUTPUT_ID,
         ("ms_timestamp", Type.TIMESTAMP, "that milestone's timestamp"),
         ("spent_milestone_index", Type.INT, "milestone that spent it; null: none yet"),
-        ("output_type", Type.TINYINT, "protocol's output type number"),
-        ("amount", Type.BIGINT, "base tokens"),
-    ),
+        OUTPUT_TYPE,
+        AMOUNT,
+    )
+    + columns(*FILTERS, layout=5),
     partition=("lookup", "output_kind", "key", "ms_range_id", "partition_id"),
     clustering=("milestone_index", "output_id"),
     order=Order.ASC,
@@ -424,7 +520,7 @@ rich_list = Table(
         ("ledger_index", Type.INT, "the ledger state that it tells of"),
         ("rank", Type.INT, "from 1; of equal balances the smaller address comes first"),
         ("address", Type.HEX, "serialized address"),
-        ("balance", Type.BIGINT, "base tokens of its unspent outputs"),
+        ("balance", Type.BIGINT, "base tokens of the unspent outputs that name it their owner"),
     ),
     partition=("network", "ledger_index"),
     clustering=("rank",),
@@ -443,6 +539,148 @@ date_cache = Table(
     partition=("date",),
 )
 
+SIZES_OF_TRANSACTIONS = ("1", "2", "3", "4", "5", "6", "7", "small", "medium", "large", "huge")
+"""Buckets of inputs or outputs of a transaction: so many; small from 8, medium from 16, large from 32, huge from 64."""
+
+OUTPUT_KINDS = ("legacy", "basic", "alias", "foundry", "nft")
+
+ms_analytics = Table(
+    "ms_analytics",
+    "Each complete milestone in numbers; what depends on the ledger state only up to the ledger index. The row of "
+    "genesis has the state alone",
+    columns(
+        MS_RANGE_ID,
+        ("milestone_index", Type.INT, "the milestone"),
+        MS_TIMESTAMP,
+        ("message_count", Type.INT, "messages in the cone, of Chrysalis the milestone's own included"),
+        ("transaction_count", Type.INT, "transactions that took effect"),
+        ("transferred_tokens", Type.BIGINT, "base tokens of all their outputs, what goes back to the sender included"),
+        ("conflicting_count", Type.INT, "transactions that conflict"),
+        ("no_transaction_count", Type.INT, "messages without a transaction"),
+        ("transaction_payload_count", Type.INT, "messages with a transaction, whatever became of it"),
+        ("treasury_transaction_payload_count", Type.INT, "messages with a treasury transaction"),
+        ("milestone_payload_count", Type.INT, "messages with a milestone"),
+        ("tagged_data_payload_count", Type.INT, "messages with tagged data or an indexation"),
+        ("no_payload_count", Type.INT, "messages without a payload"),
+        ("message_bytes", Type.BIGINT, "bytes of all messages"),
+        ("transaction_bytes", Type.BIGINT, "of those with a transaction"),
+        ("treasury_transaction_bytes", Type.BIGINT, "of those with a treasury transaction"),
+        ("milestone_bytes", Type.BIGINT, "of those with a milestone"),
+        ("tagged_data_bytes", Type.BIGINT, "of those with tagged data or an indexation"),
+        *((f"inputs_{size}", Type.INT, "transactions that took effect by inputs") for size in SIZES_OF_TRANSACTIONS),
+        *((f"outputs_{size}", Type.INT, "transactions that took effect by outputs") for size in SIZES_OF_TRANSACTIONS),
+        *((f"{kind}_created_count", Type.INT, f"{kind} outputs created") for kind in OUTPUT_KINDS),
+        *((f"{kind}_created_amount", Type.BIGINT, "base tokens in them") for kind in OUTPUT_KINDS),
+        ("active_addresses", Type.INT, "addresses whose outputs were created or spent"),
+        ("transferred_amount", Type.BIGINT, "base tokens that owners gained in a transaction, summed"),
+        ("alias_new_count", Type.INT, "aliases that were not there before their transaction"),
+        ("alias_state_changed_count", Type.INT, "aliases whose state index rose"),
+        ("alias_governor_changed_count", Type.INT, "aliases that got another governor"),
+        ("alias_destroyed_count", Type.INT, "aliases that ended"),
+        ("foundry_new_count", Type.INT, "foundries that were not there before"),
+        ("foundry_transferred_count", Type.INT, "foundries that went on"),
+        ("foundry_destroyed_count", Type.INT, "foundries that ended"),
+        ("nft_new_count", Type.INT, "NFTs that were not there before"),
+        ("nft_transferred_count", Type.INT, "NFTs that went on, to whomever"),
+        ("nft_destroyed_count", Type.INT, "NFTs that ended"),
+        ("native_tokens_minted_count", Type.INT, "native tokens of which a transaction had more than it took"),
+        ("native_tokens_transferred_count", Type.INT, "native tokens that a transaction took and passed on"),
+        ("native_tokens_burned_count", Type.INT, "native tokens of which a transaction had less than it took"),
+        ("holders", Type.BIGINT, "addresses that own base tokens after the milestone"),
+        *((f"{kind}_count", Type.BIGINT, f"unspent {kind} outputs after the milestone") for kind in OUTPUT_KINDS),
+        *((f"{kind}_amount", Type.BIGINT, "base tokens in them") for kind in OUTPUT_KINDS),
+        ("key_bytes", Type.BIGINT, "of unspent Stardust outputs: bytes of key, 34 each"),
+        ("data_bytes", Type.BIGINT, "bytes of data: their own and 40 that a node keeps beside them"),
+        ("unclaimed_count", Type.BIGINT, "unspent outputs that genesis holds"),
+        ("unclaimed_amount", Type.BIGINT, "base tokens in them"),
+        ("expiration_count", Type.BIGINT, "unspent outputs that expire, or have"),
+        ("expiration_amount", Type.BIGINT, "base tokens in them"),
+        ("timelock_count", Type.BIGINT, "unspent outputs with a timelock, be it over"),
+        ("timelock_amount", Type.BIGINT, "base tokens in them"),
+        ("storage_deposit_return_count", Type.BIGINT, "unspent outputs that owe a storage deposit"),
+        ("storage_deposit_return_amount", Type.BIGINT, "base tokens in them"),
+        ("storage_deposit_owed", Type.BIGINT, "base tokens that they owe"),
+    ),
+    partition=("ms_range_id",),
+    clustering=("milestone_index",),
+    layout=7,
+)
+
+analytics_ranges = Table(
+    "analytics_ranges",
+    "ms_analytics, summed by range, so that a sum over all of history is one slice",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        MS_RANGE_ID,
+        (
+            "runs",
+            Type.TEXT,
+            "consecutive milestones as JSON [[first, last, message_count, transaction_count, transferred_tokens], …], "
+            "ascending",
+        ),
+    ),
+    partition=("network",),
+    clustering=("ms_range_id",),
+    layout=7,
+)
+
+daily_analytics = Table(
+    "daily_analytics",
+    "Each UTC day in numbers: of its complete milestones",
+    columns(
+        ("year", Type.INT, "of the day"),
+        ("date", Type.DATE, "the day of the milestone timestamp"),
+        ("total_addresses", Type.INT, "addresses that sent or received"),
+        ("send_addresses", Type.INT, "addresses that signed for a transaction that took effect"),
+        ("recv_addresses", Type.INT, "addresses that such a transaction paid, dust allowances apart"),
+        ("used_indexes", Type.INT, "different indexes or tags of messages"),
+        ("output_addresses", Type.INT, "addresses that outputs of any transaction name, also of conflicting ones"),
+        ("output_count", Type.BIGINT, "those outputs"),
+        ("max_outputs", Type.INT, "most of them of one address"),
+        ("milestone_count", Type.INT, "complete milestones"),
+        ("message_count", Type.BIGINT, "their messages"),
+        ("transaction_count", Type.BIGINT, "transactions that took effect"),
+        ("conflicting_count", Type.BIGINT, "transactions that conflict"),
+        ("transaction_payload_count", Type.BIGINT, "messages with a transaction, whatever became of it"),
+        ("transferred_tokens", Type.BIGINT, "base tokens of all outputs of transactions that took effect"),
+    ),
+    partition=("year",),
+    clustering=("date",),
+    layout=7,
+)
+
+address_analytics = Table(
+    "address_analytics",
+    "Base tokens that an address sent and received in a milestone: found by hints of kind ledger",
+    columns(
+        ("address", Type.HEX, "serialized address whose outputs they were then"),
+        MS_RANGE_ID,
+        ("milestone_index", Type.INT, "the milestone"),
+        MS_TIMESTAMP,
+        ("sent_tokens", Type.BIGINT, "in its outputs that were spent"),
+        ("recv_tokens", Type.BIGINT, "in its outputs that were created"),
+    ),
+    partition=("address", "ms_range_id"),
+    clustering=("milestone_index",),
+    layout=7,
+)
+
+metrics_cache = Table(
+    "metrics_cache",
+    "What a UTC day counts: daily_analytics has the sums",
+    columns(
+        ("date", Type.DATE, "the day of the milestone timestamp"),
+        ("variant", Type.TEXT, "address or index"),
+        ("metric", Type.TEXT, "sent, received or sent_or_received of an address; used of an index"),
+        ("value", Type.HEX, "the serialized address, or the index bytes"),
+        ("metric_value", Type.BIGINT, "how often: signatures, outputs, both together; messages with the index"),
+    ),
+    partition=("date",),
+    clustering=("variant", "metric", "value"),
+    order=Order.ASC,
+    layout=7,
+)
+
 sync = Table(
     "sync",
     "State of each milestone",
@@ -453,7 +691,7 @@ sync = Table(
         ("synced_by", Type.TINYINT, "0 once every row of the milestone is durable here"),
         ("logged_by", Type.TINYINT, "0 once an archive file holds it"),
         ("message_count", Type.INT, "messages in the cone, the milestone's own included"),
-        ("verified", Type.TEXT, "how far it was proved: ids"),
+        ("verified", Type.TEXT, "how far it was proved: believed, merkle, signed or full (proofs.md)"),
         ("layout", Type.SMALLINT, "store layout its rows were written in"),
     ),
     partition=("ms_range_id",),
@@ -477,6 +715,19 @@ ranges = Table(
     ),
     partition=("network",),
     clustering=("ms_range_id",),
+)
+
+proofs = Table(
+    "proofs",
+    "Sync, summed by range: how far complete milestones are proved, each under the strongest level it reached",
+    columns(
+        ("network", Type.TEXT, "exact network name"),
+        MS_RANGE_ID,
+        ("levels", Type.TEXT, "JSON object, level → milestones as intervals [[first, last], …], ascending"),
+    ),
+    partition=("network",),
+    clustering=("ms_range_id",),
+    layout=6,
 )
 
 splits = Table(
@@ -505,7 +756,7 @@ tails = Table(
 
 rejects = Table(
     "rejects",
-    "What was refused, and why; a milestone's rejects are cleared when it completes",
+    "What was refused, and why; a complete milestone's are what its sources said against what is proved",
     columns(
         ("milestone_index", Type.INT, "milestone of the line; -1 when the line does not tell"),
         ("file", Type.TEXT, "path as it was given"),
@@ -520,9 +771,13 @@ rejects = Table(
 
 keyspace_info = Table(
     "keyspace_info",
-    "What this store was created for, where a differing setting is refused; and how far it is compacted",
+    "What this store was created for, where a differing setting is refused; and how far it is compacted and analysed",
     columns(
-        ("name", Type.TEXT, "network, chunk_size, partition_size, layout, unspent_from, compacted_to"),
+        (
+            "name",
+            Type.TEXT,
+            "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_to",
+        ),
         ("value", Type.TEXT, "as text"),
     ),
     partition=("name",),
@@ -564,12 +819,17 @@ TABLES: tuple[Table, ...] = (
     transactions_by_state,
     outputs,
     outputs_by_address,
+    outputs_by_tag,
+    alias_outputs,
+    nft_outputs,
+    foundry_outputs,
     transactions_by_address,
     addresses_hints,
     milestones,
     milestone_ids,
     receipts,
     treasury,
+    protocol_parameters,
     ledger_frontier,
     ledger_updates_by_milestone,
     address_balances,
@@ -582,8 +842,14 @@ TABLES: tuple[Table, ...] = (
     pending,
     pending_hints,
     date_cache,
+    ms_analytics,
+    analytics_ranges,
+    daily_analytics,
+    address_analytics,
+    metrics_cache,
     sync,
     ranges,
+    proofs,
     splits,
     tails,
     rejects,
@@ -606,6 +872,20 @@ LOOKUPS: tuple[Lookup, ...] = (
 )
 """Filled by a load, which counts their rows."""
 
+
+def _chain_lookup(table: Table, output_kind: str) -> Lookup:
+    constants = (("output_kind", "chain"), ("variant", output_kind), ("included", True))
+    return Lookup(table, addresses_hints, ("chain_id",), constants, (("address", "chain_id"),))
+
+
+STARDUST_LOOKUPS: tuple[Lookup, ...] = (
+    Lookup(outputs_by_tag, tag_hints, ("tag", "output_kind"), hint_names=(("table_kind", "output_kind"),)),
+    _chain_lookup(alias_outputs, "alias"),
+    _chain_lookup(nft_outputs, "nft"),
+    _chain_lookup(foundry_outputs, "foundry"),
+)
+"""The same, of milestones that may hold a Stardust output."""
+
 LEDGER_LOOKUPS: tuple[Lookup, ...] = (
     Lookup(
         ledger_updates_by_address,
@@ -616,3 +896,5 @@ LEDGER_LOOKUPS: tuple[Lookup, ...] = (
     Lookup(unspent_outputs, unspent_hints, ("lookup", "output_kind", "key")),
 )
 """Filled as the ledger state goes on; counted there."""
+
+ALL_LOOKUPS: tuple[Lookup, ...] = (*LOOKUPS, *STARDUST_LOOKUPS, *LEDGER_LOOKUPS)

@@ -7,6 +7,8 @@ names to ours, stands here as data.
 from db import schema
 from db.dialects import cql_type, spark_type, sqlite_type
 from db.model import Table, Type
+from db.schema_selects import selects_text
+from db.schema_wormhole_page import wormhole_text
 
 SEEDS: tuple[tuple[str, str, str], ...] = (
     (
@@ -36,6 +38,19 @@ SEEDS: tuple[tuple[str, str, str], ...] = (
         "outputs, outputs_by_address",
         "kind and role are key columns, not view names",
     ),
+    (
+        "003 basic_, alias_, foundry_, nft_outputs and their views by address and role",
+        "outputs, outputs_by_address",
+        "with `output_id`; a view whose key lacks its table's key columns cannot be made",
+    ),
+    ("003 …_outputs_by_tag", "outputs_by_tag", "the same"),
+    (
+        "003 alias_outputs, nft_outputs, foundry_outputs by id",
+        "alias_outputs, nft_outputs, foundry_outputs",
+        "with `white_flag_index` and `output_id`: an object may have two states in a milestone",
+    ),
+    ("003 dust_return_address", "outputs_by_address", "variant storage_deposit_return, as the protocol names it since"),
+    ("003 outputs that are unspent", "unspent_outputs, unspent_hints", "by the same keys, at a ledger index"),
     ("003 tags", "tags", "with `message_id`: two messages may share tag and milestone; milestone before time"),
     ("003 parents, parents_by_ms", "parents", "one table, by milestone and not by time, which need not rise"),
     (
@@ -45,6 +60,10 @@ SEEDS: tuple[tuple[str, str, str], ...] = (
     ),
     ("003 sync", "sync, ranges", "sums by range, so that no question reads all of it"),
     ("003 date_cache", "date_cache", "written by every load"),
+    ("003 ms_analytics", "ms_analytics", "with the measures of inx-chronicle"),
+    ("003 daily_analytics", "daily_analytics", "with those of Chronicle's daily report"),
+    ("003 address_analytics", "address_analytics", "by range, as an address' milestones never end"),
+    ("003 metrics_cache", "metrics_cache", "`metric_value` is a number: how often the day had that value"),
     ("003 est_milestone_index", "pending", "only what no milestone references has an estimate"),
 )
 """Seed and table → ours → why it differs."""
@@ -56,6 +75,7 @@ NOT_KEPT: tuple[tuple[str, str], ...] = (
     ("updated_at", "rows depend on the data only, never on when they were written"),
     ("address_type, sender_type", "the first byte of the serialized address"),
     ("data blobs in lookups", "kept once, in `outputs` and `transactions`"),
+    ("inclusion_state of outputs", "`included` is a part of the key: what took no effect stands apart"),
     ("is_used, ms_timestamp as key columns", "spent is a column of `outputs`; order is by milestone"),
     ("hashed_index", "the index has at most 64 bytes and is the key"),
 )
@@ -71,6 +91,8 @@ def schema_page() -> str:
         "\nNot kept, as nothing asks for it or it follows from what is kept:\n\n| plan | reason |\n|---|---|\n"
     )
     parts += [f"| {name} | {reason} |\n" for name, reason in NOT_KEPT]
+    parts.append(selects_text())
+    parts.append(wormhole_text(_table))
     return "".join(parts)
 
 

@@ -28,18 +28,22 @@ HINT_BYTES = 20
 in theirs, whose key is most of their bytes.
 """
 
-BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync})
+BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync, schema.ms_analytics})
 """A row a milestone."""
 
 STANDING = frozenset(
     {
         schema.receipts,
         schema.treasury,
+        schema.protocol_parameters,
         schema.ledger_frontier,
         schema.distribution,
         schema.rich_list,
         schema.date_cache,
+        schema.analytics_ranges,
+        schema.daily_analytics,
         schema.ranges,
+        schema.proofs,
         schema.splits,
         schema.tails,
         schema.rejects,
@@ -226,7 +230,7 @@ def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
         return in_milestone
     if "partition_id" in table.partition:
         return min(_rows_in_range(table, demand, ledger), demand.partition_size + in_milestone)
-    if table in (schema.sync, schema.address_balances):
+    if table in (schema.sync, schema.address_balances, schema.ms_analytics, schema.address_analytics):
         return demand.chunk_size
     if hinted := _hinted(table):
         splits = max(_rows_in_range(each, demand, ledger) // limit(demand.partition_size) for each in hinted)
@@ -236,7 +240,7 @@ def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
 
 def _hinted(hints: Table) -> list[Table]:
     """The lookups whose partitions the table names."""
-    return [lookup.table for lookup in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS) if lookup.hints is hints]
+    return [lookup.table for lookup in schema.ALL_LOOKUPS if lookup.hints is hints]
 
 
 def _rows_in_range(table: Table, demand: Demand, ledger: Ledger) -> int:

@@ -21,6 +21,7 @@ from db import schema
 from db.deadline import remaining_s
 from db.dialects import EXPIRES_AT, create_table_sqlite
 from db.model import Table
+from db.protocols import IOTA, TABLES_OF
 from db.sqlite_batch import SqliteBatch, check_built
 from db.sqlite_errors import store_error, translated
 from db.sqlite_files import (
@@ -49,8 +50,6 @@ PAGE_BYTES = 16_384
 
 READ_THREADS = 4
 
-TABLES: tuple[Table, ...] = tuple(table for table in schema.TABLES if table is not schema.lease)
-"""Tables of a generation; the lease outlives generations and has a file of its own."""
 
 T = TypeVar("T")
 
@@ -61,8 +60,13 @@ class SqliteStore:
     dialect = "sqlite"
     atomic = True
 
-    def __init__(self, path: Path, *, writable: bool = True, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, path: Path, *, writable: bool = True, clock: Callable[[], float] = time.time, protocol: str = IOTA
+    ) -> None:
         self.path = path
+        self.protocol = protocol
+        # Those of a generation; the lease outlives generations and has a file of its own.
+        self._tables = [table for table in TABLES_OF[protocol] if table is not schema.lease]
         self._writable = writable
         self._clock = clock
         self._lease_file = LeaseFile(path / "lease.sqlite", clock)
@@ -138,7 +142,7 @@ class SqliteStore:
     def _describe(self) -> list[TableSize]:
         with translated():
             connection = self._readers.connection()
-            return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in TABLES]
+            return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in self._tables]
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
         plan = self._plans[table.name, columns] = ReadPlan(table, columns)
@@ -196,7 +200,7 @@ class SqliteStore:
         now = int(self._clock())
         with self.batch() as batch:
             purged = 0
-            for table in TABLES:
+            for table in self._tables:
                 if table.ttl_s is not None:
                     batch.connection.execute(f"DELETE FROM {table.name} WHERE {EXPIRES_AT} <= ?", (now,))
                     purged += batch.connection.changes()
@@ -301,6 +305,12 @@ class SqliteStore:
             rows = self._readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return frozenset(str(name) for (name,) in rows)
 
+    def has_column(self, table: str, column: str) -> bool:
+        """Whether a table that exists has that column."""
+        with translated():
+            rows = self._readers.connection().execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        return (column,) in rows
+
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
         plan = self._plans.get((table.name, None)) or self._plan(table)
@@ -320,8 +330,11 @@ class SqliteStore:
         with translated():
             tables = self._readers.connection().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
             found = {str(name): sql for name, sql in tables}
-        wanted = {table.name: create_table_sqlite(table) for table in TABLES}
+        wanted = {table.name: create_table_sqlite(table) for table in self._tables}
         missing = [f"table {name} is missing" for name in wanted if name not in found]
-        changed = [f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql) != sql]
+        # A column that was added stands on the line of the one before it.
+        changed = [
+            f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql).split() != sql.split()
+        ]
         unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - wanted.keys())]
         return missing + changed + unknown

@@ -15,6 +15,7 @@ import apsw
 
 from db import schema
 from db.model import Lookup, Table
+from db.protocols import LOOKUPS
 from db.sqlite_plans import delete_sql, upsert_sql
 from db.store import StoreError, Value
 
@@ -73,7 +74,7 @@ def check_built(generation: Path) -> None:
 
 def _without_hint(lookup: Lookup) -> str:
     same = " AND ".join(
-        [f"hint.{name} = part.{name}" for name in lookup.table.partition]
+        [f"hint.{hint} = part.{name}" for hint, name in lookup.hint_columns]
         + [f"hint.{name} = {_literal(value)}" for name, value in lookup.hint_constants]
     )
     return (
@@ -102,7 +103,7 @@ DISAGREEMENTS = (
     ),
     *(
         (lookup.table.name, f"partitions of {lookup.table.name} have no hint", _without_hint(lookup))
-        for lookup in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS)
+        for lookup in LOOKUPS
     ),
 )
 """What a table must not have, and the query that counts it; each reads a table once, in order."""

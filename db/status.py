@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from db import schema
 from db.intervals import Intervals, add, gaps
+from db.protocols import IOTA
 from db.store import Lease, Row, TableSize, WritableStore
-from db.sync import complete, incomplete, list_ranges
+from db.sync import complete, incomplete, list_ranges, proved
 
 REJECTS_SHOWN = 100
 """Rejects that a status lists at most."""
@@ -22,12 +23,15 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`missing`: milestones between the lowest and the highest that are neither complete nor incomplete."""
+    """`missing`: milestones between the lowest and the highest that are neither complete nor incomplete; `proved`: the
+    complete ones by how far they are.
+    """
 
     network: str
     complete: Intervals
     incomplete: Intervals
     missing: Intervals
+    proved: dict[str, Intervals]
     messages: int
     rejects: list[Row]
     tables: list[TableSize]
@@ -37,8 +41,13 @@ class Status:
 
 
 async def get_status(store: WritableStore, network: str) -> Status:
-    """Everything at once; the rejects cut at REJECTS_SHOWN."""
-    whole, partly = await complete(store, network), await incomplete(store, network)
+    """Everything at once; the rejects of milestones that are not complete, cut at REJECTS_SHOWN.
+
+    A Wormhole network has no milestones.
+    """
+    held = await store.get(schema.keyspace_info, ("protocol",))
+    by_milestone = held is None or held["value"] == IOTA
+    whole, partly = (await complete(store, network), await incomplete(store, network)) if by_milestone else ([], [])
     known = add(whole, partly)
     infos = await store.get_many(schema.keyspace_info, [(name,) for name in VERSIONS])
     applied = await store.slice(schema.migrations, (network,), limit=1000)
@@ -47,7 +56,8 @@ async def get_status(store: WritableStore, network: str) -> Status:
         complete=whole,
         incomplete=partly,
         missing=gaps(known, known[0][0], known[-1][1]) if known else [],
-        messages=sum([row["message_count"] or 0 async for row in list_ranges(store, network)]),
+        proved=await proved(store, network) if by_milestone else {},
+        messages=sum([row["message_count"] or 0 async for row in list_ranges(store, network)]) if by_milestone else 0,
         rejects=await list_rejects(store, partly),
         tables=await store.describe(),
         versions={str(row["name"]): str(row["value"]) for row in infos if row},

@@ -17,6 +17,11 @@ from db.store import Bound, Key, Row, Store
 
 HINTS_AT_ONCE = 50
 
+MERGED_AHEAD = 3
+"""Rows that merged streams read together for each that is wanted: many of them read a few each, and again those that
+have most.
+"""
+
 
 class Stream(Protocol):
     """A listing under way."""
@@ -131,27 +136,54 @@ class MergedStream:
     async def next(self, limit: int) -> list[Row]:
         """The next rows, of all streams."""
         rows: list[Row] = []
+        at_once = min(limit, -(-MERGED_AHEAD * limit // max(1, len(self._streams))))
         while len(rows) < limit:
             for index, stream in enumerate(self._streams):
                 if not self._waiting[index] and not self._ended[index]:
-                    self._waiting[index] = (await stream.next(limit))[::-1]
+                    self._waiting[index] = (await stream.next(at_once))[::-1]
                     self._ended[index] = not self._waiting[index]
             heads = [(self._sort_key(waiting[-1]), index) for index, waiting in enumerate(self._waiting) if waiting]
             if not heads:
                 break
             key, index = self._pick(heads)
-            row = self._waiting[index].pop()
-            if key != self._last:
-                rows.append(row)
-                self._last = key
+            waiting = self._waiting[index]
+            if key == self._last:
+                waiting.pop()
+                continue
+            # Of the only stream that is not at its end all rows come next.
+            count = min(limit - len(rows), len(waiting)) if len(heads) == 1 else 1
+            rows += waiting[: -count - 1 : -1]
+            del waiting[-count:]
+            self._last = self._sort_key(rows[-1])
         return rows
 
 
-class SpanStream:
-    """The rows of a source whose milestones lie in some intervals: at most one read goes beyond the end of each."""
+class ChainedStream:
+    """Streams one after the other, where all rows of one come before those of the next."""
 
-    def __init__(self, store: Store, source: Source, spans: Intervals, start: Bound | None, *, newest: bool) -> None:
+    def __init__(self, streams: Sequence[Stream]) -> None:
+        self._left = [*reversed(streams)]
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows, of one of them."""
+        while self._left:
+            rows = await self._left[-1].next(limit)
+            if rows:
+                return rows
+            self._left.pop()
+        return []
+
+
+class SpanStream:
+    """The rows of a source whose milestones, or other `position`, which its rows are ordered by first, lie in some
+    intervals: at most one read goes beyond the end of each.
+    """
+
+    def __init__(
+        self, store: Store, source: Source, spans: Intervals, start: Bound | None, position: str, *, newest: bool
+    ) -> None:
         self._store, self._source, self._start, self._newest = store, source, start, newest
+        self._position = position
         if start:
             milestone_index = _leading(start)
             spans = intersect(spans, [(0, milestone_index) if newest else (milestone_index, schema.PENDING_RANGE)])
@@ -166,16 +198,20 @@ class SpanStream:
                 self._stream = self._open(last if self._newest else first)
             rows = await self._stream.next(limit)
             # They begin inside and are in order: where the last one is, all are.
-            if rows and first <= rows[-1]["milestone_index"] <= last:
+            if rows and first <= rows[-1][self._position] <= last:
                 return rows
             self._left, self._stream = self._left[:-1], None
-            inside = [row for row in rows if first <= row["milestone_index"] <= last]
+            inside = [row for row in rows if first <= row[self._position] <= last]
             if inside:
                 return inside
         return []
 
     def _open(self, edge: int) -> Stream:
-        start = self._start if self._start and _leading(self._start) == edge else Bound((edge,))
+        if self._start and _leading(self._start) == edge:
+            start: Bound | None = self._start
+        else:
+            # Nothing is before the beginning, which no hint has to be asked for.
+            start = Bound((edge,)) if edge or self._newest else None
         return self._source(self._store, start, self._newest)
 
 
@@ -190,7 +226,8 @@ def partition_source(
 
 def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None) -> Source:
     """All partitions of one key of a lookup."""
-    values = dict(zip(lookup.key, key, strict=True)) | dict(lookup.hint_constants)
+    named = dict(zip(lookup.asked_by, key, strict=True))
+    values = {hint: named[name] for hint, name in lookup.hint_columns if name in named} | dict(lookup.hint_constants)
     hint_partition = tuple(values[name] for name in lookup.hints.partition)
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
@@ -199,7 +236,7 @@ def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = No
             return ms_range_id(milestone_index, await get_chunk_size(store)), milestone_index
 
         def open_partition(hint: Row) -> Stream:
-            partition = (*key, hint["ms_range_id"], hint["partition_id"])
+            partition = (*key, hint[lookup.range_column], hint["partition_id"])
             return PartitionStream(store, lookup.table, partition, start, newest=newest, columns=columns)
 
         return HintedStream(
@@ -228,7 +265,7 @@ def pending_source(lookup: str, key_text: str) -> Source:
 
 
 def merged(sources: Sequence[Source], table: Table) -> Source:
-    """Several sources in the order of the table's clustering."""
+    """Several sources in the order of the table's clustering; none give nothing."""
     if len(sources) == 1:
         return sources[0]
     return lambda store, start, newest: MergedStream(
@@ -236,9 +273,9 @@ def merged(sources: Sequence[Source], table: Table) -> Source:
     )
 
 
-def within(source: Source, spans: Intervals) -> Source:
-    """Of a source the rows whose milestones lie in those intervals."""
-    return lambda store, start, newest: SpanStream(store, source, spans, start, newest=newest)
+def within(source: Source, spans: Intervals, position: str = "milestone_index") -> Source:
+    """Of a source the rows whose milestones, or other `position`, lie in those intervals."""
+    return lambda store, start, newest: SpanStream(store, source, spans, start, position, newest=newest)
 
 
 _CHUNK_SIZES: WeakKeyDictionary[Store, int] = WeakKeyDictionary()

@@ -4,11 +4,13 @@ Rules of this file: a milestone is complete when its rows are durable in the cur
 row is a pure function of that range's sync rows, so writing it again never does harm.
 """
 
+import json
 from collections.abc import AsyncIterator, Sequence
 
 from db import schema
 from db.intervals import Intervals, format_intervals, intervals, of_indices, parse_intervals
 from db.store import Bound, Row, Store
+from ledger.levels import LEVELS, weakest
 
 RANGES_AT_ONCE = 100
 
@@ -37,6 +39,16 @@ def is_complete(row: Row) -> bool:
     return row["synced_by"] is not None and row["layout"] == schema.LAYOUT
 
 
+def proof_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
+    """The `proofs` row of one range from all its `sync` rows, in any order."""
+    indices: dict[str, list[int]] = {level: [] for level in LEVELS}
+    for row in sync_rows:
+        if is_complete(row):
+            indices[weakest(row["verified"])].append(row["milestone_index"])
+    levels = {level: of_indices(held) for level, held in indices.items() if held}
+    return {"network": network, "ms_range_id": ms_range_id, "levels": json.dumps(levels)}
+
+
 async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
     """Rows of `ranges`, lowest range first; read as far as they are asked for."""
     after: Bound | None = None
@@ -57,6 +69,20 @@ async def complete(store: Store, network: str) -> Intervals:
 async def incomplete(store: Store, network: str) -> Intervals:
     """Milestones that were loaded, but with rejects or in an earlier layout."""
     return intervals([pair async for row in list_ranges(store, network) for pair in parse_intervals(row["incomplete"])])
+
+
+async def proved(store: Store, network: str) -> dict[str, Intervals]:
+    """Complete milestones by the strongest level they reached (ledger/levels.py)."""
+    parts: dict[str, Intervals] = {level: [] for level in LEVELS}
+    after: Bound | None = None
+    while True:
+        rows = await store.slice(schema.proofs, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
+        for row in rows:
+            for level, pairs in json.loads(row["levels"]).items():
+                parts[level] += [(first, last) for first, last in pairs]
+        if len(rows) < RANGES_AT_ONCE:
+            return {level: intervals(found) for level, found in parts.items()}
+        after = Bound((rows[-1]["ms_range_id"],), inclusive=False)
 
 
 async def find_ledger_index(store: Store, network: str) -> int | None:

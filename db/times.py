@@ -5,7 +5,7 @@ some intervals of milestones, and each row's own time decides. `ranges` drops wh
 inside a range, the ends are found in `sync` by halving.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from db import schema
 from db.intervals import Intervals, add, intervals, nth, parse_intervals, size
@@ -18,15 +18,23 @@ FOREVER = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """start_ms <= t < end_ms, in milliseconds since 1970. No row outside `milestones` is in it."""
+    """start_ms <= t < end_ms, in milliseconds since 1970. No row outside `milestones` is in it.
+
+    `timeless`: rows without a time are in it, as those of genesis are that no milestone dates.
+    """
 
     start_ms: int
     end_ms: int
     milestones: Intervals
+    timeless: bool = False
 
     def holds(self, ms_timestamp: int | None) -> bool:
-        """Whether that time is in it; a row without time is not."""
-        return ms_timestamp is not None and self.start_ms <= ms_timestamp < self.end_ms
+        """Whether that time is in it."""
+        return self.timeless if ms_timestamp is None else self.start_ms <= ms_timestamp < self.end_ms
+
+    def from_genesis(self, genesis: int) -> "Window":
+        """The same window with everything to genesis, whose time nobody tells but that it was before."""
+        return replace(self, milestones=add(self.milestones, [(0, genesis)]), timeless=True)
 
 
 async def find_window(store: Store, network: str, start_ms: int = 0, end_ms: int = FOREVER) -> Window:

@@ -9,16 +9,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.partitions import ms_range_id, window
+from db.roles import BASIC, KIND_OF_TYPE
 from etl import tables
 from etl.lake import few_rows
+from etl.output_rows import STARDUST_TYPE
 from etl.publish import Publication
 
-CHANGES = pa.schema(
+OWNED = {
+    "output_type": pa.int8(),
+    "address": pa.binary(),
+    "amount": pa.int64(),
+    "created_milestone_index": pa.int32(),
+    "stardust": STARDUST_TYPE,
+    "data": pa.binary(),
+}
+"""What a spender does not tell of the output: `address` is whom it names its owner, `data` the bytes of one of
+Stardust."""
+
+MADE = pa.schema(
     {
         "milestone_index": pa.int32(),
         "ms_timestamp": pa.int64(),
@@ -29,17 +43,15 @@ CHANGES = pa.schema(
         "signer": pa.binary(),
         "is_spent": pa.bool_(),
         "output_id": pa.binary(),
-        "output_type": pa.int8(),
-        "address": pa.binary(),
-        "amount": pa.int64(),
-        "created_milestone_index": pa.int32(),
+        **OWNED,
     }
 )
-"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
-`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output."""
+"""CHANGES but for the owner at the time, which follows."""
 
-OWNED = ("output_type", "address", "amount", "created_milestone_index")
-"""What a spender does not tell of the output."""
+CHANGES = pa.schema([*MADE, pa.field("owner", pa.binary())])
+"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
+`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output. `owner` is whose the output
+was when that happened: once it has expired the return address, else the one that it names."""
 
 BALANCES = pa.schema(
     {
@@ -52,8 +64,21 @@ BALANCES = pa.schema(
     }
 )
 
-COUNTED = pa.schema({"milestone_index": pa.int32(), "address": pa.binary(), "is_spent": pa.bool_()})
-"""What lookups count of a change."""
+COUNTED = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "owner": pa.binary(),
+        "is_spent": pa.bool_(),
+        "output_type": pa.int8(),
+        "address": pa.binary(),
+        "stardust": STARDUST_TYPE,
+    }
+)
+"""What lookups count of a change; of one that spends no more than the owner."""
+
+_EXPIRING = ("expiration", "expiration_return")
+
+FIRST_STARDUST_TYPE = min(number for number, kind in KIND_OF_TYPE.items() if kind == BASIC)
 
 
 @dataclass(frozen=True)
@@ -82,9 +107,10 @@ def far(publication: Publication, genesis: int, frontier: int, to: int) -> Found
     """All changes of [genesis, to], resolved by joins over the lake."""
     lake, chunk_size = publication.lake, publication.store_settings.chunk_size
     messages = lake.messages([(genesis + 1, to)])
-    created = created_by(genesis_outputs(lake.read("genesis"))).unionByName(created_by(tables.created(messages)))
+    outputs = genesis_outputs(lake.genesis()).unionByName(tables.created(messages))
+    created = created_by(outputs)
     spent = _spent(tables.spent(messages)).join(created.select("output_id", *OWNED), "output_id", "left")
-    whole = created.unionByName(spent)
+    whole = created.unionByName(_owned_at(spent))
     folder = publication.staging.write("changes", whole)
     changes = publication.spark.read.schema(whole.schema).parquet(str(folder))
     first = max(genesis + 1, window(frontier + 1, chunk_size))
@@ -97,28 +123,26 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     spark, reads = publication.spark, publication.reads
     chunk_size = publication.store_settings.chunk_size
     messages = publication.lake.messages([(frontier + 1, to)])
-    created = _rows(publication, "created", created_by(tables.created(messages)))
+    created = _rows(publication, "created", created_by(tables.created(messages)).select(MADE.names))
     spent = _rows(publication, "spent", _spent(tables.spent(messages)))
     ids = spent["output_id"].to_pylist()
     owners = zip(*(created[name].to_pylist() for name in OWNED), strict=True)
     found = dict(zip(created["output_id"].to_pylist(), owners, strict=True))
     found |= reads.owners([output_id for output_id in ids if output_id not in found])
     unknown = (None,) * len(OWNED)
-    for position, name in enumerate(OWNED):
+    for position, (name, kind) in enumerate(OWNED.items()):
         values = [found.get(output_id, unknown)[position] for output_id in ids]
-        spent = spent.append_column(name, pa.array(values, CHANGES.field(name).type))
-    changes = pa.concat_tables([created.select(CHANGES.names).cast(CHANGES), spent.select(CHANGES.names).cast(CHANGES)])
+        spent = spent.append_column(name, pa.array(values, kind))
+    made = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
+    changes = made.append_column("owner", _owners(made))
     touched = sorted(set(changes["address"].to_pylist()) - {None})
-    begun = max(genesis + 1, window(frontier + 1, chunk_size))
-    earlier = [
-        (row["milestone_index"], bytes.fromhex(row["address"]), row["is_spent"])
-        for row in reads.ledger_updates(begun, frontier)
-    ]
     rows = spark.createDataFrame(changes)
+    begun = max(genesis + 1, window(frontier + 1, chunk_size))
+    earlier = few_rows(spark, COUNTED, _counted(publication, created, begun, frontier))
     created_in = set(changes["created_milestone_index"].to_pylist()) - {None}
     return Found(
         rows,
-        rows.select(COUNTED.names).unionByName(few_rows(spark, COUNTED, earlier)),
+        rows.select(COUNTED.names).unionByName(earlier),
         sorted({ms_range_id(index, chunk_size) for index in created_in}),
         Near(changes, reads.balances(touched, frontier)),
     )
@@ -137,6 +161,7 @@ def genesis_outputs(genesis: DataFrame) -> DataFrame:
         "address",
         "amount",
         "data",
+        "stardust",
     )
 
 
@@ -147,16 +172,49 @@ def created_by(outputs: DataFrame) -> DataFrame:
             "transaction_id": F.substring("output_id", 1, 32),
             "signer": F.lit(None).cast("binary"),
             "is_spent": F.expr("false"),
+            "data": F.when(F.col("stardust").isNotNull(), F.col("data")),
             "created_milestone_index": F.col("milestone_index"),
+            "owner": F.col("address"),
         }
     )
     return rows.select(CHANGES.names)
 
 
 def _spent(inputs: DataFrame) -> DataFrame:
-    """CHANGES that spend, without what is OWNED."""
-    known = [name for name in CHANGES.names if name in inputs.columns]
+    """MADE that spend, without what is OWNED."""
+    known = [name for name in MADE.names if name in inputs.columns]
     return inputs.select(*known, F.expr("true").alias("is_spent"))
+
+
+def _owned_at(spent: DataFrame) -> DataFrame:
+    """CHANGES of MADE that spend."""
+    expired = F.col("stardust.expiration") <= F.expr("ms_timestamp DIV 1000")
+    return spent.withColumn("owner", F.when(expired, F.col("stardust.expiration_return")).otherwise(F.col("address")))
+
+
+def _owners(made: pa.Table) -> pa.ChunkedArray:
+    """CHANGES.owner of MADE, in this process."""
+    expiration, expiration_return = (pc.struct_field(made["stardust"], name) for name in _EXPIRING)
+    expired = pc.and_(made["is_spent"], pc.less_equal(expiration, pc.divide(made["ms_timestamp"], 1000)))
+    return pc.if_else(pc.fill_null(expired, fill_value=False), expiration_return, made["address"])
+
+
+def _counted(publication: Publication, created: pa.Table, first: int, last: int) -> list[tuple[Any, ...]]:
+    """COUNTED of those earlier milestones, by the store; what stands before milestones that create no output of
+    Stardust is all of Chrysalis.
+    """
+    reads = publication.reads
+    updates = [
+        (row["milestone_index"], bytes.fromhex(row["address"]), row["is_spent"], bytes.fromhex(row["output_id"]))
+        for row in reads.ledger_updates(first, last)
+    ]
+    is_stardust = any(each >= FIRST_STARDUST_TYPE for each in created["output_type"].to_pylist())
+    known = reads.owners([output_id for _, _, is_spent, output_id in updates if not is_spent]) if is_stardust else {}
+    return [
+        (index, owner, is_spent, output_type, address, stardust)
+        for index, owner, is_spent, output_id in updates
+        for output_type, address, _, _, stardust, _ in [known.get(output_id, (0, owner, None, None, None, None))]
+    ]
 
 
 def _rows(publication: Publication, name: str, frame: DataFrame) -> pa.Table:

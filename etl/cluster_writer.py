@@ -43,6 +43,11 @@ LOOK_EVERY_S, AWAY_S = 1.0, 15.0
 after the last of its rows.
 """
 
+WIDE, CELLS = 32, 800
+"""Columns from which on a batch is counted in cells: the server counts some 20 bytes beside the value of each, the
+connector none, and batches of 50 kB are refused.
+"""
+
 DRIVER = "com.datastax."
 """Stands in what a failed write tells when the connector, or the driver below it, is where it failed."""
 
@@ -204,11 +209,13 @@ def native(table: Table, name: str) -> Column:
 
 def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
     """How rows of this table are written: nulls stay unset unless they take a value's place; some rows tell their own
-    write time. When they expire is the table's own to say.
+    write time, and wide ones go a few at a time. When they expire is the table's own to say.
     """
     options = {"table": table.name, "spark.cassandra.output.ignoreNulls": str(table.name not in STATES).lower()}
     if TOLD_AT in rows.columns:
         options["writetime"] = TOLD_AT
+    if len(rows.columns) >= WIDE:
+        options["spark.cassandra.output.batch.size.rows"] = str(max(1, CELLS // len(rows.columns)))
     return options
 
 

@@ -13,11 +13,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.queries.outputs import UNSPENT_FROM
+from db.queries.unspent import UNSPENT_FROM
 from db.store import Batch, Value, WritableStore
 from etl import tables, unspent
 from etl.changes import far
 from etl.lake import few_rows
+from etl.output_rows import STARDUST_TYPE
 from etl.placement import SPLITS, Placement
 from etl.publish import Publication
 from etl.store_reads import StoreReads
@@ -34,8 +35,10 @@ PARTITIONS_AT_ONCE = 1_000
 SPENT = pa.schema(
     {
         "output_id": pa.binary(),
+        "output_type": pa.int8(),
         "address": pa.binary(),
         "created_milestone_index": pa.int32(),
+        "stardust": STARDUST_TYPE,
         "milestone_index": pa.int32(),
         "is_spent": pa.bool_(),
     }
@@ -72,9 +75,10 @@ def compact_behind(publication: Publication, genesis: int, frontier: int) -> Non
         spent = [row["output_id"] for row in reads.ledger_updates(first, looked_to) if row["is_spent"]]
         owners = reads.owners([bytes.fromhex(output_id) for output_id in spent])
         rows = [
-            (output_id, address, created, looked_to, True) for output_id, (_, address, _, created) in owners.items()
+            (output_id, output_type, address, created, stardust, looked_to, True)
+            for output_id, (output_type, address, _, created, stardust, _) in owners.items()
         ]
-        ranges = sorted({created // publication.store_settings.chunk_size for *_, created in owners.values()})
+        ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
         clean(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis, looked_to)
 
 

@@ -31,9 +31,11 @@ FACTS = pa.schema(
         "created_white_flag_index": pa.int32(),
         "spent_milestone_index": pa.int32(),
         "spent_white_flag_index": pa.int32(),
+        "data": pa.binary(),
     }
 )
-"""An output, where it was created (genesis: without a white-flag index) and where it was spent, if it was."""
+"""An output, where it was created (genesis: without a white-flag index) and where it was spent, if it was; `data`: its
+bytes, which perhaps lack where it is of Chrysalis."""
 
 DUST_STEPS = pa.schema(
     {
@@ -47,6 +49,9 @@ DUST_STEPS = pa.schema(
 """What was added to the dust of an address, and where; without a white-flag index: before what has one."""
 
 AT = ("milestone_index", "white_flag_index", "message_id")
+
+ASKED = ("conflict_reason", "version", "ms_timestamp", "message")
+"""What a verdict needs of the message itself."""
 
 DIFFERENCES_SHOWN = 20
 """Differing reasons that a report spells out."""
@@ -70,7 +75,7 @@ def reason_makers(
     steps = dust_steps(changes)
     if near:
         inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
-        facts, before = _told(publication, frontier, _flat(inputs), _flat(receivers))
+        facts, before = told_by_store(publication, frontier, flat(inputs), flat(receivers))
         steps = steps.unionByName(before)
     else:
         facts = known_facts(changes, conflicts)
@@ -82,16 +87,26 @@ def reason_makers(
 
 
 def conflicting(messages: DataFrame) -> DataFrame:
-    """Conflicting transactions among the lake's messages: where they stand, the source's reason and the bytes; the ids
-    of their `inputs` and the addresses that would receive dust or its allowance (`receivers`).
+    """Conflicting transactions among the lake's messages: where they stand and when, the source's reason and the bytes;
+    the ids of their `inputs` and the addresses that would receive dust or its allowance (`receivers`).
     """
+    return spending(messages.where(F.col("inclusion_state") == CONFLICTING))
+
+
+def spending(messages: DataFrame) -> DataFrame:
+    """`conflicting` for all transactions among them; also what the source says of their inclusion."""
     dust = F.filter("transaction.outputs", lambda output: _counts(output["kind"], output["amount"]))
-    return messages.where((F.col("inclusion_state") == CONFLICTING) & F.col("transaction").isNotNull()).select(
-        *AT,
-        "conflict_reason",
-        "message",
-        F.col("transaction.inputs.output_id").alias("inputs"),
-        F.transform(dust, lambda output: output["address"]).alias("receivers"),
+    return (
+        messages.where("transaction IS NOT NULL")
+        .withColumn("ms_timestamp", tables.ms_timestamp())
+        .select(
+            *AT,
+            *ASKED,
+            "inclusion_state",
+            F.col("transaction.transaction_id").alias("transaction_id"),
+            F.col("transaction.inputs.output_id").alias("inputs"),
+            F.transform(dust, lambda output: output["address"]).alias("receivers"),
+        )
     )
 
 
@@ -106,6 +121,7 @@ def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
             *(F.any_value(name).alias(name) for name in ("output_type", "address", "amount")),
             F.min(F.when(~F.col("is_spent"), place)).alias("created"),
             F.min(F.when(F.col("is_spent"), place)).alias("spent"),
+            F.any_value("data", ignoreNulls=True).alias("data"),
         )
     )
     places = [
@@ -113,14 +129,14 @@ def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
         for end in ("created", "spent")
         for name in ("milestone_index", "white_flag_index")
     ]
-    return found.select("output_id", "output_type", "address", "amount", *places)
+    return found.select("output_id", "output_type", "address", "amount", *places, "data")
 
 
 def dust_change() -> tuple[Column, Column]:
     """What one of etl.changes.CHANGES adds to the dust of its address: to its allowance, to its number of outputs."""
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
     allows = F.col("output_type") == tables.DUST_ALLOWANCE_OUTPUT
-    is_dust = ~allows & (F.col("amount") < DUST_THRESHOLD)
+    is_dust = _counts(F.col("output_type"), F.col("amount")) & ~allows
     return F.when(allows, sign * F.col("amount")).otherwise(0), F.when(is_dust, sign).otherwise(0)
 
 
@@ -155,7 +171,12 @@ def dust_before(asked: DataFrame, steps: DataFrame) -> DataFrame:
 
 
 def judged(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFrame:
-    """JUDGED_DDL of each of `conflicting`, by FACTS of its inputs and DUST_STEPS of the addresses it touches."""
+    """JUDGED_DDL of each of `spending`, by FACTS of its inputs and DUST_STEPS of the addresses it touches."""
+    return with_facts(conflicts, facts, steps).mapInArrow(judge, JUDGED_DDL)
+
+
+def with_facts(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFrame:
+    """`spending` with what is `known` of the inputs, in their order, and the `dust` of the addresses touched."""
     spends = conflicts.select(*AT, F.posexplode("inputs").alias("idx", "output_id")).join(facts, "output_id", "left")
     known = spends.groupBy(*AT).agg(
         F.sort_array(F.collect_list(F.struct("idx", *(name for name in FACTS.names[1:])))).alias("known")
@@ -167,11 +188,10 @@ def judged(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFram
         .groupBy(*AT)
         .agg(F.collect_list(F.struct("address", "dust_allowance", "dust_outputs")).alias("dust"))
     )
-    whole = conflicts.select(*AT, "conflict_reason", "message").join(known, list(AT)).join(dust, list(AT), "left")
-    return whole.mapInArrow(judge, JUDGED_DDL)
+    return conflicts.join(known, list(AT)).join(dust, list(AT), "left")
 
 
-def _told(
+def told_by_store(
     publication: Publication, frontier: int, inputs: list[bytes], receivers: list[bytes]
 ) -> tuple[DataFrame, DataFrame]:
     """What the store knows: FACTS of the inputs, and as DUST_STEPS how the addresses stood at the frontier whose dust
@@ -182,20 +202,23 @@ def _told(
     senders = {
         address
         for _, output_type, address, amount, *_ in facts
-        if output_type == tables.DUST_ALLOWANCE_OUTPUT or amount < DUST_THRESHOLD
+        if output_type == tables.DUST_ALLOWANCE_OUTPUT
+        or (output_type == tables.SINGLE_OUTPUT and amount < DUST_THRESHOLD)
     }
     balances = reads.balances(sorted(senders.union(receivers)), frontier)
     before = [(address, at, None, *dust) for address, at, _, _, *dust in balances]
     return few_rows(spark, FACTS, facts), few_rows(spark, DUST_STEPS, before)
 
 
-def _flat(lists: pa.ChunkedArray) -> list[bytes]:
+def flat(lists: pa.ChunkedArray) -> list[bytes]:
+    """The items of all lists."""
     return [each for values in lists.to_pylist() for each in values]
 
 
 def _counts(output_type: Column, amount: Column) -> Column:
-    """Whether an output changes the dust of its address."""
-    return (output_type == tables.DUST_ALLOWANCE_OUTPUT) | (amount < DUST_THRESHOLD)
+    """Whether an output changes the dust of its address; what Stardust makes knows no dust."""
+    is_dust = (output_type == tables.SINGLE_OUTPUT) & (amount < DUST_THRESHOLD)
+    return (output_type == tables.DUST_ALLOWANCE_OUTPUT) | is_dust
 
 
 def _compare(verdicts: DataFrame, report: Report) -> None:

@@ -27,6 +27,7 @@ def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.Tab
     rows = rows.withColumns(
         {
             "transaction_id": F.coalesce("transaction.transaction_id", "milestone.receipt.treasury_input"),
+            "message_id": tables.carrier(),
             "ms_timestamp": tables.ms_timestamp(),
             "direction": F.when(is_migration, "migrated")
             .when(is_signer & is_paid, "both")
@@ -56,9 +57,12 @@ def concerned(lake: DataFrame) -> DataFrame:
 
 
 def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
-    """What included transactions took from the addresses that signed them; the rows are the load's, none is new."""
+    """What included transactions took from those who signed them, of what was theirs; the rows are the load's, none
+    is new.
+    """
     rows = (
-        changes.where(F.col("is_spent") & (F.col("signer") == F.col("address")))
+        changes.where(F.col("is_spent") & (F.col("signer") == F.col("owner")))
+        .withColumn("address", F.col("owner"))
         .groupBy("address", "milestone_index", "transaction_id", "message_id")
         .agg(F.sum("amount").alias("sent"))
         .withColumn("included", F.expr("true"))
@@ -67,5 +71,6 @@ def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
 
 
 def ledger_updates(changes: DataFrame, placement: Placement) -> tables.TableFrame:
-    """Every change under the address whose output it is."""
-    return tables.conform(placement.place(changes, schema.ledger_updates_by_address), schema.ledger_updates_by_address)
+    """Every change under the address whose output it is then."""
+    rows = changes.withColumn("address", F.col("owner"))
+    return tables.conform(placement.place(rows, schema.ledger_updates_by_address), schema.ledger_updates_by_address)

@@ -4,11 +4,13 @@ Rules of this file: what the lake has whole is not decoded again unless forced; 
 `milestones` is committed last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,14 +19,22 @@ from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
-from db.store import Value
-from etl.decode import KNOWN_TYPE, decode_milestones, decode_pending, start_workers
+from etl.coordinators import find_coordinator, keep_keys
+from etl.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows, start_workers
+from etl.eras import eras_of
 from etl.lake import GENESIS, GENESIS_DDL, Lake, either, milestone_rows, within
-from etl.plan import UNKNOWN_MILESTONE, Plan, SourceFile, reject_table, scan
+from etl.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.sources.genesis import Genesis, open_genesis
+from etl.store_reads import StoreReads
 from etl.tables import TREASURY_OUTPUT
+from ledger import chrysalis_values, stardust_outputs
 from ledger.chrysalis import encode_output
+from ledger.eras import STARDUST, Eras
+from ledger.ids import network_id
+from ledger.levels import MERKLE, SIGNED
+from ledger.stardust_named import named
 
 TASK_BYTES = 64 << 20
 """Archive bytes of a decoding task at most: small enough to balance, large enough for the lake's files."""
@@ -36,23 +46,28 @@ GENESIS_ROWS = 50_000
 @dataclass(frozen=True)
 class Ingested:
     """What a run's files hold: `run` is what the store shall get, `decoded` what the lake got of it just now,
-    `reopened` what the files need not hold, as the lake does.
+    `reopened` what the files need not hold, as the lake does; of `believed` nothing proves the inclusion states yet,
+    which by the Merkle root would prove those milestones to `level`. `links`: of Stardust's, those decoded beside which
+    another one stands that was not compared yet, or that does not fit.
     """
 
-    files: list[SourceFile]
+    plan: Plan
     run: Intervals
     skipped: int
     reopened: Intervals
     decoded: Intervals
     rejects: bool
     pending: int
+    believed: Intervals
+    level: str
+    links: set[Link]
 
 
-class _MilestoneSet(AccumulatorParam[set[int]]):
-    def zero(self, value: set[int]) -> set[int]:  # noqa: ARG002 (Spark's signature)
+class _Set(AccumulatorParam[set[Any]]):
+    def zero(self, value: set[Any]) -> set[Any]:  # noqa: ARG002 (Spark's signature)
         return set()
 
-    def addInPlace(self, value1: set[int], value2: set[int]) -> set[int]:  # noqa: N802 (Spark's name)
+    def addInPlace(self, value1: set[Any], value2: set[Any]) -> set[Any]:  # noqa: N802 (Spark's name)
         value1 |= value2
         return value1
 
@@ -63,7 +78,8 @@ class Ingest:
 
     spark: SparkSession
     lake: Lake
-    network_id: int
+    settings: StoreSettings
+    reads: StoreReads
 
     def messages(
         self,
@@ -87,16 +103,31 @@ class Ingest:
             in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
-        rejected = self._rejected()
+        told = Told(self._told(), self._told(), self._told())
+        coordinator = find_coordinator(self.settings, self.lake)
+        eras = eras_of(self.settings, self.reads, plan)
         if todo:
-            rows = decode_milestones(self._planned(plan, todo, in_lake), self.network_id, rejected)
+            rows = decode_milestones(self._planned(plan, todo, in_lake), eras, coordinator, told)
             self.lake.replace("messages", _messages(rows), within(todo))
         if plan.pending.num_rows:
-            rows = decode_pending(self.spark.createDataFrame(plan.pending), self.network_id, rejected)
+            rows = decode_pending(self.spark.createDataFrame(plan.pending), eras, told)
             self.lake.add_pending(_messages(rows))
-        self._replace_rejects(plan, todo, in_lake, rejected.value)
+        if told.rejected.value or plan.broken or self.lake.has("rejects"):
+            decode = partial(decode_milestones, eras=eras, coordinator=coordinator, told=None)
+            self._replace_rejects(plan, eras, decode, todo, in_lake, told.rejected.value)
         run, skipped = add(wanted, reopened), size(held) - size(wanted)
-        return Ingested(plan.files, run, skipped, reopened, todo, bool(rejected.value), plan.pending.num_rows)
+        return Ingested(
+            plan=plan,
+            run=run,
+            skipped=skipped,
+            reopened=reopened,
+            decoded=todo,
+            rejects=bool(told.rejected.value),
+            pending=plan.pending.num_rows,
+            believed=of_indices(told.believed.value),
+            level=MERKLE if coordinator is None else SIGNED,
+            links=told.links.value,
+        )
 
     def commit(self, found: Ingested) -> None:
         """Puts the milestones into the lake: from here on their messages count as being there."""
@@ -107,15 +138,21 @@ class Ingest:
 
     def note_sources(self, found: Ingested) -> None:
         """Puts the run's files and their checksums into the lake."""
-        self.lake.add_sources(astuple(each) for each in found.files)
+        self.lake.add_sources(astuple(each) for each in found.plan.files)
 
     def genesis(self, file: Path, folder: Path) -> None:
         """Puts the outputs of a genesis file into the lake, some at a time through `folder`; CodecError, JsonError and
         ValueError for one that is broken, of another network, or not the lake's.
         """
-        with open_genesis(file) as genesis:
-            if genesis.network_id not in (None, self.network_id):
-                raise ValueError(f"{file}: network id {self.network_id} expected, found {genesis.network_id}")
+        network, stardust = self.settings.known_network(), self.settings.eras(STARDUST).eras[-1]
+        supply = stardust.parameters[0][1].token_supply if stardust.parameters else None
+        with open_genesis(file, supply) as genesis:
+            names = dict.fromkeys((network.id_name, network.stardust_name))
+            ids = [network_id(name) for name in names]
+            if genesis.network_id not in (None, *ids):
+                expected = " or ".join(map(str, ids))
+                raise ValueError(f"{file}: network id {expected} expected, found {genesis.network_id}")
+            _refuse_other_era(file, genesis, self.settings.eras(genesis.codec))
             folder.mkdir(parents=True)
             with pq.ParquetWriter(folder / "part-0.parquet", GENESIS) as writer:
                 rest = _genesis_rows(genesis)
@@ -125,13 +162,14 @@ class Ingest:
                     writer.write_batch(pa.record_batch(arrays, schema=GENESIS))
         try:
             self.lake.set_genesis(self.spark.read.schema(GENESIS_DDL).parquet(str(folder)))
+            keep_keys(self.lake, genesis.coordinator_public_keys, genesis.ledger_index + 1)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
-    def _rejected(self) -> Accumulator[set[int]]:
-        """Milestones that had a reject, filled by tasks; repeating a task changes nothing."""
+    def _told(self) -> Accumulator[set[Any]]:
+        """A set that tasks fill."""
         context: SparkContext = self.spark.sparkContext
-        return context.accumulator(set(), _MilestoneSet())
+        return context.accumulator(set(), _Set())
 
     def _planned(self, plan: Plan, todo: Intervals, in_lake: Intervals) -> DataFrame:
         """Tasks of ascending milestones, so that the lake's files are sorted as they are written."""
@@ -139,46 +177,69 @@ class Ingest:
         tasks = max(copies["task"].to_pylist(), default=0) + 1
         planned = self.spark.createDataFrame(copies)
         if again := intersect(todo, in_lake):
-            message = F.struct("message_id", "message", "inclusion_state", "conflict_reason", "verified")
-            known = self.lake.messages(again).groupBy("milestone_index").agg(F.collect_list(message).alias("known"))
+            known = known_rows(self.lake.messages(again))
             planned = planned.join(known, "milestone_index", "left")
         else:
             planned = planned.withColumn("known", F.lit(None).cast(KNOWN_TYPE))
         return planned.repartitionById(tasks, "task").sortWithinPartitions("milestone_index").drop("task")
 
-    def _replace_rejects(self, plan: Plan, todo: Intervals, in_lake: Intervals, rejected: set[int]) -> None:
+    def _replace_rejects(
+        self,
+        plan: Plan,
+        eras: Eras,
+        decode: Callable[[DataFrame], DataFrame],
+        todo: Intervals,
+        in_lake: Intervals,
+        rejected: set[int],
+    ) -> None:
         """Puts the rejects of the run's milestones and files in the place of earlier ones.
 
         They are told apart only after the messages are committed, and only those milestones are decoded once more: a
         load without rejects, the common case, pays nothing.
         """
-        if not rejected and not plan.broken and not self.lake.has("rejects"):
-            return
         rows = self.spark.createDataFrame(reject_table(UNKNOWN_MILESTONE, plan.broken))
         if again := of_indices(index for index in rejected if index != UNKNOWN_MILESTONE):
             planned = self._planned(plan, again, intersect(in_lake, again))
-            rows = rows.unionByName(_rejects(decode_milestones(planned, self.network_id, None)))
+            rows = rows.unionByName(_rejects(decode(planned)))
         if UNKNOWN_MILESTONE in rejected:
             pending = self.spark.createDataFrame(plan.pending)
-            rows = rows.unionByName(_rejects(decode_pending(pending, self.network_id, None)))
+            rows = rows.unionByName(_rejects(decode_pending(pending, eras, None)))
         files = ", ".join(f"'{_quoted(each.file)}'" for each in plan.files)
         unknown = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({files})"
         self.lake.replace("rejects", rows, f"({either(todo)}) OR ({unknown})")
 
 
-def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Value, ...]]:
+def _refuse_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:
+    """ValueError for a beginning of an era that the milestone behind it is not of."""
+    first = genesis.ledger_index + 1
+    codec = eras.at(first).codec
+    if codec.protocol_version != genesis.codec.protocol_version:
+        raise ValueError(
+            f"{file}: a ledger of {codec.name} expected before milestone {first}, where that era reigns by the setting "
+            f"stardust_from, found one of {genesis.codec.name}"
+        )
+
+
+def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
+    """GENESIS, the treasury first."""
     at = (genesis.ledger_index, None if genesis.timestamp is None else 1_000 * genesis.timestamp)
     if genesis.treasury is not None:
         milestone_id, amount = genesis.treasury
-        yield (*at, milestone_id, None, TREASURY_OUTPUT, None, amount, None)
+        yield (*at, milestone_id, None, TREASURY_OUTPUT, None, amount, None, None)
     for each in genesis.outputs:
         output = each.output
-        data = encode_output(output)
-        yield (*at, each.output_id, each.message_id, output.KIND, output.address, output.amount, data)
+        owner: bytes | None
+        if isinstance(output, chrysalis_values.SigLockedSingle | chrysalis_values.SigLockedDustAllowance):
+            owner, data, names = output.address, encode_output(output), None
+        else:
+            # Before any expiration, so that it is the owner whom the output names.
+            owner, data = stardust_outputs.owner_at(output, 0), stardust_outputs.encode_output(output)
+            names = asdict(named(output, each.output_id))
+        yield (*at, each.output_id, each.message_id, output.KIND, owner, output.amount, data, names)
 
 
 def _messages(decoded: DataFrame) -> DataFrame:
-    return decoded.where("message_id IS NOT NULL").drop("reject")
+    return decoded.where("reject IS NULL").drop("reject")
 
 
 def _rejects(decoded: DataFrame) -> DataFrame:

@@ -1,7 +1,8 @@
-"""The named jobs: load files, rebuild a store from the lake, compact the ledger state or the lake.
+"""The named jobs: load files, rebuild a store from the lake, analyse it, compact the ledger state or the lake.
 
 Rules of this file: a job holds the store's lease from its first write to its last and returns a Report; one Spark
-session serves all of it; what fails raises, what is refused is counted.
+session serves all of it; what fails raises, what is refused is counted. More than 350 lines, because the
+jobs of both protocols share one way of holding lease, session and store.
 """
 
 import os
@@ -18,9 +19,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings, open_store
-from db.intervals import Intervals, add, in_words, size, subtract
+from db.intervals import Intervals, add, in_words, intersect, size, subtract
+from db.protocols import IOTA, WORMHOLE
 from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
-from etl import compaction
+from etl import analyse, compaction
+from etl.chain import refuse_broken_links
+from etl.decide import decide_states
+from etl.full import promote
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
@@ -28,14 +33,15 @@ from etl.ledger import Ledger
 from etl.publish import Publication
 from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
 from etl.report import Notify, Progress, Report, quiet
-from etl.session import EtlSettings, Span, spark_session
+from etl.reprove import Proved, reprove
+from etl.session import EtlSettings, Span, span_of, spark_session
+from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
 from etl.watch import watched
 from etl.writer import Staging
 from etl.writers import frame_writer, refuse_bulk
-from ledger.ids import network_id
-from ledger.networks import find_network
+from ledger.levels import FULL
 
 KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload": "no payload"}
 """The lake's counts by payload, as a report calls them."""
@@ -45,9 +51,6 @@ RENEW_S = 15
 
 REJECTS_SHOWN = 20
 """Rejects that a report spells out; the table has all of them."""
-
-SECONDS_BYTES, MINUTE_BYTES = 64 << 20, 512 << 20
-"""Files below these sizes in all make a run of seconds, of about a minute."""
 
 Sources: TypeAlias = list[Path]
 
@@ -61,26 +64,34 @@ def load(
     last: int | None = None,
     force: bool = False,
     genesis: Path | None = None,
+    prices: Path | None = None,
     bulk: bool = False,
+    analytics: bool = True,
     notify: Notify = quiet,
 ) -> Report:
     """Loads the milestones of [first, last) that the files hold and the store does not; then the ledger state, where
-    `genesis` or an earlier load's gave it a beginning. `bulk`: into a cluster as SSTables.
+    `genesis` or an earlier load's gave it a beginning. `bulk`: into a cluster as SSTables. It ends with
+    `analytics`, of all that lags behind.
 
     First the store's newest milestones are counted; what is short, or was found incomplete before, is written again
     from the lake where that has it whole.
 
+    Of a Wormhole network: VAAs and cells of the event tables, and `prices`, a file of what tokens were worth.
+
     Raises FileNotFoundError and ValueError for sources that are not there or a store that takes no SSTables,
     StoreMismatch, also for a store that holds what its lake does not, StoreUnavailable, LeaseHeld.
     """
-    files = archive_files(sources) if sources or genesis is None else []
-    size = sum(path.stat().st_size for path in files)
-    span = Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
-    with _run(store_settings, settings, notify, span, bulk=bulk) as (spark, lake, publication, report):
+    if store_settings.wormhole_network is not None:
+        only_iota = {"range": first is not None or last is not None, "force": force, "genesis": genesis, "bulk": bulk}
+        _refuse({name for name, given in only_iota.items() if given}, store_settings)
+        return _load_vaas(store_settings, settings, sources, prices, notify)
+    _refuse({"prices"} if prices else set(), store_settings)
+    files, run = archive_files(sources) if sources or genesis is None else [], list[tuple[int, int]]()
+    with _run(store_settings, settings, notify, span_of(files), bulk=bulk) as (spark, lake, publication, report):
         reads, chunk_size = publication.reads, store_settings.chunk_size
         refuse_older_lake(lake, reads)
         reopen(publication.store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
-        ingest = Ingest(spark, lake, network_id(find_network(store_settings.network).id_name))
+        ingest = Ingest(spark, lake, store_settings, reads)
         if genesis is not None:
             with report.timed("genesis"):
                 ingest.genesis(genesis, publication.staging.folder("genesis"))
@@ -94,14 +105,52 @@ def load(
                     incomplete=reads.incomplete(),
                     force=force,
                 )
+            if found.believed:
+                with report.timed("decide"):
+                    decide_states(publication, found.believed, found.level)
+            if found.links:
+                with report.timed("chain"):
+                    found = refuse_broken_links(publication, found)
+            run = found.run
+            analyse.forget(publication, run)
             with report.timed("tables"):
                 _fill(ingest, found, publication, files, bulk=bulk)
             report.rejects = report.rows_by_table.get("rejects", 0)
             if report.rejects:
                 report.rejected = _reject_lines(lake, found.run)
         with report.timed("ledger"):
-            Ledger(publication).advance()
+            Ledger(publication, analytics=analytics).advance()
+        if analytics:
+            analyse.catch_up(publication)
+        if settings.level == FULL:
+            with report.timed("full"):
+                promote(publication, run)
     return report
+
+
+def _load_vaas(
+    store_settings: StoreSettings, settings: EtlSettings, sources: Sources, prices: Path | None, notify: Notify
+) -> Report:
+    # What VAAs are verified with is an extra of its own.
+    from etl.vaas.load import VaaLoad
+    from etl.vaas.places import vaa_files
+
+    files = vaa_files(sources) if sources else []
+    if prices is not None and not prices.is_file():
+        raise FileNotFoundError(f"{prices}: no such file")
+    with _run(store_settings, settings, notify, span_of(files), protocol=WORMHOLE) as (_, _, publication, report):
+        VaaLoad(publication).load(files, prices)
+        if report.rejects:
+            report.rejected = _reject_lines(publication.lake, [])
+    return report
+
+
+def _refuse(options: set[str], store_settings: StoreSettings) -> None:
+    if options:
+        given = ", ".join(sorted(f"--{each}" for each in options))
+        raise ValueError(
+            f"{given}: not of network {store_settings.network}, whose protocol is {store_settings.protocol}"
+        )
 
 
 def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
@@ -132,20 +181,67 @@ def rebuild(
     settings: EtlSettings,
     *,
     bulk: bool = False,
+    analytics: bool = True,
     notify: Notify = quiet,
 ) -> Report:
     """Fills a store from the lake alone, also one with another chunk_size; what it held is replaced. `bulk` as in
     `load`.
     """
+    if store_settings.wormhole_network is not None:
+        from etl.vaas.load import VaaLoad
+
+        _refuse({"bulk"} if bulk else set(), store_settings)
+        with _run(store_settings, settings, notify, protocol=WORMHOLE) as (_, _, publication, report):
+            VaaLoad(publication).rebuild()
+        return report
     with _run(store_settings, settings, notify, bulk=bulk) as (_, lake, publication, report):
         with report.timed("tables"):
             run = intervals_of(lake.read("milestones"))
             _count(lake, run, report)
             publication.republish(run)
         with report.timed("ledger"):
-            Ledger(publication).advance()
+            Ledger(publication, analytics=analytics).advance()
+        if analytics:
+            analyse.catch_up(publication)
+        if settings.level == FULL:
+            with report.timed("full"):
+                promote(publication, run)
         report.rejects = report.rows_by_table.get("rejects", 0)
     return report
+
+
+def analytics(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    notify: Notify = quiet,
+) -> Report:
+    """Makes the analytics of the complete milestones of [first, last), and of their days, once more from the lake."""
+    with _run(store_settings, settings, notify) as (_, lake, publication, report):
+        wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
+        report.ledger_index = publication.reads.ledger_index()
+        known = [] if report.ledger_index is None else [(lake.genesis_index(), report.ledger_index)]
+        analyse.analyse(publication, wanted, ledger=intersect(known, wanted))
+    return report
+
+
+def verify(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    level: str | None = None,
+    notify: Notify = quiet,
+) -> tuple[str, list[Proved]]:
+    """How far the milestones of [first, last) in the lake are proved, as etl.reprove.reprove has it."""
+    with _run(store_settings, settings, notify) as (spark, _, publication, _):
+        end = MAX_MILESTONE_INDEX if last is None else last - 1
+        wanted = None if first is None and last is None else [(first or 0, end)]
+        with watched(spark.sparkContext, "verify", notify):
+            return reprove(publication, wanted, level)
 
 
 def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
@@ -190,7 +286,10 @@ def _run(
     span: Span = Span.MINUTES,
     *,
     bulk: bool = False,
+    protocol: str = IOTA,
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
+    if store_settings.protocol != protocol:
+        raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
     if bulk:
         refuse_bulk(store_settings)
     report = Report(run=uuid.uuid4().hex[:12])
@@ -268,10 +367,10 @@ def _count(lake: Lake, run: Intervals, report: Report) -> None:
             F.count("*"),
             F.count("verified"),
             *(F.coalesce(F.sum(name), F.lit(0)) for name in ("message_count", *KINDS)),
-            F.count("milestone_id"),
         )
         .first()
     )
     assert counts is not None
-    report.milestones, report.complete, report.messages, *kinds, milestones = counts
-    report.messages_by_kind = dict(zip(KINDS.values(), kinds, strict=True)) | {"milestone": milestones}
+    report.milestones, report.complete, report.messages, *kinds = counts
+    rest = {"milestone": report.messages - sum(kinds)}
+    report.messages_by_kind = dict(zip(KINDS.values(), kinds, strict=True)) | rest

@@ -14,17 +14,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, size
-from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, RECEIPT
+from etl.lake_vaas import PRICES_DDL, VAAS_DDL
+from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
+from etl.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.session import INTERPRETED
-from etl.verify import LEVELS
+from ledger.eras import CHRYSALIS
+from ledger.levels import LEVELS
 
 MILESTONE_DDL = f"""
 milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
-milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY, receipt {RECEIPT},
+milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY, receipt {RECEIPT}, parameters {PARAMETERS},
 message_count INT, included INT, conflicting INT, no_transaction INT,
 transactions INT, tagged_data INT, no_payload INT
 """
-"""verified null: the cone is not whole or has rejects; the milestone is then not complete in any store."""
+"""verified null: the cone is not whole; the milestone is then not complete in any store. Otherwise how far it is proved
+(ledger/proof.py); rejects of a whole one are what its sources said against that."""
 
 COUNTS = (
     "message_count",
@@ -48,13 +52,25 @@ GENESIS = pa.schema(
         "address": pa.binary(),
         "amount": pa.int64(),
         "data": pa.binary(),
+        "stardust": STARDUST_TYPE,
     }
 )
-GENESIS_DDL = (
-    "milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY, "
-    "amount BIGINT, data BINARY"
-)
+GENESIS_DDL = f"""
+milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
+amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}
+"""
 """The unspent outputs after that milestone; the treasury is one of them, its output_id the id of its milestone."""
+
+KEY_RANGES = pa.schema(
+    {
+        "public_key": pa.binary(),
+        "first_milestone": pa.int32(),
+        "last_milestone": pa.int32(),
+        "threshold": pa.int32(),
+    }
+)
+KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, threshold INT"
+"""The keys that sign milestones, as genesis names them (ledger/proof.py), and how many of them must."""
 
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
@@ -65,6 +81,9 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "rejects": (REJECTS_DDL, ()),
     "sources": (SOURCES_DDL, ()),
     "genesis": (GENESIS_DDL, ()),
+    "key_ranges": (KEY_RANGES_DDL, ()),
+    "vaas": (VAAS_DDL, ("emitter_chain",)),
+    "prices": (PRICES_DDL, ()),
 }
 """Each table: its columns and what it is partitioned by."""
 
@@ -77,7 +96,7 @@ class Lake:
     """The Delta tables below one directory (or object store prefix that Spark can write)."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
-        self._spark = spark
+        self.spark = spark
         self._few = spark.newSession()
         for name, value in FEW_ROWS.items():
             self._few.conf.set(name, value)
@@ -95,19 +114,19 @@ class Lake:
 
     def has(self, table: str) -> bool:
         """Whether the table was ever committed; a run that died before its first commit leaves an empty log."""
-        log = self._spark._jvm.org.apache.hadoop.fs.Path(f"{self.path(table)}/_delta_log")  # type: ignore[union-attr]
-        files = log.getFileSystem(self._spark._jsc.hadoopConfiguration())
+        log = self.spark._jvm.org.apache.hadoop.fs.Path(f"{self.path(table)}/_delta_log")  # type: ignore[union-attr]
+        files = log.getFileSystem(self.spark._jsc.hadoopConfiguration())
         return files.exists(log) and any(each.getPath().getName()[0].isdecimal() for each in files.listStatus(log))
 
     def read(self, table: str) -> DataFrame:
         """A table's rows; none when it was never written."""
         if not self.has(table):
-            return self._spark.createDataFrame([], TABLES[table][0])
-        return self._spark.read.format("delta").load(self.path(table))
+            return self.spark.createDataFrame([], TABLES[table][0])
+        return self.spark.read.format("delta").load(self.path(table))
 
     def messages(self, intervals: Intervals) -> DataFrame:
         """Messages of those milestones."""
-        return self._planned_once("messages", intervals, self._spark)
+        return self._planned_once("messages", intervals, self.spark)
 
     def milestones(self, intervals: Intervals) -> DataFrame:
         """Milestones of those intervals."""
@@ -134,7 +153,7 @@ class Lake:
         files = self.read("milestones").where(within(wanted)).inputFiles()
         if not files:
             return None
-        listed = self._spark.read.schema("milestone_index INT, verified STRING").parquet(*files)
+        listed = self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files)
         return listed.where(either(wanted))
 
     def _planned_once(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
@@ -159,7 +178,8 @@ class Lake:
         if partitions:
             writer = writer.partitionBy(*partitions)
         if self.has(table):
-            writer = writer.option("replaceWhere", predicate)
+            # A lake of an earlier version lacks the fields that came since.
+            writer = writer.option("replaceWhere", predicate).option("mergeSchema", "true")
         else:
             # Rows are replaced by rewriting files, so the rows of a file are its rows.
             writer = writer.option("delta.enableDeletionVectors", "false")
@@ -169,14 +189,39 @@ class Lake:
         with self._planning:
             self._files = {place: files for place, files in self._files.items() if place[0] != table}
 
+    def add(self, table: str, rows: DataFrame, known: DataFrame, key: str) -> None:
+        """Adds rows that are not among `known`: those of the table that may be the same by `key`.
+
+        A lake has one writer, and a commit is whole, so nothing stands there twice.
+        """
+        new = rows.dropDuplicates([key]).join(known.select(key), key, "left_anti")
+        ordered = [F.col(each) for each in self.spark.createDataFrame([], TABLES[table][0]).columns]
+        writer = new.select(*ordered).write.format("delta").mode("append")
+        if TABLES[table][1]:
+            writer = writer.partitionBy(*TABLES[table][1])
+        writer.save(self.path(table))
+
+    def replace_messages(self, rows: DataFrame, intervals: Intervals) -> None:
+        """Puts `rows`, those of `messages` with other values, in the place of all messages of those milestones."""
+        ranged = rows.withColumn("lake_range", F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int"))
+        whole = ranged.select(*self.spark.createDataFrame([], MESSAGE_DDL).columns)
+        ordered = whole.repartitionByRange("milestone_index")
+        self.replace("messages", ordered.sortWithinPartitions("milestone_index", "white_flag_index"), within(intervals))
+
     def add_pending(self, rows: DataFrame) -> None:
         """Adds pending messages; those it has stay as they are."""
-        known = self.read("pending")
+        files = self.read("pending").inputFiles()
+        reader = self.spark.read.schema(MESSAGE_DDL)
+        known = reader.parquet(*files) if files else self.spark.createDataFrame([], MESSAGE_DDL)
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
+
+    def genesis(self) -> DataFrame:
+        """GENESIS; of a lake that was made before Stardust too."""
+        return self.spark.read.schema(GENESIS_DDL).parquet(*self.read("genesis").inputFiles())
 
     def genesis_index(self) -> int:
         """The milestone after which genesis is the ledger state."""
-        row = self.read("genesis").agg(F.min("milestone_index")).first()
+        row = self.genesis().agg(F.min("milestone_index")).first()
         assert row is not None
         return int(row[0])
 
@@ -185,16 +230,17 @@ class Lake:
         if not self.has("genesis"):
             self.replace("genesis", rows, "true")
             return
-        held, new = (_digest(frame) for frame in (self.read("genesis"), rows))
+        held, new = (_digest(frame) for frame in (self.genesis(), rows))
         if held != new:
             raise ValueError(
                 f"another genesis than the lake's: {new[1]} outputs after milestone {new[0]}, "
-                f"and the lake has {held[1]} after milestone {held[0]}"
+                f"and the lake has {held[1]} after milestone {held[0]}. A lake holds one beginning, for both eras of a "
+                "network too: load this one into a store of its own"
             )
 
     def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
         """Notes files as SOURCES; each run has its own notes."""
-        rows = few_rows(self._spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
+        rows = few_rows(self.spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
         rows.write.format("delta").mode("append").save(self.path("sources"))
 
     def compact(self, retain_hours: int) -> dict[str, int]:
@@ -203,8 +249,8 @@ class Lake:
         for table in TABLES:
             if self.has(table):
                 name = f"delta.`{self.path(table)}`"
-                self._spark.sql(f"OPTIMIZE {name}")
-                self._spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
+                self.spark.sql(f"OPTIMIZE {name}")
+                self.spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
                 files[table] = len(self.read(table).inputFiles())
         return files
 
@@ -261,7 +307,8 @@ def lake_root(path: str | Path) -> str:
 def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
     """MILESTONE_DDL from the messages just committed and, where there are any, the rejects beside them."""
     place = F.coalesce("white_flag_index", F.lit(2**31 - 1))
-    own = messages.where("milestone.milestone_index = milestone_index").groupBy("milestone_index")
+    in_message = f"version = {CHRYSALIS.protocol_version} AND milestone.milestone_index = milestone_index"
+    own = messages.where(f"message_id IS NULL OR ({in_message})").groupBy("milestone_index")
     own_rows = own.agg(F.min_by(F.struct("message_id", "milestone"), F.struct(place, "message_id")).alias("own"))
     levels = F.array(*map(F.lit, LEVELS))
     # Numbers only: where text or structures are summed, Spark sorts all messages first.
@@ -269,7 +316,7 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
     counted = messages.groupBy("milestone_index").agg(
         F.max("timestamp").alias("timestamp"),
         F.max(proved).cast("int").alias("proved"),
-        F.count("*").cast("int").alias("message_count"),
+        F.count("message_id").cast("int").alias("message_count"),
         *(
             F.count_if(F.col("inclusion_state") == state).cast("int").alias(name)
             for state, name in enumerate(("no_transaction", "included", "conflicting"))
@@ -290,12 +337,13 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
         "milestone_index",
         F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int").alias("lake_range"),
         "timestamp",
-        F.when(F.coalesce("rejects", F.lit(0)) == 0, F.get(levels, F.col("proved") - 1)).alias("verified"),
+        F.get(levels, F.col("proved") - 1).alias("verified"),
         F.coalesce("rejects", F.lit(0)).alias("rejects"),
         F.col("own.milestone.milestone_id").alias("milestone_id"),
-        F.col("own.message_id").alias("message_id"),
+        F.coalesce("own.message_id", "own.milestone.block_id").alias("message_id"),
         F.col("own.milestone.timestamp").alias("seconds"),
         F.col("own.milestone.payload").alias("payload"),
         F.col("own.milestone.receipt").alias("receipt"),
+        F.col("own.milestone.parameters").alias("parameters"),
         *COUNTS,
     )

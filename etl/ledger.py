@@ -8,26 +8,24 @@ last, and a reader sees nothing beyond it. All rows follow from the changes (etl
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.model import Table
+from db.model import Lookup, Table
 from db.store import Batch, Value
-from etl import compaction, history, rich_list, tables, unspent
+from etl import compaction, history, lookups, rich_list, tables, tables_milestones, unspent
+from etl.analyse import begun_at, ledger_makers
+from etl.analytics.measures import Begun
+from etl.balances import balance_makers, balances
 from etl.changes import BALANCES, Found, created_by, far, genesis_outputs, near
-from etl.conflicts import dust_change, reason_makers
+from etl.conflicts import reason_makers
 from etl.lake import few_rows
-from etl.placement import SPLITS, Placement, ms_range_id
-from etl.publish import Publication
+from etl.placement import SPLITS, Placement
+from etl.publish import ANALYSED_TO, Publication
 from etl.report import Progress
 from etl.rich_list import Wealth
 from etl.writer import FrameMaker, upsert_frames
-
-SUMS = BALANCES.names[2:]
-
-BALANCE_KIND = "balance"
-"""addresses_hints.output_kind of address_balances."""
 
 MILESTONES_AT_ONCE = 1_000
 """Applied in one transaction near the frontier; bounds what this process holds."""
@@ -38,9 +36,12 @@ STEPS_KEPT = 10
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger state of one store, and the lake it follows from."""
+    """The ledger state of one store, and the lake it follows from; `analytics`: what it says of them is written too,
+    where it was so far.
+    """
 
     publication: Publication
+    analytics: bool = True
 
     def advance(self) -> None:
         """Applies genesis, if that is still to do, and every complete milestone that follows without a gap.
@@ -71,24 +72,26 @@ class Ledger:
         """Writes the outputs that were there before the first milestone, and their balances."""
         lake, network = self.publication.lake, self.publication.store_settings.network
         chunk_size = self.publication.store_settings.chunk_size
-        outputs = genesis_outputs(lake.read("genesis"))
+        outputs = genesis_outputs(lake.genesis())
         changes = created_by(outputs)
-        placement = self._placement(genesis, genesis)
+        placement = self._placement(genesis, genesis, (*schema.LOOKUPS, *schema.STARDUST_LOOKUPS))
         # No partition begins before the first milestone that is applied.
         at_first = Placement(chunk_size, schema.LEDGER_LOOKUPS, None)
         makers: list[FrameMaker] = [
             lambda _: tables.created_outputs(outputs),
-            lambda _: tables.outputs_by_address(outputs.withColumn("included", F.expr("true")), placement),
-            lambda earlier: tables.hints(earlier.read, schema.outputs_by_address),
+            *lookups.genesis_makers(outputs, placement),
             *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
-            *_balance_makers(_balances(changes, None, genesis - 1), chunk_size),
-            lambda _: tables.genesis_treasury(lake.read("genesis"), network),
+            *balance_makers(balances(changes, None, genesis - 1), chunk_size),
+            lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
         ]
+        if self.analytics:
+            whole = balances(changes, None, genesis - 1)
+            makers += ledger_makers(changes, whole, Begun(genesis, genesis), genesis, chunk_size)
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
         with self.publication.store.batch(publish=publish) as batch:
             compaction.forget(batch, self.publication.reads)
-            self._write(batch, makers, wealth, genesis)
+            self._write(batch, makers, wealth, genesis, analysed=self.analytics)
 
     def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
         """Writes the state after (frontier, to], or as far as it is known; the new frontier."""
@@ -100,22 +103,26 @@ class Ledger:
         news = applied.where(F.col("milestone_index") > frontier)
         keys = unspent.counted_keys(found.counted.where(F.col("milestone_index") <= to), chunk_size)
         opened = publication.grown(schema.LEDGER_LOOKUPS, keys, [(frontier + 1, to)], beside=found.ranges)
-        placement = self._placement(frontier + 1, to)
+        placement = self._placement(frontier + 1, to, schema.LOOKUPS)
         before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
+        after = balances(applied, before, frontier)
         makers: list[FrameMaker] = [
-            lambda _: tables.conform(news, schema.ledger_updates_by_milestone),
+            lambda _: tables.conform(news.withColumn("address", F.col("owner")), schema.ledger_updates_by_milestone),
             lambda _: history.ledger_updates(news, opened.placement),
             lambda _: history.spent_from(news, placement),
             *unspent.makers(news, opened.placement, genesis, frontier, dead_to),
-            lambda earlier: tables.hints(earlier.read, schema.ledger_updates_by_address),
-            *_balance_makers(_balances(applied, before, frontier), chunk_size),
+            lambda earlier: tables.hints(earlier.read, schema.addresses_hints, {schema.ledger_updates_by_address}),
+            *balance_makers(after, chunk_size),
             *reason_makers(publication, applied, frontier, to, near=found.near is not None),
         ]
+        begun = begun_at(publication, genesis, frontier) if self.analytics else None
+        if begun is not None:
+            makers += ledger_makers(news, after, begun, to, chunk_size)
         wealth = self._wealth(found, genesis, frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
             publication.record(batch, opened)
-            self._write(batch, makers, wealth, to)
+            self._write(batch, makers, wealth, to, analysed=begun is not None)
         if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
             # Rows that stood here before; what was created since is written only while it lives.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
@@ -133,15 +140,17 @@ class Ledger:
             found = far(self.publication, genesis, frontier, to)
         return rich_list.whole(self.publication.staging, found.changes.where(F.col("milestone_index") <= to))
 
-    def _placement(self, first: int, last: int) -> Placement:
-        """Where the rows of a load's lookups stand in those milestones."""
+    def _placement(self, first: int, last: int, of: tuple[Lookup, ...]) -> Placement:
+        """Where the rows of those of a load's lookups stand in those milestones."""
         chunk_size = self.publication.store_settings.chunk_size
         ranges = range(first // chunk_size, last // chunk_size + 1)
-        standing = self.publication.reads.splits(schema.LOOKUPS, ranges)
+        standing = self.publication.reads.splits(of, ranges)
         hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
-        return Placement(chunk_size, schema.LOOKUPS, hot)
+        return Placement(chunk_size, of, hot)
 
-    def _write(self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int) -> None:
+    def _write(
+        self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int, *, analysed: bool
+    ) -> None:
         """All rows, then the frontier."""
         network = self.publication.store_settings.network
         upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote)
@@ -152,6 +161,8 @@ class Ledger:
         for old in self.publication.reads.ledger_steps(STEPS_KEPT)[STEPS_KEPT - 1 :]:
             batch.delete(schema.distribution, (network, old))
             batch.delete(schema.rich_list, (network, old))
+        if analysed:
+            self._upsert(batch, schema.keyspace_info, [(ANALYSED_TO, str(ledger_index))])
         self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])
 
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
@@ -170,40 +181,3 @@ class Ledger:
         )
         held: int = first["milestone_index"] - 1
         return held
-
-
-def _balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> DataFrame:
-    """BALANCES of each address after each milestone above `frontier` that changed it.
-
-    `before` (BALANCES) is where the addresses stood at the frontier; None where the changes begin at genesis.
-    """
-    sign = F.when(F.col("is_spent"), -1).otherwise(1)
-    dust_allowance, dust_outputs = dust_change()
-    steps = changes.groupBy("address", "milestone_index").agg(
-        F.sum(sign * F.col("amount")).alias("balance"),
-        F.sum(sign).alias("unspent_count"),
-        F.sum(dust_allowance).alias("dust_allowance"),
-        F.sum(dust_outputs).alias("dust_outputs"),
-    )
-    if before is not None:
-        steps = steps.unionByName(before)
-    so_far = Window.partitionBy("address").orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
-    summed = steps.select("address", "milestone_index", *(F.sum(name).over(so_far).alias(name) for name in SUMS))
-    return summed.where(F.col("milestone_index") > frontier)
-
-
-def _balance_makers(balances: DataFrame, chunk_size: int) -> list[FrameMaker]:
-    """address_balances and the hints that lead to them."""
-    placed = balances.withColumn("ms_range_id", ms_range_id(chunk_size))
-    hints = placed.select(
-        "address",
-        F.lit(BALANCE_KIND).alias("output_kind"),
-        F.lit(tables.ADDRESS).alias("variant"),
-        F.expr("true").alias("included"),
-        "ms_range_id",
-        F.lit(0).alias("partition_id"),
-    ).distinct()
-    return [
-        lambda _: tables.conform(placed, schema.address_balances),
-        lambda _: tables.conform(hints, schema.addresses_hints),
-    ]

@@ -9,35 +9,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from etl.flat import ListColumn, StructColumn
+from etl.output_rows import OUTPUT, U64, OutputColumn
+from etl.sources.cone import Message
+from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.verify import Checked
-from ledger.chrysalis import (
-    Indexation,
-    Message,
-    Milestone,
-    Output,
-    SigLockedSingle,
-    SignatureUnlock,
-    Transaction,
-    TreasuryInput,
-    TreasuryOutput,
-    encode_output,
-    encode_payload,
-)
-from ledger.ids import ed25519_address, milestone_id, output_id, transaction_id
-
-CHRYSALIS = 1
+from ledger import chrysalis, stardust
+from ledger import stardust_values as v2
+from ledger.chrysalis import Indexation, SigLockedSingle, SignatureUnlock, TreasuryInput
+from ledger.eras import CHRYSALIS, Codec
+from ledger.ids import ed25519_address, message_id, milestone_id, output_id, transaction_id
 
 TAGGED_DATA = "STRUCT<tag: BINARY, data: BINARY>"
 
-RECEIPT = """STRUCT<
-  migrated_at: INT, treasury_input: BINARY, treasury_amount: DECIMAL(20,0), payload: BINARY,
-  funds: ARRAY<STRUCT<kind: TINYINT, address: BINARY, amount: DECIMAL(20,0), output_id: BINARY, data: BINARY>>>"""
-"""Of the milestone's own message alone (its first attachment), so that it counts once. `funds` are outputs like a
-transaction's, their ids made of the milestone's."""
+RECEIPT = f"""STRUCT<
+  migrated_at: INT, treasury_input: BINARY, treasury_amount: DECIMAL(20,0), payload: BINARY, funds: ARRAY<{OUTPUT}>>"""
+"""Of the milestone itself alone (in Chrysalis the first attachment of its message), so that it counts once. `funds` are
+outputs like a transaction's, their ids made of the milestone's."""
+
+PARAMETERS = "STRUCT<target_milestone_index: INT, protocol_version: SMALLINT, params: BINARY>"
+"""Protocol parameters that a Stardust milestone announces."""
 
 MILESTONE = f"""STRUCT<
-  milestone_id: BINARY, milestone_index: INT, timestamp: BIGINT, payload: BINARY, receipt: {RECEIPT}>"""
+  milestone_id: BINARY, milestone_index: INT, timestamp: BIGINT, payload: BINARY, block_id: BINARY, receipt: {RECEIPT},
+  parameters: {PARAMETERS}>"""
+"""`block_id`: of the Stardust block that carries the payload; receipt and parameters as RECEIPT says."""
 
 MESSAGE_DDL = f"""
 message_id BINARY, milestone_index INT, lake_range INT, white_flag_index INT, timestamp TIMESTAMP, version TINYINT,
@@ -47,11 +45,13 @@ tagged_data {TAGGED_DATA},
 transaction STRUCT<
   transaction_id: BINARY,
   inputs: ARRAY<STRUCT<kind: TINYINT, output_id: BINARY>>,
-  outputs: ARRAY<STRUCT<kind: TINYINT, address: BINARY, amount: DECIMAL(20,0), output_id: BINARY, data: BINARY>>,
+  outputs: ARRAY<{OUTPUT}>,
   unlocks: ARRAY<STRUCT<kind: TINYINT, public_key: BINARY, signature: BINARY, reference: INT, address: BINARY>>,
   tagged_data: {TAGGED_DATA}>,
 milestone {MILESTONE}
 """
+"""A row a message; and for each Stardust milestone, whose block lies in a later cone, one with its payload: message_id
+null, white_flag_index the size of the cone, `milestone` not null."""
 
 REJECT_DDL = "reject STRUCT<file: STRING, line: INT, item: STRING, reason: STRING>"
 
@@ -63,11 +63,6 @@ LAKE_RANGE = 100_000
 MAX_TIMESTAMP_S = 253_402_300_799
 """9999-12-31T23:59:59Z, the last second that Spark and SQL timestamps can tell."""
 
-OUTPUT_FIELDS = ("kind", "address", "amount", "output_id", "data")
-
-_U64 = pa.decimal128(20, 0)
-_OUTPUT_TYPES = (pa.int8(), pa.binary(), _U64, pa.binary(), pa.binary())
-
 
 class MessageRows:
     """Rows of one Arrow batch in the making."""
@@ -75,25 +70,27 @@ class MessageRows:
     def __init__(self) -> None:
         self.count = 0
         self._columns: dict[str, list[Any]] = {name: [] for name in _FLAT}
-        self._parents = _List(("parent",))
+        self._parents = ListColumn(("parent",))
         self._network_ids = array("Q")
         self._nonces = array("Q")
-        self._tagged = _Struct(("tag", "data"))
-        self._transaction = _Struct(("transaction_id",))
-        self._inputs = _List(("kind", "output_id"))
-        self._outputs = _List(OUTPUT_FIELDS)
-        self._unlocks = _List(("kind", "public_key", "signature", "reference", "address"))
-        self._transaction_tagged = _Struct(("tag", "data"))
-        self._milestone = _Struct(("milestone_id", "milestone_index", "timestamp", "payload"))
-        self._receipt = _Struct(("migrated_at", "treasury_input", "treasury_amount", "payload"))
-        self._funds = _List(OUTPUT_FIELDS)
-        self._reject = _Struct(("file", "line", "item", "reason"))
+        self._tagged = StructColumn(("tag", "data"))
+        self._transaction = StructColumn(("transaction_id",))
+        self._inputs = ListColumn(("kind", "output_id"))
+        self._outputs = OutputColumn()
+        self._unlocks = ListColumn(("kind", "public_key", "signature", "reference", "address"))
+        self._transaction_tagged = StructColumn(("tag", "data"))
+        self._milestone = StructColumn(("milestone_id", "milestone_index", "timestamp", "payload", "block_id"))
+        self._receipt = StructColumn(("migrated_at", "treasury_input", "treasury_amount", "payload"))
+        self._funds = OutputColumn()
+        self._parameters = StructColumn(("target_milestone_index", "protocol_version", "params"))
+        self._reject = StructColumn(("file", "line", "item", "reason"))
 
     def add(self, checked: Checked) -> None:
-        """All messages and rejects of a milestone."""
-        index = checked.milestone_index
-        seconds = checked.milestone.timestamp if checked.milestone is not None else None
-        micros = None if seconds is None or seconds > MAX_TIMESTAMP_S else seconds * 1_000_000
+        """All messages and rejects of a milestone, and of Stardust the milestone's payload."""
+        index, milestone, version = checked.milestone_index, checked.milestone, checked.codec.protocol_version
+        micros = None
+        if milestone is not None and milestone.timestamp <= MAX_TIMESTAMP_S:
+            micros = milestone.timestamp * 1_000_000
         own = _own_message(checked)
         for position, (entry, data) in enumerate(checked.messages):
             self._add_row(
@@ -101,16 +98,23 @@ class MessageRows:
                 index,
                 position if checked.verified else None,
                 micros,
+                version,
                 data,
                 entry.inclusion_state,
                 entry.conflict_reason,
                 checked.verified,
             )
-            self._add_message(entry.message, is_own=entry.message_id == own)
+            self._add_message(entry.message, data, checked.codec, is_own=entry.message_id == own)
+            self._reject.null()
+        if isinstance(milestone, v2.Milestone):
+            size = len(checked.messages) if checked.verified else None
+            self._add_row(None, index, size, micros, version, None, None, None, checked.verified)
+            self._add_payload(milestone)
             self._reject.null()
         for reject in checked.rejects:
-            self._add_row(None, index, None, None, None, None, None, None)
-            self._add_nothing()
+            self._add_row(None, index, None, None, version, None, None, None, None)
+            self._add_nothing(payload_kind=None)
+            self._milestone.null()
             self._reject.row((reject.file, reject.line, reject.item, reject.reason))
 
     def _add_row(self, *values: Any) -> None:
@@ -118,29 +122,30 @@ class MessageRows:
             self._columns[name].append(value)
         self.count += 1
 
-    def _add_message(self, message: Message, *, is_own: bool) -> None:
-        self._network_ids.extend((message.network_id, 0))
+    def _add_message(self, message: Message, data: bytes, codec: Codec, *, is_own: bool) -> None:
+        self._network_ids.extend((message.network_id if isinstance(message, chrysalis.Message) else 0, 0))
         self._nonces.extend((message.nonce, 0))
         self._parents.rows([message.parents])
         payload = message.payload
         self._columns["payload_kind"].append(None if payload is None else payload.KIND)
-        if isinstance(payload, Indexation):
-            self._tagged.row((payload.index, payload.data))
+        if isinstance(payload, Indexation | v2.TaggedData):
+            self._tagged.row(_tag(payload))
         else:
             self._tagged.null()
-        if isinstance(payload, Transaction):
-            self._add_transaction(payload)
+        if isinstance(payload, chrysalis.Transaction | v2.Transaction):
+            self._add_transaction(payload, transaction_id(codec.payload_bytes(data)))
         else:
-            self._no_transaction()
-        if isinstance(payload, Milestone):
+            self._transaction.null()
+        if isinstance(payload, chrysalis.Milestone):
             self._add_milestone(payload, is_own=is_own)
+        elif isinstance(payload, v2.Milestone):
+            self._add_stardust_milestone(payload, None)
         else:
-            self._no_milestone()
+            self._milestone.null()
 
-    def _add_transaction(self, payload: Transaction) -> None:
-        identity = transaction_id(encode_payload(payload))
-        essence = payload.essence
+    def _add_transaction(self, payload: chrysalis.Transaction | v2.Transaction, identity: bytes) -> None:
         self._transaction.row((identity,))
+        essence = payload.essence
         inputs = essence.inputs
         self._inputs.rows(
             (
@@ -151,59 +156,76 @@ class MessageRows:
                 ],
             )
         )
-        self._outputs.rows(_output_columns(identity, essence.outputs))
-        signed = [each if isinstance(each, SignatureUnlock) else None for each in payload.unlock_blocks]
+        unlocks: Sequence[v2.Unlock]
+        if isinstance(payload, chrysalis.Transaction):
+            self._outputs.add(identity, payload.essence.outputs)
+            unlocks = payload.unlock_blocks
+        else:
+            self._outputs.add_stardust(identity, payload.essence.outputs)
+            unlocks = payload.unlocks
+        signed = [each if isinstance(each, SignatureUnlock) else None for each in unlocks]
         self._unlocks.rows(
             (
-                [each.KIND for each in payload.unlock_blocks],
+                [each.KIND for each in unlocks],
                 [None if each is None else each.public_key for each in signed],
                 [None if each is None else each.signature for each in signed],
-                [None if isinstance(each, SignatureUnlock) else each.index for each in payload.unlock_blocks],
+                [None if isinstance(each, SignatureUnlock) else each.index for each in unlocks],
                 [None if each is None else ed25519_address(each.public_key) for each in signed],
             )
         )
-        tagged = essence.payload
-        if tagged is None:
+        if essence.payload is None:
             self._transaction_tagged.null()
         else:
-            self._transaction_tagged.row((tagged.index, tagged.data))
+            self._transaction_tagged.row(_tag(essence.payload))
 
-    def _add_milestone(self, payload: Milestone, *, is_own: bool) -> None:
-        data = encode_payload(payload)
+    def _add_milestone(self, payload: chrysalis.Milestone, *, is_own: bool) -> None:
+        data = chrysalis.encode_payload(payload)
         identity = milestone_id(data)
-        self._milestone.row((identity, payload.index, min(payload.timestamp, MAX_TIMESTAMP_S), data))
+        self._milestone.row((identity, _index(payload.index), min(payload.timestamp, MAX_TIMESTAMP_S), data, None))
+        self._parameters.null()
         receipt = payload.receipt if is_own else None
         if receipt is None:
             self._receipt.null()
-            self._funds.empty()
             return
-        treasury = receipt.transaction
-        self._receipt.row(
-            (receipt.migrated_at, treasury.input.milestone_id, treasury.output.amount, encode_payload(receipt))
-        )
-        outputs = [SigLockedSingle(fund.address, fund.deposit) for fund in receipt.funds]
-        self._funds.rows(_output_columns(identity, outputs))
+        self._add_receipt(receipt.migrated_at, receipt.transaction, chrysalis.encode_payload(receipt))
+        self._funds.add(identity, [SigLockedSingle(fund.address, fund.deposit) for fund in receipt.funds])
 
-    def _no_milestone(self) -> None:
-        self._milestone.null()
-        self._receipt.null()
-        self._funds.empty()
+    def _add_payload(self, milestone: v2.Milestone) -> None:
+        """The milestone itself, apart from its cone."""
+        self._add_nothing(payload_kind=milestone.KIND)
+        self._add_stardust_milestone(milestone, message_id(stardust.milestone_block_bytes(milestone)))
 
-    def _no_transaction(self) -> None:
-        self._transaction.null()
-        self._inputs.empty()
-        self._outputs.empty()
-        self._unlocks.empty()
-        self._transaction_tagged.null()
+    def _add_stardust_milestone(self, payload: v2.Milestone, block_id: bytes | None) -> None:
+        """`block_id` None: a block of a cone, whose milestone counts elsewhere if it is one."""
+        identity = stardust.milestone_id(payload)
+        data = stardust.encode_payload(payload)
+        self._milestone.row((identity, _index(payload.index), payload.timestamp, data, block_id))
+        options = {each.KIND: each for each in payload.options} if block_id is not None else {}
+        parameters, receipt = options.get(v2.ParametersOption.KIND), options.get(v2.ReceiptOption.KIND)
+        if isinstance(parameters, v2.ParametersOption):
+            self._parameters.row(
+                (_index(parameters.target_milestone_index), parameters.protocol_version, parameters.params)
+            )
+        else:
+            self._parameters.null()
+        if not isinstance(receipt, v2.ReceiptOption):
+            self._receipt.null()
+            return
+        self._add_receipt(receipt.migrated_at, receipt.transaction, stardust.encode_option(receipt))
+        funds = [v2.BasicOutput(each.deposit, (), (v2.AddressCondition(each.address),), ()) for each in receipt.funds]
+        self._funds.add_stardust(identity, funds)
 
-    def _add_nothing(self) -> None:
+    def _add_receipt(self, migrated_at: int, treasury: chrysalis.TreasuryTransaction, data: bytes) -> None:
+        self._receipt.row((_index(migrated_at), treasury.input.milestone_id, treasury.output.amount, data))
+
+    def _add_nothing(self, *, payload_kind: int | None) -> None:
+        """What a row without a message lacks."""
         self._network_ids.extend((0, 0))
         self._nonces.extend((0, 0))
         self._parents.empty()
-        self._columns["payload_kind"].append(None)
+        self._columns["payload_kind"].append(payload_kind)
         self._tagged.null()
-        self._no_transaction()
-        self._no_milestone()
+        self._transaction.null()
 
     def batch(self) -> pa.RecordBatch:
         """The rows so far, in the order of DECODED_DDL."""
@@ -214,22 +236,23 @@ class MessageRows:
             (pa.binary(),),
             extra={
                 "inputs": self._inputs.struct_array((pa.int8(), pa.binary())),
-                "outputs": self._outputs.struct_array(_OUTPUT_TYPES),
+                "outputs": self._outputs.array(),
                 "unlocks": self._unlocks.struct_array((pa.int8(), pa.binary(), pa.binary(), pa.int32(), pa.binary())),
                 "tagged_data": tagged,
             },
         )
-        receipt = self._receipt.array(
-            (pa.int32(), pa.binary(), _U64, pa.binary()), extra={"funds": self._funds.struct_array(_OUTPUT_TYPES)}
-        )
+        receipt = self._receipt.array((pa.int32(), pa.binary(), U64, pa.binary()), extra={"funds": self._funds.array()})
+        parameters = self._parameters.array((pa.int32(), pa.int16(), pa.binary()))
         arrays = {
             "message_id": flat["message_id"],
             "milestone_index": flat["milestone_index"],
             "lake_range": pa.array(lake_range, pa.int32()),
             "white_flag_index": flat["white_flag_index"],
             "timestamp": flat["timestamp"],
-            "version": pa.array([CHRYSALIS] * self.count, pa.int8()),
-            "network_id": _u64_array(self._network_ids),
+            "version": flat["version"],
+            "network_id": pc.if_else(
+                pc.equal(flat["version"], CHRYSALIS.protocol_version), _u64_array(self._network_ids), _NO_NETWORK
+            ),
             "parents": self._parents.array(pa.binary()),
             "nonce": _u64_array(self._nonces),
             "message": flat["message"],
@@ -240,7 +263,8 @@ class MessageRows:
             "tagged_data": self._tagged.array((pa.binary(), pa.binary())),
             "transaction": transaction,
             "milestone": self._milestone.array(
-                (pa.binary(), pa.int32(), pa.int64(), pa.binary()), extra={"receipt": receipt}
+                (pa.binary(), pa.int32(), pa.int64(), pa.binary(), pa.binary()),
+                extra={"receipt": receipt, "parameters": parameters},
             ),
             "reject": self._reject.array((pa.string(), pa.int32(), pa.string(), pa.string())),
         }
@@ -252,88 +276,37 @@ _FLAT: dict[str, pa.DataType] = {
     "milestone_index": pa.int32(),
     "white_flag_index": pa.int32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
+    "version": pa.int8(),
     "message": pa.binary(),
     "inclusion_state": pa.int8(),
     "conflict_reason": pa.int16(),
     "verified": pa.string(),
     "payload_kind": pa.int8(),
 }
+_NO_NETWORK = pa.scalar(None, U64)
 _ROW = tuple(name for name in _FLAT if name != "payload_kind")
 
 
-class _List:
-    """A list column of structs (or of one plain value), kept flat."""
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = fields
-        self._offsets = array("i", (0,))
-        self._values: list[list[Any]] = [[] for _ in fields]
-
-    def rows(self, columns: Sequence[Sequence[Any]]) -> None:
-        for values, column in zip(self._values, columns, strict=True):
-            values.extend(column)
-        self._offsets.append(len(self._values[0]))
-
-    def empty(self) -> None:
-        self._offsets.append(len(self._values[0]))
-
-    def array(self, kind: pa.DataType) -> pa.ListArray:
-        return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), pa.array(self._values[0], kind))
-
-    def struct_array(self, kinds: Sequence[pa.DataType]) -> pa.ListArray:
-        arrays = [pa.array(values, kind) for values, kind in zip(self._values, kinds, strict=True)]
-        struct = pa.StructArray.from_arrays(arrays, names=list(self._fields))
-        return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), struct)
-
-
-class _Struct:
-    """A nullable struct column, kept by field."""
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = fields
-        self._values: list[list[Any]] = [[] for _ in fields]
-        self._null: list[bool] = []
-
-    def row(self, values: Sequence[Any]) -> None:
-        for column, value in zip(self._values, values, strict=True):
-            column.append(value)
-        self._null.append(False)
-
-    def null(self) -> None:
-        for column in self._values:
-            column.append(None)
-        self._null.append(True)
-
-    def array(self, kinds: Sequence[pa.DataType], extra: dict[str, pa.Array] | None = None) -> pa.StructArray:
-        arrays = [pa.array(values, kind) for values, kind in zip(self._values, kinds, strict=True)]
-        names = list(self._fields)
-        for name, values in (extra or {}).items():
-            names.append(name)
-            arrays.append(values)
-        return pa.StructArray.from_arrays(arrays, names=names, mask=pa.array(self._null, pa.bool_()))
-
-
 def _own_message(checked: Checked) -> bytes | None:
-    """The message that carries the milestone itself: the first in white-flag order, else by id."""
+    """The message that carries a Chrysalis milestone itself: the first in white-flag order, else by id."""
     own = (
         entry.message_id
         for entry, _ in checked.messages
-        if isinstance(entry.message.payload, Milestone) and entry.message.payload.index == checked.milestone_index
+        if isinstance(entry.message.payload, chrysalis.Milestone)
+        and entry.message.payload.index == checked.milestone_index
     )
     return next(own, None) if checked.verified else min(own, default=None)
 
 
-def _output_columns(identity: bytes, outputs: Sequence[Output]) -> Sequence[Sequence[Any]]:
-    """OUTPUT_FIELDS of what a transaction, or a milestone's receipt, created."""
-    return (
-        [each.KIND for each in outputs],
-        [None if isinstance(each, TreasuryOutput) else each.address for each in outputs],
-        [each.amount for each in outputs],
-        [output_id(identity, position) for position in range(len(outputs))],
-        [encode_output(each) for each in outputs],
-    )
+def _index(value: int) -> int:
+    """A u32 that only a milestone which nobody issued has beyond what an INT holds."""
+    return min(value, MAX_MILESTONE_INDEX)
+
+
+def _tag(payload: Indexation | v2.TaggedData) -> tuple[bytes, bytes]:
+    return (payload.index if isinstance(payload, Indexation) else payload.tag), payload.data
 
 
 def _u64_array(pairs: "array[int]") -> pa.Array:
     """u64 values as decimal(20, 0): each is its own low half beside a zero high half, little-endian."""
-    return pa.Array.from_buffers(_U64, len(pairs) // 2, [None, pa.py_buffer(pairs.tobytes())])
+    return pa.Array.from_buffers(U64, len(pairs) // 2, [None, pa.py_buffer(pairs.tobytes())])

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from db.dialects import spark_type
 from db.intervals import Intervals
 from db.model import Lookup, Table, Type
-from db.partitions import hot_threshold, limit, window_size
+from db.partitions import WINDOW, hot_threshold, limit, window_size
 
 SPLITS = pa.schema(
     {
@@ -61,41 +61,48 @@ class Placement:
     splits: DataFrame | None
 
     def place(self, rows: DataFrame, table: Table) -> DataFrame:
-        """`rows` with ms_range_id and partition_id: the greatest split <= milestone_index of its key, else 0."""
-        ranged = rows.withColumn("ms_range_id", ms_range_id(self.chunk_size))
+        """`rows` with their range and partition_id: the greatest split <= the position of its key, else 0."""
+        (lookup,) = (each for each in self.lookups if each.table is table)
+        range_column, position = lookup.range_column, lookup.position_column
+        ranged = rows.withColumn(range_column, range_of(position, self.chunk_size))
         if self.splits is None:
             return ranged.withColumn("partition_id", F.lit(0))
-        (lookup,) = (each for each in self.lookups if each.table is table)
         hot = self.splits.where(F.col("lookup") == table.name).select(
-            "ms_range_id", *key_columns(table, lookup.key), "first_milestones"
+            F.col("ms_range_id").alias(range_column), *key_columns(table, lookup.key), "first_milestones"
         )
-        placed = ranged.join(F.broadcast(hot), ["ms_range_id", *lookup.key], "left")
-        begun = F.filter("first_milestones", lambda first: first <= F.col("milestone_index"))
+        placed = ranged.join(F.broadcast(hot), [range_column, *lookup.key], "left")
+        begun = F.filter("first_milestones", lambda first: first <= F.col(position))
         return placed.withColumn("partition_id", F.coalesce(F.array_max(begun), F.lit(0)))
 
 
-def ms_range_id(chunk_size: int) -> Column:
-    """milestone_index // chunk_size."""
-    return F.expr(f"CAST(milestone_index DIV {chunk_size} AS INT)")
+def range_of(position: str, chunk_size: int) -> Column:
+    """Position // chunk_size, of a milestone or a day."""
+    return F.expr(f"CAST({position} DIV {chunk_size} AS INT)")
 
 
 def rows_of_keys(rows: DataFrame, lookup: Lookup, chunk_size: int) -> DataFrame:
-    """(lookup, ms_range_id, key, milestone_index) of a lookup's rows."""
+    """(lookup, ms_range_id, key, milestone_index) of a lookup's rows, whatever its ranges and positions are called."""
     return rows.select(
         F.lit(lookup.table.name).alias("lookup"),
-        ms_range_id(chunk_size).alias("ms_range_id"),
+        range_of(lookup.position_column, chunk_size).alias("ms_range_id"),
         key_text(lookup.table, lookup.key).alias("key"),
-        "milestone_index",
+        F.col(lookup.position_column).alias("milestone_index"),
     )
 
 
 def grow_splits(
-    rows: DataFrame, existing: DataFrame, tails: DataFrame, run: Intervals, chunk_size: int, partition_size: int
+    rows: DataFrame,
+    existing: DataFrame,
+    tails: DataFrame,
+    run: Intervals,
+    chunk_size: int,
+    partition_size: int,
+    window: int = WINDOW,
 ) -> DataFrame:
     """SPLITS of every key with rows in the run's windows that is hot after it: db.partitions.grow, key by key.
 
     `rows` are rows_of_keys over every milestone of each window that the run touches, `existing` the splits of those
-    ranges, `tails` their tails before the run.
+    ranges, `tails` their tails before the run. `window`: how large windows are at most.
     """
     range_key = ["lookup", "ms_range_id", "key"]
     stored = existing.select(*range_key, F.struct("first_milestones", "open_count", "counted_to").alias("stored"))
@@ -108,19 +115,19 @@ def grow_splits(
     known, hot = F.col("stored").isNotNull(), F.col("first_hot").isNotNull()
     keyed = (
         counted.join(F.broadcast(stored), range_key, "left")
-        .where(known | (F.col("sum(rows)") >= hot_threshold(partition_size, chunk_size)))
+        .where(known | (F.col("sum(rows)") >= hot_threshold(partition_size, chunk_size, window)))
         .join(F.broadcast(tails), ["lookup", "ms_range_id"], "left")
         .withColumn("tail", F.coalesce("tail", F.lit(-1)))
-        .withColumn("first_hot", _first_hot_window(run, chunk_size, partition_size))
+        .withColumn("first_hot", _first_hot_window(run, chunk_size, partition_size, window))
         .where(known | hot)
     )
-    grown = keyed.withColumn("state", _counted_on(run, chunk_size, partition_size))
+    grown = keyed.withColumn("state", _counted_on(run, partition_size, window_size(chunk_size, window)))
     return grown.select(*range_key, "state.*")
 
 
-def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int) -> Column:
+def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int, at_most: int) -> Column:
     """The first window of `counts` that holds enough rows and has a milestone of the run above the tail, or null."""
-    size = window_size(chunk_size)
+    size = window_size(chunk_size, at_most)
     range_last = (F.col("ms_range_id") + 1) * chunk_size - 1
 
     def begun(window: Column) -> Column:
@@ -135,7 +142,7 @@ def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int) -> C
     def step(state: Column, each: Column) -> Column:
         window = each["milestone_index"] - F.pmod(each["milestone_index"], F.lit(chunk_size)) % size
         rows = F.when(window == state["window"], state["rows"]).otherwise(0) + each["rows"]
-        hot = (rows >= hot_threshold(partition_size, chunk_size)) & begun(window)
+        hot = (rows >= hot_threshold(partition_size, chunk_size, at_most)) & begun(window)
         return F.struct(
             window.alias("window"), rows.alias("rows"), F.coalesce(state["first"], F.when(hot, window)).alias("first")
         )
@@ -145,10 +152,10 @@ def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int) -> C
     return F.aggregate("counts", start, step, lambda state: state["first"])
 
 
-def _counted_on(run: Intervals, chunk_size: int, partition_size: int) -> Column:
+def _counted_on(run: Intervals, partition_size: int, size: int) -> Column:
     """first_milestones, open_count and counted_to after `counts`; `stored` is null for a key that was not yet hot."""
     first_hot, tail, stored = F.col("first_hot"), F.col("tail"), F.col("stored")
-    window_end = first_hot + window_size(chunk_size)
+    window_end = first_hot + size
     counted_from = F.greatest(tail, stored["counted_to"])
 
     def step(state: Column, each: Column) -> Column:

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from db.intervals import Intervals, contains, of_indices
-from etl.sources import milestone_of
+from etl.sources import milestones_of
+from etl.sources.era import codec_of
 from etl.sources.files import lines, open_stream
 from etl.verify import Reject
+from ledger.eras import Codec
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 
@@ -44,7 +48,7 @@ class SourceFile:
 
 
 @dataclass(slots=True)
-class _Scanned:
+class Scanned:
     """One file's lines, as flat numbers."""
 
     path: str
@@ -70,6 +74,15 @@ class Plan:
         """The milestones that the files hold."""
         return of_indices(pc.unique(self.lines["milestone_index"]).to_pylist())
 
+    def codec(self) -> Codec | None:
+        """By which the files are written."""
+        return codec_of(each.file for each in self.files)
+
+    def places(self, wanted: Intervals) -> pa.Table:
+        """milestone_index, file and line of every line of the wanted milestones."""
+        chosen = self.lines.filter(_within(self.lines["milestone_index"], wanted))
+        return chosen.select(["milestone_index", "file", "line"])
+
     def copies(self, wanted: Intervals, task_bytes: int, least_tasks: int) -> pa.Table:
         """One row a wanted milestone: milestone_index, copies, and the task it falls to.
 
@@ -91,11 +104,15 @@ class Plan:
         )
 
 
+Note: TypeAlias = Callable[[Scanned, int, int, bytes], None]
+"""Notes a line: its number, its offset, its bytes."""
+
+
 def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
     """Reads every file once; lines outside [first, last) are left out."""
     with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
-        scanned = list(pool.map(_scan_file, map(str, files)))
-    table = pa.concat_tables([_lines_table(each) for each in scanned])
+        scanned = [*pool.map(scan_file, map(str, files), repeat(_note))]
+    table = pa.concat_tables([lines_table(each) for each in scanned])
     if first is not None:
         table = table.filter(pc.greater_equal(table["milestone_index"], first))
     if last is not None:
@@ -113,8 +130,9 @@ def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
     )
 
 
-def _scan_file(path: str) -> _Scanned:
-    found = _Scanned(path)
+def scan_file(path: str, note: Note) -> Scanned:
+    """Notes every line of a file that is worth it, and the file itself."""
+    found = Scanned(path)
     digest = hashlib.blake2b(digest_size=32)
     number, end = 0, 0
     try:
@@ -122,29 +140,30 @@ def _scan_file(path: str) -> _Scanned:
             for number, offset, line in lines(stream):
                 digest.update(line)
                 end = offset + len(line)
-                _note(found, number, offset, line)
+                note(found, number, offset, line)
     except (OSError, EOFError, ValueError) as error:
         found.broken.append(Reject(path, number + 1, "", f"file: readable to its end, {type(error).__name__}: {error}"))
     found.source = SourceFile(path, number, end, digest.digest())
     return found
 
 
-def _note(found: _Scanned, number: int, offset: int, line: bytes) -> None:
+def _note(found: Scanned, number: int, offset: int, line: bytes) -> None:
     try:
-        index = milestone_of(line)
+        indices = milestones_of(line)
     except (JsonError, CodecError) as refusal:
         found.broken.append(Reject(found.path, number, "", str(refusal)))
         return
-    if index is None:
+    if not indices:
         found.pending.append((number, offset, len(line)))
-        return
-    found.milestones.append(index)
-    found.numbers.append(number)
-    found.offsets.append(offset)
-    found.lengths.append(len(line))
+    for index in indices:
+        found.milestones.append(index)
+        found.numbers.append(number)
+        found.offsets.append(offset)
+        found.lengths.append(len(line))
 
 
-def _lines_table(found: _Scanned) -> pa.Table:
+def lines_table(found: Scanned) -> pa.Table:
+    """The places that were noted: milestone_index, file, line, offset, length."""
     return pa.table(
         {
             "milestone_index": pa.array(found.milestones, pa.int32()),

@@ -19,17 +19,19 @@ from pyspark.sql import functions as F
 from db import schema
 from db.connect import StoreSettings
 from db.intervals import Intervals
-from db.model import Lookup
-from db.partitions import ms_range_id, window_size
+from db.model import Lookup, Table
+from db.partitions import WINDOW, ms_range_id, window_size
 from db.store import Batch, Value, WritableStore
-from etl import history, tables, tables_pending
+from etl import history, tables, tables_milestones, tables_pending
 from etl.lake import Lake, either, few_rows
+from etl.lookups import TABLES_OF_LEGACY, TABLES_OF_ROLES, placed, standing
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.recheck import rewrite_ranges
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
 from etl.writer import FrameMaker, FrameWriter, Staging, upsert_frames
+from ledger.eras import STARDUST
 
 FILLED_BY_LAKE = tuple(
     table
@@ -38,7 +40,13 @@ FILLED_BY_LAKE = tuple(
 )
 """Tables that a rebuild empties: all that the lake can fill."""
 
-CLAIMS = (schema.ranges, schema.ledger_frontier, schema.sync)
+ANALYSED = "analysed"
+"""keyspace_info: milestones, as intervals, whose messages and days the analytics tables tell of (etl/analyse.py)."""
+
+ANALYSED_TO = "analysed_to"
+"""keyspace_info: the ledger index up to which they have what the ledger says, from genesis on."""
+
+CLAIMS = (schema.ranges, schema.proofs, schema.ledger_frontier, schema.sync)
 """Those that say what may be read: written last, emptied first."""
 
 
@@ -85,16 +93,18 @@ class Publication:
             with self.store.batch(publish=bulk) as batch:
                 self._write(batch, intervals, opening, committing, record=number == 0)
             self._write_ranges(intervals)
-        self._write_file_rejects(files)
+        self.write_file_rejects(files)
 
     def republish(self, run: Intervals) -> None:
         """Writes all of the lake's milestones into one new generation that holds nothing else."""
         with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
             for table in (*CLAIMS, *FILLED_BY_LAKE):
                 batch.clear(table)
+            for name in (ANALYSED, ANALYSED_TO):
+                batch.delete(schema.keyspace_info, (name,))
             opening = pool.submit(self.open_splits, run, known=False)
             self._write(batch, run, opening, pool.submit(lambda: None), record=True)
-            self._upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
+            self.upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
         self._write_ranges(run)
 
     def publish_pending(self) -> None:
@@ -113,15 +123,17 @@ class Publication:
         with self.store.batch() as batch:
             for table in (schema.pending_messages, schema.pending, schema.pending_hints):
                 batch.clear(table)
-            self._upsert(batch, makers)
+            self.upsert(batch, makers)
 
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
         """The splits that a load of the run needs, beside those the store knows; not yet recorded."""
         chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(_whole_windows(run, chunk_size))
-        rows = (tables.tagged(lake), tables.addressed(tables.owned(lake)), history.concerned(lake))
-        keys = [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LOOKUPS, rows, strict=True)]
-        return self.grown(schema.LOOKUPS, keys, run, known=known)
+        rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
+        rows |= {table: standing(tables.owned(lake), table) for table in self._role_tables(run)}
+        filled = tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in rows)
+        keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
+        return self.grown(filled, keys, run, known=known)
 
     def grown(
         self,
@@ -131,16 +143,17 @@ class Publication:
         *,
         known: bool = True,
         beside: Iterable[int] = (),
+        window: int = WINDOW,
     ) -> Opened:
         """The splits that those lookups need for a run, beside those the store knows; not yet recorded.
 
         `keys`: rows_of_keys of each over every milestone of the windows that the run touches. `beside`: further ranges
         that rows of the run stand in. Keys are split where they are hot, so they are few enough to be told one by one.
         """
-        chunk_size, partition_size = self.store_settings.chunk_size, self.store_settings.partition_size
+        chunk_size, partition_size = self.store_settings.range_size, self.store_settings.partition_size
         if not run:
             return Opened([], [], Placement(chunk_size, lookups, None))
-        ranges = {each for first, last in run for each in _ranges(first, last, chunk_size)}
+        ranges = {each for first, last in run for each in ranges_of(first, last, chunk_size)}
         existing = self.reads.splits(lookups, sorted(ranges.union(beside))) if known else []
         tails = self.reads.tails(lookups, sorted(ranges)) if known else []
         grown = grow_splits(
@@ -150,6 +163,7 @@ class Publication:
             run,
             chunk_size,
             partition_size,
+            window,
         )
         staged = self.staging.stage(tables.splits(grown.coalesce(1)))
         opened = list(staged.rows())
@@ -186,25 +200,29 @@ class Publication:
             committing.result()
             return self.lake.milestones(intervals)
 
+        role_tables = self._role_tables(intervals)
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
             lambda _: tables.conflict_reasons(lake),
             lambda _: tables.messages_by_milestone(lake),
             lambda _: tables.parents(lake),
             lambda _: tables.transactions(lake),
-            lambda _: tables.milestones(milestones()),
-            lambda _: tables.milestone_ids(milestones()),
-            lambda _: tables.receipts(milestones(), self.store_settings.network),
-            lambda _: tables.treasury(milestones(), self.store_settings.network),
-            lambda _: tables.date_cache(self._days(milestones())),
+            lambda _: tables_milestones.milestones(milestones()),
+            lambda _: tables_milestones.milestone_ids(milestones()),
+            lambda _: tables_milestones.receipts(milestones(), self.store_settings.network),
+            lambda _: tables_milestones.treasury(milestones(), self.store_settings.network),
+            lambda _: tables_milestones.protocol_parameters(milestones(), self.store_settings.network),
+            lambda _: tables_milestones.date_cache(self._days(milestones())),
             lambda _: tables.tags(lake, opening.result().placement),
-            lambda _: tables.outputs_by_address(tables.owned(lake), opening.result().placement),
+            *(self._placed(lake, table, opening) for table in role_tables),
             lambda _: history.transactions_by_address(lake, opening.result().placement),
             lambda _: tables.created_outputs(tables.created(lake)),
             lambda _: tables.spent_outputs(lake),
             lambda _: tables.transactions_by_state(lake),
-            lambda earlier: tables.hints(earlier.read, schema.tags),
-            lambda earlier: tables.hints(earlier.read, schema.outputs_by_address, schema.transactions_by_address),
+            lambda earlier: tables.hints(earlier.read, schema.tag_hints, {schema.tags, *role_tables}),
+            lambda earlier: tables.hints(
+                earlier.read, schema.addresses_hints, {schema.transactions_by_address, *role_tables}
+            ),
             lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
         ]
         if self.lake.has("rejects"):
@@ -214,7 +232,17 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self._upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
+        self.upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
+
+    def _role_tables(self, intervals: Intervals) -> tuple[Table, ...]:
+        """The tables that outputs of those milestones may stand in."""
+        # The least and greatest version of a file's rows say this without reading them.
+        stardust = self.lake.messages(intervals).where(f"version = {STARDUST.protocol_version}")
+        return TABLES_OF_LEGACY if stardust.isEmpty() else TABLES_OF_ROLES
+
+    @staticmethod
+    def _placed(lake: DataFrame, table: Table, opening: Future[Opened]) -> FrameMaker:
+        return lambda _: placed(tables.owned(lake), opening.result().placement, table)
 
     def _days(self, milestones: DataFrame) -> DataFrame:
         """All milestones of the lake on the UTC days that these touch."""
@@ -227,10 +255,10 @@ class Publication:
 
     def _write_ranges(self, intervals: Intervals) -> None:
         chunk_size = self.store_settings.chunk_size
-        ranges = sorted({each for first, last in intervals for each in _ranges(first, last, chunk_size)})
+        ranges = sorted({each for first, last in intervals for each in ranges_of(first, last, chunk_size)})
         rewrite_ranges(self.store, self.reads, ranges)
 
-    def _write_file_rejects(self, files: Sequence[Path]) -> None:
+    def write_file_rejects(self, files: Sequence[Path]) -> None:
         """Puts the rejects of these files that no milestone has in the place of earlier ones."""
         if not self.lake.has("rejects"):
             return
@@ -239,15 +267,16 @@ class Publication:
         with self.store.batch() as batch:
             for name in names:
                 batch.delete(schema.rejects, (-1, name))
-            self._upsert(batch, [lambda _: tables.rejects(rejects)])
+            self.upsert(batch, [lambda _: tables.rejects(rejects)])
 
-    def _upsert(
+    def upsert(
         self,
         batch: Batch,
         makers: Sequence[FrameMaker],
         before_rows: Callable[[], None] = lambda: None,
         before_lookups: Callable[[], None] = lambda: None,
     ) -> None:
+        """Writes frames in their order, and tells of it; the two as etl.writer.upsert_frames has them."""
         position = count(1)
 
         def wrote(table: str, rows: int) -> None:
@@ -257,7 +286,8 @@ class Publication:
         upsert_frames(batch, self.writer, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
 
 
-def _ranges(first: int, last: int, chunk_size: int) -> range:
+def ranges_of(first: int, last: int, chunk_size: int) -> range:
+    """The ranges that the milestones [first, last] stand in."""
     return range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
 
 
@@ -268,7 +298,7 @@ def _tails(
     highest = {(lookup, each): tail for lookup, each, tail in before}
     for lookup in lookups:
         for first, last in run:
-            for each in _ranges(first, last, chunk_size):
+            for each in ranges_of(first, last, chunk_size):
                 key = (lookup.table.name, each)
                 highest[key] = max(highest.get(key, -1), min(last, (each + 1) * chunk_size - 1))
     return [(lookup, each, tail) for (lookup, each), tail in sorted(highest.items())]

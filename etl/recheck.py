@@ -13,7 +13,7 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, in_words, nth, of_indices, size
 from db.partitions import ms_range_id
 from db.store import LeaseHeld, WritableStore
-from db.sync import is_complete, range_row
+from db.sync import is_complete, proof_row, range_row
 from etl.store_reads import StoreReads
 
 CHECKED_BY_LOADS = 100
@@ -82,7 +82,9 @@ def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Inte
 
 
 def rewrite_ranges(store: WritableStore, reads: StoreReads, ranges: list[int]) -> None:
-    """The `ranges` rows of those ranges, anew from `sync`."""
-    rows = [range_row(reads.network, each, reads.sync_rows(each)) for each in ranges]
+    """The rows of `ranges` and `proofs` of those ranges, anew from `sync`."""
+    states = [(each, reads.sync_rows(each)) for each in ranges]
     with store.batch() as batch:
-        batch.upsert(schema.ranges, schema.ranges.names, [[row[name] for name in schema.ranges.names] for row in rows])
+        for table, make in ((schema.proofs, proof_row), (schema.ranges, range_row)):
+            rows = [make(reads.network, each, rows) for each, rows in states]
+            batch.upsert(table, table.names, [[row[name] for name in table.names] for row in rows])

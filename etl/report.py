@@ -37,6 +37,7 @@ class Report:
 
     `reopened`: milestones that were not whole in the store and were written again from the lake, beside the files'.
     `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
+    `faulty`: what the level `full` found wrong; `faults`: the first of them.
     `differing`: conflicts whose reason, by the ledger state, is not the source's; `differences`: the first of them.
     """
 
@@ -55,12 +56,14 @@ class Report:
     held: str = ""
     differing: int = 0
     differences: list[str] = field(default_factory=list)
+    faulty: int = 0
+    faults: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
-        """0 all good, 3 loaded with rejects, or with a ledger state that cannot go on."""
-        return WITH_REJECTS if self.rejects or self.held else GOOD
+        """0 all good, 3 loaded with rejects or faults, or with a ledger state that cannot go on."""
+        return WITH_REJECTS if self.rejects or self.held or self.faulty else GOOD
 
     @property
     def messages_per_second(self) -> float:

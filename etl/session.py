@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from etl.class_archive import class_archive
 from etl.gateway import spark_context
 from etl.jars import LAKE, Coordinates, jar_cache, resolve_jars
+from ledger.levels import FULL, SIGNED
 
 
 class Span(Enum):
@@ -32,6 +33,16 @@ class Span(Enum):
     SECONDS = auto()
     MINUTE = auto()
     MINUTES = auto()
+
+
+SECONDS_BYTES, MINUTE_BYTES = 64 << 20, 512 << 20
+"""Files below these sizes in all make a run of seconds, of about a minute."""
+
+
+def span_of(files: Sequence[Path]) -> Span:
+    """How long a load of those files lasts, about."""
+    size = sum(path.stat().st_size for path in files)
+    return Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
 
 
 JAVA_OPTIONS = (
@@ -77,8 +88,11 @@ OPTIONS_OF: dict[Span, dict[str, str]] = {Span.SECONDS: INTERPRETED, Span.MINUTE
 
 GROUPINGS = ("", "partition", "replica_set", "none")
 
-TRAVELLING = ("orjson", "zstandard")
+TRAVELLING = ("orjson", "zstandard", "cryptography", "cffi")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
+
+TRAVELLING_EXTRAS = frozenset({"base58", "coincurve", "pycryptodome"})
+"""The same, of the extra `wormhole`, where it is installed."""
 
 TRAVELLING_SUFFIXES = {".py", ".java", ".xml"}
 """Of the files of our own packages; the two others are for the JVM that writes SSTables."""
@@ -123,6 +137,13 @@ class EtlSettings:
             "listing begun earlier then goes no further"
         },
     )
+    level: str = field(
+        default=SIGNED,
+        metadata={
+            "help": "how far a load proves milestones: `signed`, or `full`, which takes another pass over the changes "
+            "since genesis"
+        },
+    )
     bulk_share: float = field(
         default=0.1, metadata={"help": "share of the store's messages from which a load builds a new generation"}
     )
@@ -143,6 +164,8 @@ class EtlSettings:
         for name in ("ledger_margin", "cluster_batch_bytes", "cluster_concurrent_writes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if self.level not in (SIGNED, FULL):
+            raise ValueError(f"level must be {SIGNED} or {FULL}, not {self.level!r}")
         if self.cluster_grouping not in GROUPINGS:
             expected = ", ".join(GROUPINGS[1:])
             raise ValueError(f"cluster_grouping must be {expected} or empty, not {self.cluster_grouping!r}")
@@ -245,7 +268,8 @@ def pack_environment(folder: Path) -> Path:
             for path in sorted((root / package).rglob("*")):
                 if path.suffix in TRAVELLING_SUFFIXES:
                     archive.write(path, path.relative_to(root))
-        for name in TRAVELLING:
+        installed = {each.name for each in importlib.metadata.distributions()}
+        for name in (*TRAVELLING, *sorted(TRAVELLING_EXTRAS & installed)):
             distribution = importlib.metadata.distribution(name)
             for file in distribution.files or ():
                 if ".." not in file.parts and "__pycache__" not in file.parts:

@@ -6,13 +6,18 @@ Rules of this file: a thin bridge; the questions are db/queries', each a bounded
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from db import schema, sync
 from db.intervals import Intervals
 from db.model import Lookup, Order, Table
 from db.queries import ledger
+from db.roles import LEGACY
 from db.store import Bound, Key, Row, Store
+from ledger.chrysalis_values import TreasuryOutput
+from ledger.stardust import decode_output
+from ledger.stardust_named import named
 
 PAGE = 10_000
 
@@ -49,7 +54,7 @@ class StoreReads:
         """The milestone whose ledger state the store has; None when genesis was never applied."""
         return self._runner.run(ledger.find_ledger_index(self._store, self.network))
 
-    def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[int, bytes, int, int]]:
+    def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """etl.changes.OWNED of those of the outputs that were created here."""
         return {
             output_id: (
@@ -57,6 +62,8 @@ class StoreReads:
                 bytes.fromhex(row["address"]),
                 row["amount"],
                 row["created_milestone_index"],
+                _named(output_id, row),
+                None if row["output_kind"] == LEGACY else row["data"],
             )
             for output_id, row in self._created(output_ids)
         }
@@ -73,6 +80,7 @@ class StoreReads:
                 row["created_white_flag_index"],
                 row["spent_milestone_index"],
                 row["spent_white_flag_index"],
+                row["data"],
             )
             for output_id, row in self._created(output_ids)
         ]
@@ -150,13 +158,13 @@ class StoreReads:
         """The range's slice of `sync`."""
         return list(self.partition(schema.sync, (ms_range_id,)))
 
-    def partition(self, table: Table, partition: Key) -> Iterator[Row]:
-        """All rows of a partition, in its order."""
+    def partition(self, table: Table, partition: Key, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
+        """All rows of a partition, in its order; of `columns`, the clustering ones among them, where they are given."""
         after: Bound | None = None
         descending = table.order is Order.DESC
         while True:
             bound: dict[str, Any] = {} if after is None else {"upper" if descending else "lower": after}
-            page = self._runner.run(self._store.slice(table, partition, limit=PAGE, **bound))
+            page = self._runner.run(self._store.slice(table, partition, limit=PAGE, columns=columns, **bound))
             yield from page
             if len(page) < PAGE:
                 return
@@ -170,3 +178,12 @@ class StoreReads:
             for output_id, row in zip(some, self.many(schema.outputs, keys), strict=True):
                 if row is not None and row["created_milestone_index"] is not None:
                     yield output_id, row
+
+
+def _named(output_id: bytes, row: Row) -> dict[str, Any] | None:
+    """The lake's struct of a Stardust output that `outputs` has."""
+    if row["output_kind"] == LEGACY:
+        return None
+    output = decode_output(row["data"])
+    assert not isinstance(output, TreasuryOutput)
+    return asdict(named(output, output_id))

@@ -4,7 +4,7 @@ Rules of this file: each function is frame → frame and ends in `conform`, the 
 types; nothing reads or writes; ids stay binary (the writer of a store that wants text makes text of them).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -14,12 +14,12 @@ from pyspark.sql import functions as F
 from db import schema
 from db.dialects import spark_type
 from db.model import Lookup, Table
+from db.protocols import LOOKUPS
+from db.roles import KIND_OF_TYPE
 from etl.placement import Placement
 from etl.sources.cone import INCLUDED
 
-LEGACY = "legacy"
-ADDRESS = "address"
-
+SINGLE_OUTPUT = 0
 DUST_ALLOWANCE_OUTPUT = 1
 TREASURY_OUTPUT = 2
 
@@ -32,6 +32,11 @@ def ms_timestamp() -> Column:
 def took_effect() -> Column:
     """Whether a transaction, or a receipt, changed the ledger state."""
     return F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
+
+
+def carrier() -> Column:
+    """The message of an output; migrated ones of Stardust have none, for which nodes write zeros."""
+    return F.coalesce("message_id", F.lit(bytes(32)))
 
 
 FACT = "fact"
@@ -62,7 +67,8 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
 
 def messages(lake: DataFrame) -> TableFrame:
     """Every message, its conflict reason apart."""
-    return conform(lake.withColumn("ms_timestamp", ms_timestamp()).drop("conflict_reason"), schema.messages)
+    rows = lake.where("message_id IS NOT NULL").drop("conflict_reason")
+    return conform(rows.withColumn("ms_timestamp", ms_timestamp()), schema.messages)
 
 
 def conflict_reasons(reasons: DataFrame) -> TableFrame:
@@ -74,7 +80,8 @@ def conflict_reasons(reasons: DataFrame) -> TableFrame:
 
 def messages_by_milestone(lake: DataFrame) -> TableFrame:
     """Whole cones only."""
-    return conform(lake.where("white_flag_index IS NOT NULL"), schema.messages_by_milestone)
+    rows = lake.where("message_id IS NOT NULL AND white_flag_index IS NOT NULL")
+    return conform(rows, schema.messages_by_milestone)
 
 
 def parents(lake: DataFrame) -> TableFrame:
@@ -100,16 +107,17 @@ def tagged(lake: DataFrame) -> DataFrame:
     return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
 
 
-def hints(read: Callable[[Table], DataFrame], *lookup_tables: Table) -> TableFrame:
-    """Where the rows of lookups are that share a table of hints; `read` gives the rows of one."""
-    lookups = [each for each in (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS) if each.table in lookup_tables]
+def hints(read: Callable[[Table], DataFrame], table: Table, lookup_tables: Collection[Table]) -> TableFrame:
+    """Where the rows of those lookups are that share a table of hints; `read` gives the rows of one."""
+    lookups = [each for each in LOOKUPS if each.table in lookup_tables and each.hints is table]
     rows = reduce(DataFrame.unionByName, [_partitions(lookup, read(lookup.table)) for lookup in lookups])
-    return conform(rows.distinct(), lookups[0].hints)
+    return conform(rows.distinct(), table)
 
 
 def _partitions(lookup: Lookup, rows: DataFrame) -> DataFrame:
-    """The key of each row's partition, with what its hints add."""
-    return rows.select(*lookup.table.partition, *(F.lit(value).alias(name) for name, value in lookup.hint_constants))
+    """The key of each row's partition as its hints name it, with what those add."""
+    named = [F.col(name).alias(hint) for hint, name in lookup.hint_columns]
+    return rows.select(*named, *(F.lit(value).alias(name) for name, value in lookup.hint_constants))
 
 
 def transactions(lake: DataFrame) -> TableFrame:
@@ -167,7 +175,7 @@ def created_outputs(created_rows: DataFrame) -> TableFrame:
         F.col("milestone_index").alias("created_milestone_index"),
         F.col("white_flag_index").alias("created_white_flag_index"),
         F.col("message_id").alias("created_message_id"),
-        F.lit(LEGACY).alias("output_kind"),
+        output_kind(F.col("output_type")).alias("output_kind"),
         "address",
         "amount",
         "data",
@@ -197,16 +205,6 @@ def spent(lake: DataFrame) -> DataFrame:
     return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
 
 
-def outputs_by_address(owned_rows: DataFrame, placement: Placement) -> TableFrame:
-    """Outputs of every attachment under their address; included ones stand apart."""
-    return conform(placement.place(addressed(owned_rows), schema.outputs_by_address), schema.outputs_by_address)
-
-
-def addressed(owned_rows: DataFrame) -> DataFrame:
-    """`owned` outputs with the lookup columns of outputs_by_address, not yet placed."""
-    return owned_rows.withColumns({"output_kind": F.lit(LEGACY), "variant": F.lit(ADDRESS)})
-
-
 def owned(lake: DataFrame) -> DataFrame:
     """Outputs of addresses, of every attachment of a transaction and of receipts: where and by whom they were created,
     their own columns, and whether they took effect (`included`).
@@ -219,7 +217,7 @@ def owned(lake: DataFrame) -> DataFrame:
         .select(
             "milestone_index",
             "white_flag_index",
-            "message_id",
+            carrier().alias("message_id"),
             ms_timestamp().alias("ms_timestamp"),
             took_effect().alias("included"),
             "idx",
@@ -228,53 +226,17 @@ def owned(lake: DataFrame) -> DataFrame:
             F.col("output.address").alias("address"),
             F.col("output.amount").try_cast("bigint").alias("amount"),
             F.col("output.data").alias("data"),
+            F.col("output.stardust").alias("stardust"),
         )
     )
 
 
-def milestones(lake_milestones: DataFrame) -> TableFrame:
-    """Milestones whose own message is right."""
-    rows = lake_milestones.where("milestone_id IS NOT NULL").withColumn("timestamp", F.col("seconds"))
-    return conform(rows, schema.milestones)
-
-
-def milestone_ids(lake_milestones: DataFrame) -> TableFrame:
-    """Index by milestone id."""
-    return conform(lake_milestones.where("milestone_id IS NOT NULL"), schema.milestone_ids)
-
-
-def receipts(lake_milestones: DataFrame, network: str) -> TableFrame:
-    """Receipts of the milestones that carry one."""
-    rows = lake_milestones.where("receipt IS NOT NULL").select(
-        F.lit(network).alias("network"), F.col("receipt.migrated_at"), "milestone_index", F.col("receipt.payload")
-    )
-    return conform(rows, schema.receipts)
-
-
-def treasury(lake_milestones: DataFrame, network: str) -> TableFrame:
-    """What each receipt left in the treasury."""
-    rows = lake_milestones.where("receipt IS NOT NULL").select(
-        F.lit(network).alias("network"),
-        "milestone_index",
-        "milestone_id",
-        F.col("receipt.treasury_amount").alias("amount"),
-    )
-    return conform(rows, schema.treasury)
-
-
-def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:
-    """The treasury that genesis began with."""
-    rows = lake_genesis.where(F.col("kind") == TREASURY_OUTPUT).select(
-        F.lit(network).alias("network"), "milestone_index", F.col("output_id").alias("milestone_id"), "amount"
-    )
-    return conform(rows, schema.treasury)
-
-
-def date_cache(lake_milestones: DataFrame) -> TableFrame:
-    """First and last complete milestone of each UTC day."""
-    days = lake_milestones.where("verified IS NOT NULL").groupBy(F.to_date("timestamp").alias("date"))
-    rows = days.agg(F.min("milestone_index").alias("start_ms"), F.max("milestone_index").alias("end_ms"))
-    return conform(rows, schema.date_cache)
+def output_kind(output_type: Column) -> Column:
+    """The name of an output type number."""
+    kinds = F.lit(None).cast("string")
+    for number, kind in KIND_OF_TYPE.items():
+        kinds = F.when(output_type == number, kind).otherwise(kinds)
+    return kinds
 
 
 def splits(grown: DataFrame) -> TableFrame:
@@ -313,7 +275,7 @@ def _inputs(lake: DataFrame) -> DataFrame:
     """One row an input: idx, kind, output_id, its unlock block's bytes and the address that signed it."""
     unlock = F.element_at("transaction.unlocks", F.col("idx") + 1)
     signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
-    reference = F.concat(F.lit(b"\x01"), _u16_bytes(unlock["reference"]))
+    reference = F.concat(_u8_bytes(unlock["kind"]), _u16_bytes(unlock["reference"]))
     meant = F.try_element_at("transaction.unlocks", unlock["reference"] + 1)
     rows = lake.where("transaction IS NOT NULL").select(
         "*", F.posexplode("transaction.inputs").alias("idx", "input"), F.expr("transaction.transaction_id")
@@ -342,6 +304,11 @@ def byte_at(data: Column, position: int) -> Column:
     """A byte of a binary value as a number."""
     # A character of Latin-1 is its byte.
     return F.ascii(F.decode(F.substring(data, position + 1, 1), "ISO-8859-1"))
+
+
+def _u8_bytes(number: Column) -> Column:
+    """A number as a byte."""
+    return F.unhex(F.lpad(F.hex(number.cast("bigint")), 2, "0"))
 
 
 def _u16_bytes(number: Column) -> Column:

@@ -7,8 +7,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from db.roles import ADDRESS
 from etl.placement import hex_text
-from etl.tables import ADDRESS, LEGACY, TREASURY_OUTPUT, TableFrame, conform, tagged, transaction_outputs
+from etl.tables import TREASURY_OUTPUT, TableFrame, conform, output_kind, tagged, transaction_outputs
 
 
 def pending_messages(lake_pending: DataFrame) -> TableFrame:
@@ -18,7 +19,8 @@ def pending_messages(lake_pending: DataFrame) -> TableFrame:
 
 def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
     """Lookup rows of pending messages: children, tags, outputs by address."""
-    key = F.concat_ws(":", hex_text(F.col("output.address")), F.lit(LEGACY), F.lit(ADDRESS), F.lit("false"))
+    kind = output_kind(F.col("output.kind"))
+    key = F.concat_ws(":", hex_text(F.col("output.address")), kind, F.lit(ADDRESS), F.lit("false"))
     rows = (
         lake_pending.select("message_id", F.explode("parents").alias("parent"))
         .select(

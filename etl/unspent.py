@@ -1,19 +1,18 @@
 """Changes → unspent_outputs and its hints.
 
 Rules of this file: as in tables.py. A row stands where its output was created and is written in two halves, by what
-created it and by what spent it; each output stands under its address and among all.
+created it and by what spent it; each output stands under every role that it has (db/roles.py), and among all.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from db.roles import ALL, ROLES
 from etl import tables
+from etl.lookups import inline_roles, told_by
 from etl.placement import Placement, hex_text, rows_of_keys
 from etl.writer import FrameMaker
-
-ALL = ""
-"""The lookup of all outputs, and their key in it; those of genesis, which are many, by the first byte of their ids."""
 
 TABLE = schema.unspent_outputs
 SPENT = "spent_milestone_index"
@@ -50,13 +49,18 @@ def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> Da
 
 def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
     """rows_of_keys of schema.LEDGER_LOOKUPS for etl.changes.COUNTED, all after genesis."""
-    rows = (counted, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
+    updates = counted.select("milestone_index", F.col("owner").alias("address"))
+    rows = (updates, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
 def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
-    keys = F.array(
-        F.struct(F.lit(tables.ADDRESS).alias("lookup"), hex_text(F.col("address")).alias("key")),
-        F.struct(F.lit(ALL).alias("lookup"), key_of_all.alias("key")),
-    )
-    return rows.select("*", F.lit(tables.LEGACY).alias("output_kind"), F.inline(keys))
+    """Changes once for each lookup that they stand in, with what their rows tell of the output."""
+    told = rows.withColumns(told_by(F.col("stardust")))
+    told = told.withColumn("output_kind", tables.output_kind(F.col("output_type")))
+    keys = inline_roles(ROLES, lambda role: _key(role.variant, hex_text(F.col(role.column))), _key(ALL, key_of_all))
+    return told.select("*", keys)
+
+
+def _key(lookup: str, key: Column) -> Column:
+    return F.struct(F.lit(lookup).alias("lookup"), key.alias("key"))

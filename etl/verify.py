@@ -1,4 +1,7 @@
-"""Verification of one milestone: ids recomputed, strangers refused, white-flag order derived, the Merkle root tried.
+"""Verification of one milestone: ids recomputed, strangers refused, white-flag order derived, what it proves tried.
+
+In Chrysalis the cone begins at the message that carries the milestone, and is its last. In Stardust it begins at the
+milestone payload, which the line names beside the cone, and may be empty.
 
 Rules of this file: pure; what is refused is a value with file, line, item and reason; nothing that is good is lost
 because something beside it is bad. Several copies of a milestone (files that overlap, rows the lake has) are read until
@@ -7,19 +10,22 @@ one is whole; when none is, what is right in any of them is kept.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from etl.sources.cone import INCLUDED, Cone, Entry
-from ledger.chrysalis import Milestone, encode_message
+from etl.proof import prove
+from etl.sources.cone import Cone, Entry, Message, Milestone
+from ledger import chrysalis, stardust, stardust_values
+from ledger.eras import CHRYSALIS, Codec, Era, Eras
 from ledger.ids import message_id
-from ledger.merkle import merkle_root
+from ledger.levels import BELIEVED, LEVELS
+from ledger.proof import Coordinator
 from ledger.reader import CodecError
 from ledger.rest_json import JsonError
 from ledger.white_flag import white_flag_order
 
-IDS = "ids"
-MERKLE = "merkle"
-LEVELS = (IDS, MERKLE)
-"""How far a whole milestone was proved: ids and cone, or its inclusion states by the Merkle root too. Weakest first."""
+ById: TypeAlias = dict[bytes, tuple[Entry, bytes]]
+Order: TypeAlias = tuple[Milestone, list[bytes]]
+"""A milestone, and the ids of its cone in white-flag order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,9 @@ class Reject:
 class Checked:
     """A milestone's messages as far as they are right.
 
-    `messages`: (entry, canonical bytes). When the cone is whole they stand in white-flag order, the milestone's own
-    message last, and `verified` says how far that was proved; otherwise `verified` is None.
+    `messages`: (entry, canonical bytes). When the cone is whole they stand in white-flag order, in Chrysalis the
+    milestone's own message last, and `verified` says how far that was proved (ledger/levels.py), though the source's
+    word about some may be among the rejects; otherwise `verified` is None.
     """
 
     milestone_index: int
@@ -45,6 +52,9 @@ class Checked:
     messages: list[tuple[Entry, bytes]] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     verified: str | None = None
+    codec: Codec = CHRYSALIS
+    named: Coordinator | None = None
+    """Who signs milestones, by the line itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,50 +69,61 @@ class Copy:
     partial: bool = False
 
 
-def check_milestone(index: int, copies: Iterable[Copy], network_id: int) -> Checked:
-    """The best that the copies give: the first whole one, a proved one before one that is not."""
+def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator: Coordinator | None = None) -> Checked:
+    """The best that the copies give: the first whole one, a proved one before one that is not.
+
+    `coordinator`: who signs milestones, None where that is not known.
+    """
     checked: list[Checked] = []
     for copy in copies:
-        one = check_copy(index, copy, network_id)
-        if one.verified == MERKLE:
+        one = check_copy(index, copy, eras, coordinator)
+        if one.verified not in (None, BELIEVED) and not one.rejects:
             return one
         checked.append(one)
     whole = [one for one in checked if one.verified]
     if whole:
-        return _agreeing(whole)
-    return checked[0] if len(checked) == 1 else _united(index, checked)
+        best = max(whole, key=lambda one: LEVELS.index(one.verified or BELIEVED))
+        return _agreeing(whole) if best.verified == BELIEVED else best
+    return checked[0] if len(checked) == 1 else _united(index, checked, coordinator)
 
 
-def check_copy(index: int, copy: Copy, network_id: int) -> Checked:
+def check_copy(index: int, copy: Copy, eras: Eras, coordinator: Coordinator | None = None) -> Checked:
     """One copy on its own."""
+    era = eras.at(index)
     try:
         cone = copy.read()
     except (JsonError, CodecError, EOFError) as refusal:
-        return Checked(index, rejects=[Reject(copy.file, copy.line, "", str(refusal))])
-    result = Checked(index, cone.milestone)
-    result.rejects = [Reject(copy.file, copy.line, refused.item, refused.reason) for refused in cone.refused]
-    for entry in cone.entries:
-        data = encode_message(entry.message)
-        if reason := _stranger(entry, data, index, network_id):
-            result.rejects.append(Reject(copy.file, copy.line, entry.message_id.hex(), reason))
-        else:
-            result.messages.append((entry, data))
+        return Checked(index, rejects=[Reject(copy.file, copy.line, "", str(refusal))], codec=era.codec)
+    if cone.codec.protocol_version != era.codec.protocol_version:
+        reason = f"protocol: milestone {index} is of {era.codec.name}, found a line of {cone.codec.name}"
+        return Checked(index, rejects=[Reject(copy.file, copy.line, "", reason)], codec=era.codec)
+    result = _known_by_id(index, cone, copy, era)
     if not copy.partial:
-        _order(result, copy)
+        _order(result, copy, coordinator)
     return result
 
 
-def check_pending(copy: Copy, network_id: int) -> Checked:
+def check_pending(copy: Copy, eras: Eras) -> Checked:
     """A line of messages that no milestone references: ids and network only."""
     try:
         cone = copy.read()
     except (JsonError, CodecError, EOFError) as refusal:
         return Checked(-1, rejects=[Reject(copy.file, copy.line, "", str(refusal))])
-    result = Checked(-1)
+    era = eras.read_by(cone.codec)
+    if era is None:
+        reason = f"protocol: nothing of this network is of {cone.codec.name}"
+        return Checked(-1, rejects=[Reject(copy.file, copy.line, "", reason)])
+    return _known_by_id(None, cone, copy, era)
+
+
+def _known_by_id(index: int | None, cone: Cone, copy: Copy, era: Era) -> Checked:
+    """What of a cone is what it says it is."""
+    result = Checked(-1 if index is None else index, cone.milestone, codec=era.codec, named=cone.coordinator)
     result.rejects = [Reject(copy.file, copy.line, refused.item, refused.reason) for refused in cone.refused]
+    network_id = era.network_id
     for entry in cone.entries:
-        data = encode_message(entry.message)
-        if reason := _stranger(entry, data, None, network_id):
+        data = era.codec.encode(entry.message)
+        if reason := _stranger(entry, data, index, network_id):
             result.rejects.append(Reject(copy.file, copy.line, entry.message_id.hex(), reason))
         else:
             result.messages.append((entry, data))
@@ -113,43 +134,75 @@ def _stranger(entry: Entry, data: bytes, index: int | None, network_id: int) -> 
     derived = message_id(data)
     if derived != entry.message_id:
         return f"message id: the bytes hash to {derived.hex()}"
-    if entry.referenced_by != index:
+    if entry.referenced_by not in (index, None):
         return f"referencedByMilestoneIndex: {index} expected, found {entry.referenced_by}"
-    if entry.message.network_id != network_id:
-        return f"networkId: {network_id} expected, found {entry.message.network_id}"
+    found = _network_id(entry.message)
+    if found not in (None, network_id):
+        return f"networkId: {network_id} expected, found {found}"
     return None
 
 
-def _order(result: Checked, copy: Copy) -> None:
+def _network_id(message: Message) -> int | None:
+    """What the message says of its network; in Stardust only a transaction does."""
+    if isinstance(message, chrysalis.Message):
+        return message.network_id
+    payload = message.payload
+    return payload.essence.network_id if isinstance(payload, stardust_values.Transaction) else None
+
+
+def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None:
     """Puts the messages in white-flag order and proves them, or says why that cannot be."""
     by_id = {entry.message_id: (entry, data) for entry, data in result.messages}
-    own = [
-        identity
-        for identity, (entry, _) in by_id.items()
-        if isinstance(entry.message.payload, Milestone) and entry.message.payload.index == result.milestone_index
-    ]
-    if not own:
+    if result.codec.protocol_version == stardust.PROTOCOL_VERSION:
+        found = _stardust_order(result, by_id)
+    else:
+        found = _chrysalis_order(result, by_id)
+    if isinstance(found, str):
         if not result.rejects:
-            reason = f"milestone: no message carries milestone {result.milestone_index}"
-            result.rejects.append(Reject(copy.file, copy.line, "", reason))
+            result.rejects.append(Reject(copy.file, copy.line, "", found))
         return
-    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
-    order = max((white_flag_order(identity, cone) for identity in sorted(own)), key=len)
-    milestone = by_id[order[-1]][0].message.payload
-    assert isinstance(milestone, Milestone)
+    milestone, order = found
     if result.milestone is not None and result.milestone != milestone:
         result.rejects.append(Reject(copy.file, copy.line, "", "milestone: differs from the message that carries it"))
     result.milestone = milestone
     if not result.rejects:
-        reached = set(order)
-        for identity in by_id.keys() - reached:
+        for identity in by_id.keys() - set(order):
             reason = f"parents: not in the cone of milestone {result.milestone_index}"
             result.rejects.append(Reject(copy.file, copy.line, identity.hex(), reason))
         result.messages = [by_id[identity] for identity in order]
-    if result.rejects:
-        return
-    included = [entry.message_id for entry, _ in result.messages if entry.inclusion_state == INCLUDED]
-    result.verified = MERKLE if merkle_root(included) == milestone.inclusion_merkle_proof else IDS
+    if not result.rejects:
+        proof = prove(milestone, result.messages, coordinator, result.named)
+        result.messages, result.verified = proof.messages, proof.level
+        result.rejects += [Reject(copy.file, copy.line, each.item, each.reason) for each in proof.refused]
+
+
+def _chrysalis_order(result: Checked, by_id: ById) -> Order | str:
+    own = [
+        identity
+        for identity, (entry, _) in by_id.items()
+        if isinstance(entry.message.payload, chrysalis.Milestone)
+        and entry.message.payload.index == result.milestone_index
+    ]
+    if not own:
+        return f"milestone: no message carries milestone {result.milestone_index}"
+    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
+    order = max((white_flag_order(identity, cone) for identity in sorted(own)), key=len)
+    milestone = by_id[order[-1]][0].message.payload
+    assert isinstance(milestone, chrysalis.Milestone)
+    return milestone, order
+
+
+def _stardust_order(result: Checked, by_id: ById) -> Order | str:
+    milestone = result.milestone
+    if not isinstance(milestone, stardust_values.Milestone):
+        return f"milestone: the payload of milestone {result.milestone_index} expected, found none"
+    if milestone.index != result.milestone_index:
+        result.milestone = None
+        return f"milestone: the payload of milestone {result.milestone_index} expected, found that of {milestone.index}"
+    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
+    root = stardust.milestone_id(milestone)
+    *order, _ = white_flag_order(root, cone | {root: milestone.parents})
+    return milestone, order
 
 
 def _agreeing(whole: list[Checked]) -> Checked:
@@ -165,7 +218,7 @@ def _agreeing(whole: list[Checked]) -> Checked:
     return first
 
 
-def _united(index: int, checked: list[Checked]) -> Checked:
+def _united(index: int, checked: list[Checked], coordinator: Coordinator | None) -> Checked:
     """What is right in any copy. A copy whose every reject another copy has right is mended: it may now be whole."""
     right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
     unmended: list[Reject] = []
@@ -173,11 +226,11 @@ def _united(index: int, checked: list[Checked]) -> Checked:
         refused = {reject.item for reject in one.rejects}
         if refused and refused <= right.keys():
             own = refused.union(entry.message_id.hex() for entry, _ in one.messages)
-            mended = Checked(index, one.milestone, [right[item] for item in own])
-            _order(mended, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)))
+            mended = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec)
+            _order(mended, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)), coordinator)
             if mended.verified:
                 return mended
             unmended += mended.rejects
     milestone = next((one.milestone for one in checked if one.milestone is not None), None)
     rejects = [reject for one in checked for reject in one.rejects if reject.item not in right]
-    return Checked(index, milestone, list(right.values()), rejects or unmended)
+    return Checked(index, milestone, list(right.values()), rejects or unmended, codec=checked[0].codec)

@@ -19,7 +19,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.model import Order, Table, Type
-from db.schema import LOOKUPS, ledger_updates_by_address
+from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address
+from db.schema_wormhole import vaa_lookups
 from db.store import Batch, Value
 from etl.decode import GC_THRESHOLD
 from etl.tables import FACT, TableFrame, byte_at
@@ -142,6 +143,7 @@ HASH_OFFSETS = {
     "output_id": 0,
     "milestone_id": 0,
     "address": 1,
+    "chain_id": 1,
 }
 """Where the hash begins in a key that is one: it divides them evenly, so no sampling pass is needed to sort by them."""
 
@@ -199,7 +201,7 @@ class Earlier:
                 future.result().drop()
 
 
-KEPT = (*(lookup.table for lookup in LOOKUPS), ledger_updates_by_address)
+KEPT = (*(lookup.table for lookup in (*LOOKUPS, *STARDUST_LOOKUPS)), ledger_updates_by_address, vaa_lookups)
 
 
 def upsert_frames(

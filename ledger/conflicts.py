@@ -8,7 +8,6 @@ Rules of this file:
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
 from typing import TypeAlias
@@ -18,10 +17,7 @@ from ledger.chrysalis import encode_essence, encode_payload
 from ledger.chrysalis_transaction import ED25519
 from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock, Transaction, TransferOutput
 from ledger.dust import NO_DUST, Dust, dust_of
-
-Position: TypeAlias = tuple[int, int]
-"""(milestone index, white-flag index) of a message. Migrated outputs stand at their milestone's own message, the last;
-genesis outputs at (ledger index of the genesis, 0)."""
+from ledger.inputs import Applied, InputConflict, OutputFacts, apply_in_order
 
 AddressDust: TypeAlias = Callable[[bytes], Dust]
 """The dust state of an address, 33 bytes, at some position."""
@@ -40,40 +36,8 @@ class Conflict(IntEnum):
     SEMANTIC = 255
 
 
-Resolved: TypeAlias = TransferOutput | Conflict
-"""An input at some position: the output, unspent; or one of the three INPUT conflicts."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFacts:
-    """What the ledger knows of an output: who created it where, and where it was spent, if it was."""
-
-    output: TransferOutput
-    created: Position
-    spent: Position | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A transaction's verdict and changes: (output id, output) of each input and output, none if it conflicts."""
-
-    message_id: bytes
-    transaction_id: bytes
-    conflict: Conflict
-    spent: tuple[tuple[bytes, TransferOutput], ...] = ()
-    created: tuple[tuple[bytes, TransferOutput], ...] = ()
-
-
-def resolve_at(position: Position, facts: OutputFacts | None) -> Resolved:
-    """How an output, None for an unknown one, looks to a transaction at that position.
-
-    The facts may reach beyond it: what was created or spent at the position or later has not happened yet.
-    """
-    if facts is None or facts.created >= position:
-        return Conflict.INPUT_NOT_FOUND
-    if facts.spent is None or facts.spent >= position:
-        return facts.output
-    return Conflict.INPUT_SPENT_IN_MILESTONE if facts.spent[0] == position[0] else Conflict.INPUT_SPENT
+Resolved: TypeAlias = TransferOutput | InputConflict
+"""An input at some position: the output, unspent; or why it cannot be spent."""
 
 
 def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], dust: AddressDust) -> Conflict:
@@ -83,8 +47,8 @@ def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], dust: Ad
     """
     consumed: list[TransferOutput] = []
     for each in inputs:
-        if isinstance(each, Conflict):
-            return each
+        if isinstance(each, InputConflict):
+            return Conflict(each)
         consumed.append(each)
     essence = transaction.essence
     signatures = _signatures(transaction, consumed)
@@ -117,45 +81,24 @@ def dust_changes(spent: Iterable[TransferOutput], created: Iterable[TransferOutp
 def apply(
     milestone_index: int,
     transactions: Iterable[tuple[bytes, Transaction]],
-    resolve: Callable[[bytes], OutputFacts | None],
+    resolve: Callable[[bytes], OutputFacts[TransferOutput] | None],
     dust: AddressDust,
-) -> Iterator[Applied]:
-    """The verdict of each of a milestone's transactions, given as (message id, payload) in white-flag order.
+) -> Iterator[Applied[TransferOutput]]:
+    """`inputs.apply_in_order` with these reasons.
 
-    `resolve` gives what is known of an output id; what it knows of this milestone and of later ones does not disturb.
     `dust` gives the state of an address as the milestone before left it. Receipts are the caller's: the outputs they
     migrate come after the last transaction.
     """
-    start = (milestone_index, 0)
-    created: dict[bytes, TransferOutput] = {}
-    spent: set[bytes] = set()
     moved: dict[bytes, Dust] = {}
 
-    def look_up(output_id: bytes) -> Resolved:
-        if output_id in spent:
-            return Conflict.INPUT_SPENT_IN_MILESTONE
-        return created.get(output_id) or resolve_at(start, resolve(output_id))
+    def judge(transaction: Transaction, inputs: Sequence[Resolved]) -> Conflict:
+        return find_conflict(transaction, inputs, lambda address: dust(address) + moved.get(address, NO_DUST))
 
-    def dust_now(address: bytes) -> Dust:
-        return dust(address) + moved.get(address, NO_DUST)
-
-    for message_id, transaction in transactions:
-        essence = transaction.essence
-        transaction_id = ids.transaction_id(encode_payload(transaction))
-        input_ids = [ids.output_id(each.transaction_id, each.index) for each in essence.inputs]
-        inputs = [look_up(each) for each in input_ids]
-        conflict = find_conflict(transaction, inputs, dust_now)
-        if conflict:
-            yield Applied(message_id, transaction_id, conflict)
-            continue
-        consumed = [each for each in inputs if not isinstance(each, Conflict)]
-        outputs = [(ids.output_id(transaction_id, index), each) for index, each in enumerate(essence.outputs)]
-        spent.update(input_ids)
-        created.update(outputs)
-        for address, change in dust_changes(consumed, essence.outputs).items():
+    for applied in apply_in_order(milestone_index, transactions, resolve, encode_payload, judge):
+        spent, created = ([output for _, output in pairs] for pairs in (applied.spent, applied.created))
+        for address, change in dust_changes(spent, created).items():
             moved[address] = moved.get(address, NO_DUST) + change
-        pairs = tuple(zip(input_ids, consumed, strict=True))
-        yield Applied(message_id, transaction_id, conflict, pairs, tuple(outputs))
+        yield applied
 
 
 def _signatures(transaction: Transaction, consumed: Sequence[TransferOutput]) -> dict[bytes, SignatureUnlock] | None:

@@ -23,6 +23,7 @@ MAX_PARAMETERS_DELAY = 30
 class Codec:
     """How one protocol reads and writes what its tangle is made of: messages, or blocks as Stardust calls them."""
 
+    name: str
     protocol_version: int
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]
@@ -33,6 +34,7 @@ class Codec:
 
 
 CHRYSALIS = Codec(
+    "Chrysalis",
     1,
     chrysalis.decode_message,
     chrysalis.encode_message,
@@ -42,6 +44,7 @@ CHRYSALIS = Codec(
     lambda milestone: ids.milestone_id(chrysalis.encode_payload(milestone)),
 )
 STARDUST = Codec(
+    "Stardust",
     stardust.PROTOCOL_VERSION,
     stardust.decode_block,
     stardust.encode_block,
@@ -74,6 +77,13 @@ class Era:
     key_ranges: tuple[KeyRange, ...] = ()
     parameters: tuple[tuple[int, ProtocolParameters], ...] = ()
     """With the milestone from which on each holds, ascending; none in Chrysalis, which has none in its data."""
+    network_name: str = ""
+    """What its network id is the hash of."""
+
+    @property
+    def network_id(self) -> int:
+        """The number that its messages (Chrysalis) or transactions (Stardust) carry."""
+        return ids.network_id(self.network_name)
 
     def keys_at(self, milestone_index: int) -> frozenset[bytes]:
         """The public keys that may sign a milestone."""
@@ -102,6 +112,11 @@ class Eras:
         if position == 0:
             raise ValueError(f"milestone {milestone_index}: expected one from {self.eras[0].first} on")
         return self.eras[position - 1]
+
+    def read_by(self, codec: Codec) -> Era | None:
+        """The era that a codec reads; None: the network has none such."""
+        found = (each for each in self.eras if each.codec.protocol_version == codec.protocol_version)
+        return next(found, None)
 
     def learn(self, milestone: Milestone) -> "Eras":
         """These eras, with the protocol parameters that a milestone announces, if it does.

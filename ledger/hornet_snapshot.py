@@ -15,14 +15,14 @@ Rules of this file:
 from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from ledger import layout
 from ledger.chrysalis import MAX_MESSAGE_BYTES, encode_payload
 from ledger.chrysalis_milestone import MILESTONE_PAYLOADS
 from ledger.chrysalis_transaction import ED25519, TRANSFER_OUTPUTS
 from ledger.chrysalis_values import Milestone, TransferOutput
-from ledger.reader import CodecError, Reader
+from ledger.reader import StreamReader
 
 VERSION = 1
 FULL, DELTA = 0, 1
@@ -108,7 +108,7 @@ def decode_snapshot(file: BinaryIO) -> tuple[SnapshotHeader, Iterator[SnapshotPa
     Raises CodecError, whose offset counts from the first byte read; a file that is cut off, or goes on behind its last
     part, is refused when the parts have come that far.
     """
-    stream = _Stream(file)
+    stream = StreamReader(file)
     header = _decode_header(stream)
     return header, _decode_parts(stream, header)
 
@@ -146,32 +146,7 @@ def encode_part(part: SnapshotPart) -> bytes:
     )
 
 
-class _Stream:
-    """`ledger.reader.Reader` over a file: what was read is let go."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.offset = 0
-
-    def unpack(self, layout: Struct, expected: str) -> tuple[Any, ...]:
-        return layout.unpack(self.take(layout.size, expected))
-
-    def take(self, size: int, expected: str) -> bytes:
-        data = self._file.read(size)
-        if len(data) != size:
-            self.fail(self.offset, f"{expected} ({size} bytes), found {len(data)} bytes")
-        self.offset += size
-        return data
-
-    def finish(self) -> None:
-        if self._file.read(1):
-            self.fail(self.offset, "the end, found more bytes")
-
-    def fail(self, offset: int, expected: str) -> NoReturn:
-        raise CodecError(offset, expected)
-
-
-def _decode_header(stream: _Stream) -> SnapshotHeader:
+def _decode_header(stream: StreamReader) -> SnapshotHeader:
     version, kind = stream.unpack(_HEAD, "snapshot version and type")
     if version != VERSION:
         stream.fail(0, f"version {VERSION} of a Hornet snapshot (Chrysalis), found version {version}")
@@ -188,7 +163,7 @@ def _decode_header(stream: _Stream) -> SnapshotHeader:
     return SnapshotHeader(timestamp, network_id, sep_index, ledger_index, seps, outputs, diffs, treasury)
 
 
-def _decode_parts(stream: _Stream, header: SnapshotHeader) -> Iterator[SnapshotPart]:
+def _decode_parts(stream: StreamReader, header: SnapshotHeader) -> Iterator[SnapshotPart]:
     for _ in range(header.sep_count):
         yield SolidEntryPoint(stream.take(32, "solid entry point"))
     for _ in range(header.output_count):
@@ -198,7 +173,7 @@ def _decode_parts(stream: _Stream, header: SnapshotHeader) -> Iterator[SnapshotP
     stream.finish()
 
 
-def _decode_diff(stream: _Stream) -> MilestoneDiff:
+def _decode_diff(stream: StreamReader) -> MilestoneDiff:
     milestone = _decode_milestone(stream)
     spent_treasury = None if milestone.receipt is None else _decode_treasury(stream)
     (count,) = stream.unpack(_U64, "count of created outputs")
@@ -210,21 +185,15 @@ def _decode_diff(stream: _Stream) -> MilestoneDiff:
     return MilestoneDiff(milestone, spent_treasury, created, consumed)
 
 
-def _decode_milestone(stream: _Stream) -> Milestone:
+def _decode_milestone(stream: StreamReader) -> Milestone:
     (length,) = stream.unpack(_U32, "length of a milestone payload")
-    start = stream.offset
-    if length > MAX_MESSAGE_BYTES:  # before so much memory is taken
-        stream.fail(start - 4, f"a milestone payload of at most {MAX_MESSAGE_BYTES} bytes, found {length}")
-    reader = Reader(stream.take(length, "milestone payload"))
-    try:
-        milestone: Milestone = layout.decode_payload(reader, MILESTONE_PAYLOADS)
-        reader.finish()
-    except CodecError as error:
-        raise CodecError(start + error.offset, error.expected) from None
+    milestone: Milestone = stream.nested(
+        length, MAX_MESSAGE_BYTES, "milestone payload", lambda reader: layout.decode_payload(reader, MILESTONE_PAYLOADS)
+    )
     return milestone
 
 
-def _decode_treasury(stream: _Stream) -> Treasury:
+def _decode_treasury(stream: StreamReader) -> Treasury:
     return Treasury(*stream.unpack(_TREASURY, "treasury: milestone id and amount"))
 
 
@@ -232,7 +201,7 @@ def _encode_treasury(treasury: Treasury) -> bytes:
     return _TREASURY.pack(treasury.milestone_id, treasury.amount)
 
 
-def _decode_output(stream: _Stream) -> SnapshotOutput:
+def _decode_output(stream: StreamReader) -> SnapshotOutput:
     start = stream.offset
     message_id, output_id, tag, address, amount = stream.unpack(_OUTPUT, "output")
     kind = TRANSFER_OUTPUTS.get(tag)

@@ -237,10 +237,11 @@ def prefixed_ids(obj: Any, key: str, least: int, most: int) -> list[bytes]:
                 return ids
     except (*_NOT_THERE, ValueError):
         pass
-    return list(listed(obj, key, _prefixed_id, least, most))
+    return list(listed(obj, key, prefixed_id, least, most))
 
 
-def _prefixed_id(value: Any) -> bytes:
+def prefixed_id(value: Any) -> bytes:
+    """The 32 bytes of a hex text behind 0x."""
     try:
         if len(value) == 66 and value[0] == "0" and value[1] == "x":
             return unhexlify(value[2:])

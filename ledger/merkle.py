@@ -13,12 +13,26 @@ def merkle_root(ids: Sequence[bytes]) -> bytes:
     """
     if not ids:
         return blake2b(digest_size=32).digest()
-    hashes = [blake2b(_LEAF + each, digest_size=32).digest() for each in ids]
-    # Splitting at the largest power of two below the count is pairing level by level, an odd last one moving up as is.
+    hashes = [leaf_hash(each) for each in ids]
     while len(hashes) > 1:
-        pairs = [
-            blake2b(_NODE + left + right, digest_size=32).digest()
-            for left, right in zip(hashes[::2], hashes[1::2], strict=False)
-        ]
-        hashes = pairs + hashes[len(pairs) * 2 :]
+        hashes = next_level(hashes)
     return hashes[0]
+
+
+def leaf_hash(leaf: bytes) -> bytes:
+    """The 32-byte hash that stands for an id at the tree's foot."""
+    return blake2b(_LEAF + leaf, digest_size=32).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """The 32-byte hash over two of a level below."""
+    return blake2b(_NODE + left + right, digest_size=32).digest()
+
+
+def next_level(hashes: Sequence[bytes]) -> list[bytes]:
+    """The hashes over pairs, an odd last one moving up as is.
+
+    Level by level this is what splitting at the largest power of two below the count gives.
+    """
+    pairs = [node_hash(left, right) for left, right in zip(hashes[::2], hashes[1::2], strict=False)]
+    return [*pairs, *hashes[len(pairs) * 2 :]]

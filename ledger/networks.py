@@ -1,4 +1,4 @@
-"""Networks by name: the name in messages' network ids, and the human-readable part of addresses; their token supply."""
+"""Networks by name: the names behind their network ids, the human-readable part of addresses, where Stardust begins."""
 
 from dataclasses import dataclass
 
@@ -8,18 +8,47 @@ TOKEN_SUPPLY = 2_779_530_283_277_761
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """`id_name` is what `ids.network_id` hashes; `bech32_hrp` stands before the 1 in addresses."""
+    """`id_name` is what `ids.network_id` hashes for Chrysalis, `stardust_name` what it hashes for Stardust, and
+    `bech32_hrp` stands before the 1 in addresses. `stardust_from` is the first milestone of Stardust; None: unknown.
+    `coordinator_keys` are public keys that sign its milestones, all of them, `coordinator_threshold` of them at least.
+    """
 
     name: str
     id_name: str
     bech32_hrp: str
+    stardust_name: str
+    stardust_from: int | None = None
+    coordinator_keys: tuple[str, ...] = ()
+    coordinator_threshold: int = 0
 
 
-_MAINNET = Network("mainnet", "chrysalis-mainnet", "iota")
-_DEVNET = Network("devnet", "chrysalis-devnet", "atoi")
-_KNOWN = {"mainnet": _MAINNET, "chrysalis-mainnet": _MAINNET, "devnet": _DEVNET, "chrysalis-devnet": _DEVNET}
+_MAINNET = Network("mainnet", "chrysalis-mainnet", "iota", "iota-mainnet", 7_669_901)
+_DEVNET = Network("devnet", "chrysalis-devnet", "atoi", "devnet")
+_SHIMMER_KEYS = (
+    "16ee3356c21e410a0aaab42896021b1a857eb8d97a14a66fed9b13d634c21317",
+    "1df26178a7914126fd8cb934c7a7437073794c1c8ce99319172436b1d4973eba",
+    "45432d7c767e16586403262331a725c7eaa0b2dd79ea442f373c845ae3443aa9",
+    "4af647910ba47000108b87c63abe0545643f9b203eacee2b713729b0450983fe",
+    "71a09774449a081450a51e0245a1e9850190f93508fd8f21bb9b9ca169765f30",
+    "99c7d9752c295cb56b550191015ab5a40226fb632e8b02ec15cfe574ea17cf67",
+    "9d87b4d2538b10799b582e25ace4726d92d7798ddfb696ff08e450db7917c9ad",
+    "a375515bfe5adf7fedb64ef4cebe1e621e85a056b0ccd5db72bc0d474325bf38",
+    "a507d2a592a5f0424ed8530603c08acebe088ae26211e90b79bfec0970a2397f",
+    "a921841628d64c3f08bd344118b8106ade072e68c774beff30135e036194493a",
+)
+"""As inx-chronicle's test data tell them of a node; the milestones at hand, of 2022 and 2023, are signed by all ten."""
+
+_SHIMMER = Network("shimmer", "shimmer", "smr", "shimmer", 0, _SHIMMER_KEYS, 7)
+_KNOWN = {
+    "mainnet": _MAINNET,
+    "chrysalis-mainnet": _MAINNET,
+    "iota-mainnet": _MAINNET,
+    "devnet": _DEVNET,
+    "chrysalis-devnet": _DEVNET,
+    "shimmer": _SHIMMER,
+}
 
 
 def find_network(name: str) -> Network:
     """The network of that name; an unknown one is taken for a test network, which all use the prefix `atoi`."""
-    return _KNOWN.get(name) or Network(name, name, "atoi")
+    return _KNOWN.get(name) or Network(name, name, "atoi", name)

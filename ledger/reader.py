@@ -4,8 +4,11 @@ Rules of this file: a read beyond the end raises and never returns less than was
 little-endian, as everywhere in the protocol.
 """
 
+from collections.abc import Callable
 from struct import Struct
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn, TypeVar
+
+Value = TypeVar("Value")
 
 _U32 = Struct("<I")
 
@@ -66,6 +69,48 @@ class Reader:
         """Refuse trailing bytes."""
         if self.offset != self.end:
             self.fail(self.offset, f"the end, found {self.end - self.offset} more bytes")
+
+    def fail(self, offset: int, expected: str) -> NoReturn:
+        """Raise CodecError."""
+        raise CodecError(offset, expected)
+
+
+class StreamReader:
+    """The same over a buffered binary file, whose first byte read is number 0: what was read is let go."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.offset = 0
+
+    def unpack(self, layout: Struct, expected: str) -> tuple[Any, ...]:
+        """Read the fields of a fixed layout."""
+        return layout.unpack(self.take(layout.size, expected))
+
+    def take(self, size: int, expected: str) -> bytes:
+        """Read `size` raw bytes."""
+        data = self._file.read(size)
+        if len(data) != size:
+            self.fail(self.offset, f"{expected} ({size} bytes), found {len(data)} bytes")
+        self.offset += size
+        return data
+
+    def nested(self, size: int, most: int, expected: str, decode: Callable[[Reader], Value]) -> Value:
+        """What `decode` makes of the next `size` bytes, all of them; their size was read just before, as four bytes."""
+        start = self.offset
+        if size > most:  # before so much memory is taken
+            self.fail(start - 4, f"a {expected} of at most {most} bytes, found {size}")
+        reader = Reader(self.take(size, expected))
+        try:
+            value = decode(reader)
+            reader.finish()
+        except CodecError as error:
+            raise CodecError(start + error.offset, error.expected) from None
+        return value
+
+    def finish(self) -> None:
+        """Refuse trailing bytes."""
+        if self._file.read(1):
+            self.fail(self.offset, "the end, found more bytes")
 
     def fail(self, offset: int, expected: str) -> NoReturn:
         """Raise CodecError."""

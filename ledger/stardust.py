@@ -19,7 +19,7 @@ from ledger.stardust_layouts import BLOCK_HEAD, U64
 from ledger.stardust_milestone import MILESTONE_PAYLOADS, OPTIONS, encode_milestone_essence
 from ledger.stardust_outputs import TOKEN_SCHEMES, TRANSFER_OUTPUTS, chain_id, foundry_id, owner_at
 from ledger.stardust_transaction import TRANSFER_INPUTS, TRANSFER_PAYLOADS, UNLOCKS, encode_essence
-from ledger.stardust_values import Block, BlockPayload, Milestone, Output, Payload
+from ledger.stardust_values import Block, BlockPayload, Milestone, MilestoneOption, Output, Payload
 
 __all__ = [
     "KINDS",
@@ -33,14 +33,17 @@ __all__ = [
     "Payload",
     "chain_id",
     "decode_block",
+    "decode_option",
     "decode_output",
     "decode_payload",
     "encode_block",
     "encode_essence",
     "encode_milestone_essence",
+    "encode_option",
     "encode_output",
     "encode_payload",
     "foundry_id",
+    "milestone_block_bytes",
     "milestone_id",
     "owner_at",
     "payload_bytes",
@@ -103,6 +106,13 @@ def payload_bytes(block_bytes: bytes) -> bytes:
     return block_bytes[6 + 32 * block_bytes[1] : -8]
 
 
+def milestone_block_bytes(milestone: Milestone) -> bytes:
+    """The block that carries a milestone: the payload leaves nothing of it open, as its parents are the payload's and
+    its nonce is 0 (TIP-29).
+    """
+    return encode_block(Block(PROTOCOL_VERSION, milestone.parents, milestone, 0))
+
+
 def decode_payload(data: bytes) -> Payload:
     """The payload in `data`, all of it; of any kind. Raises CodecError."""
     reader = Reader(data)
@@ -127,6 +137,19 @@ def decode_output(data: bytes) -> Output:
 def encode_output(output: Output) -> bytes:
     """An output: type, then body."""
     return KINDS["output"][output.KIND].encode(output)
+
+
+def decode_option(data: bytes) -> MilestoneOption:
+    """The milestone option in `data`, all of it: a receipt, or protocol parameters. Raises CodecError."""
+    reader = Reader(data)
+    option: MilestoneOption = layout.decode_item(reader, OPTIONS, "milestone option")
+    reader.finish()
+    return option
+
+
+def encode_option(option: MilestoneOption) -> bytes:
+    """A milestone option: type, then body."""
+    return KINDS["milestone option"][option.KIND].encode(option)
 
 
 def milestone_id(milestone: Milestone) -> bytes:

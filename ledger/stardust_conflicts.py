@@ -6,15 +6,18 @@ Rules of this file:
    TIP-18, TIP-20, iota.go 3.0.0-rc.3, Hornet 2.0.1.
 2. Transactions are taken to be well-formed, as decoding leaves them: a node lets no others into its tangle.
 3. Pure: what the inputs are is given, and the milestone's time.
+4. An output of Chrysalis is spent as the basic output that it became when Stardust began (`carried_over`).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import TypeAlias
 
-from ledger import ed25519, ids
+from ledger import chrysalis_values, ed25519, ids
 from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock
+from ledger.inputs import Applied, InputConflict, OutputFacts, apply_in_order
+from ledger.stardust import encode_payload
 from ledger.stardust_chains import Chains, chain_name, chains_go_on, controllers
 from ledger.stardust_conditions import ALIAS, ED25519, NFT
 from ledger.stardust_outputs import (
@@ -24,6 +27,7 @@ from ledger.stardust_outputs import (
 )
 from ledger.stardust_transaction import encode_essence
 from ledger.stardust_values import (
+    AddressCondition,
     AliasOutput,
     AliasUnlock,
     BasicOutput,
@@ -62,8 +66,11 @@ class Conflict(IntEnum):
     SEMANTIC = 255
 
 
-Resolved: TypeAlias = TransferOutput | Conflict
-"""An input at some position: the output, unspent; or one of the three INPUT conflicts."""
+LedgerOutput: TypeAlias = TransferOutput | chrysalis_values.TransferOutput
+"""Of either era."""
+
+Resolved: TypeAlias = LedgerOutput | InputConflict
+"""An input at some position: the output, unspent; or why it cannot be spent."""
 
 
 class _Unlocked:
@@ -100,9 +107,9 @@ def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], unix_tim
     """
     consumed: list[TransferOutput] = []
     for each in inputs:
-        if isinstance(each, Conflict):
-            return each
-        consumed.append(each)
+        if isinstance(each, InputConflict):
+            return Conflict(each)
+        consumed.append(carried_over(each))
     conditions = [each for output in consumed for each in output.unlock_conditions]
     if any(isinstance(each, Timelock) and each.unix_time > unix_time for each in conditions):
         return Conflict.TIMELOCK
@@ -123,6 +130,30 @@ def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], unix_tim
     if not conflict and not chains_go_on(before, after, essence.outputs, *tokens, unlocked):
         return Conflict.CHAIN_TRANSITION
     return conflict
+
+
+def carried_over(output: LedgerOutput) -> TransferOutput:
+    """The output as Stardust knows it: of Chrysalis's a basic output with the same address and amount."""
+    if isinstance(output, chrysalis_values.SigLockedSingle | chrysalis_values.SigLockedDustAllowance):
+        return BasicOutput(output.amount, (), (AddressCondition(output.address),), ())
+    return output
+
+
+def apply(
+    milestone_index: int,
+    unix_time: int,
+    transactions: Iterable[tuple[bytes, Transaction]],
+    resolve: Callable[[bytes], OutputFacts[LedgerOutput] | None],
+) -> Iterator[Applied[LedgerOutput]]:
+    """`inputs.apply_in_order` with these reasons; `unix_time` is the milestone's, in seconds.
+
+    Receipts are the caller's: the outputs they migrate come after the last transaction.
+    """
+
+    def judge(transaction: Transaction, inputs: Sequence[Resolved]) -> Conflict:
+        return find_conflict(transaction, inputs, unix_time)
+
+    return apply_in_order(milestone_index, transactions, resolve, encode_payload, judge)
 
 
 def _unlock_all(

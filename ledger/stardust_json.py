@@ -29,6 +29,7 @@ from ledger.stardust_values import (
     FoundryOutput,
     Metadata,
     Milestone,
+    MilestoneOption,
     MilestoneSignature,
     NftOutput,
     NftUnlock,
@@ -94,6 +95,11 @@ def milestone_json(milestone: Milestone) -> Json:
         rendered["options"] = _items(milestone.options, "milestone option")
     rendered["signatures"] = [_signature(each) for each in milestone.signatures]
     return rendered
+
+
+def option_json(option: MilestoneOption) -> Json:
+    """A milestone option: a receipt as in GET receipts, or protocol parameters as in GET info."""
+    return RENDER["milestone option"][option.KIND](option)
 
 
 def _hex(data: bytes) -> str:
@@ -258,8 +264,7 @@ def _reference(unlock: ReferenceUnlock | AliasUnlock | NftUnlock) -> Json:
     return {"type": unlock.KIND, "reference": unlock.index}
 
 
-def receipt_json(option: ReceiptOption) -> Json:
-    """A receipt, as it stands in a milestone and in GET receipts."""
+def _receipt(option: ReceiptOption) -> Json:
     return {
         "type": ReceiptOption.KIND,
         "migratedAt": option.migrated_at,
@@ -302,5 +307,5 @@ RENDER: Mapping[str, Mapping[int, Callable[[Any], Json]]] = {
     },
     "feature": {0: _address_item, 1: _address_item, 2: _metadata, 3: _tag},
     "token scheme": {0: _simple_scheme},
-    "milestone option": {0: receipt_json, 1: _parameters},
+    "milestone option": {0: _receipt, 1: _parameters},
 }

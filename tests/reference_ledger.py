@@ -1,7 +1,7 @@
 """The ledger state after each milestone of an oracle ledger, replayed the slow and plain way from its genesis.
 
-Rules of this file: as in reference.py, which it adds to: unspent outputs are kept in a dict, inputs taken out and
-outputs put in as the lines tell, in white-flag order, a milestone's receipt last.
+Rules of this file: as in reference_rows.py, which it adds to: unspent outputs are kept in a dict, inputs taken out and
+outputs put in as the facts tell, in white-flag order, a milestone's receipt last.
 """
 
 from collections import defaultdict
@@ -10,7 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from db.partitions import place
-from tests.reference import ORACLE, Lookup, Rows, output_rows, owner, partition_rows, read_json, u16
+from tests.reference_facts import Genesis, Message, Milestone, Output, Transaction
+from tests.reference_rows import (
+    STARDUST_LOOKUPS,
+    Lookup,
+    Rows,
+    output_rows,
+    partition_rows,
+    proof_row,
+    u16,
+)
 
 DUST_BELOW = 1_000_000
 
@@ -25,51 +34,41 @@ LOOKUPS: dict[str, Lookup] = {
 """Those that the ledger state fills."""
 
 
-def genesis() -> dict[str, Any]:
-    """The oracle ledger's initial outputs and treasury."""
-    found: dict[str, Any] = read_json(ORACLE / "genesis.json")
-    return found
-
-
 @dataclass
 class Replay:
-    """Unspent outputs as the lines gone through leave them, all that were ever created, and who was touched since that
-    was last asked.
+    """Unspent outputs as the milestones gone through leave them, all that were ever created, and who was touched since
+    that was last asked.
     """
 
-    unspent: dict[str, dict[str, Any]] = field(default_factory=dict)
-    created: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unspent: dict[str, Output] = field(default_factory=dict)
+    created: dict[str, Output] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
 
-    def create(self, output_id: str, output: dict[str, Any]) -> str:
+    def create(self, output_id: str, output: Output) -> None:
         self.unspent[output_id] = self.created[output_id] = output
-        return self._touch(output)
+        self.touched.add(output.owner)
 
-    def spend(self, output_id: str) -> dict[str, Any]:
+    def spend(self, output_id: str) -> Output:
         output = self.unspent.pop(output_id)
-        self._touch(output)
+        self.touched.add(output.owner)
         return output
 
-    def _touch(self, output: dict[str, Any]) -> str:
-        self.touched.add(owner(output))
-        return owner(output)
-
     def balance_rows(self, milestone_index: int, chunk_size: int) -> list[dict[str, Any]]:
-        """A row for each address touched since the last call."""
+        """A row for each address touched since the last call: what unspent outputs that name it are worth."""
         touched, self.touched = self.touched, set()
         rows = []
         for address in touched:
-            owned = [output for output in self.unspent.values() if owner(output) == address]
-            allowances = [output["amount"] for output in owned if output["type"] == 1]
+            owned = [output for output in self.unspent.values() if output.owner == address]
+            legacy = [output for output in owned if output.kind == "legacy"]
             rows.append(
                 {
                     "address": address,
                     "ms_range_id": milestone_index // chunk_size,
                     "milestone_index": milestone_index,
-                    "balance": sum(output["amount"] for output in owned),
+                    "balance": sum(output.amount for output in owned),
                     "unspent_count": len(owned),
-                    "dust_allowance": sum(allowances),
-                    "dust_outputs": sum(output["type"] == 0 and output["amount"] < DUST_BELOW for output in owned),
+                    "dust_allowance": sum(output.amount for output in legacy if output.output_type == 1),
+                    "dust_outputs": sum(output.output_type == 0 and output.amount < DUST_BELOW for output in legacy),
                 }
             )
         return rows
@@ -79,7 +78,7 @@ def wealth_rows(rows: Rows, replay: "Replay", network: str, index: int) -> None:
     """Who owns how much after a milestone."""
     balances: dict[str, int] = defaultdict(int)
     for output in replay.unspent.values():
-        balances[owner(output)] += output["amount"]
+        balances[output.owner] += output.amount
     at = {"network": network, "ledger_index": index}
     richest = sorted(balances.items(), key=lambda item: (-item[1], item[0]))
     rows["rich_list"] += [
@@ -92,79 +91,92 @@ def wealth_rows(rows: Rows, replay: "Replay", network: str, index: int) -> None:
             rows["distribution"].append(at | {"power": power, "addresses": len(inside), "amount": sum(inside)})
 
 
-def unspent_rows(output_id: str, output: dict[str, Any], index: int, key_of_all: str) -> list[dict[str, Any]]:
+def unspent_rows(output_id: str, output: Output, index: int, key_of_all: str) -> list[dict[str, Any]]:
     """The rows of unspent_outputs of one created output, not yet spent."""
     row = {
-        "output_kind": "legacy",
+        "output_kind": output.kind,
         "milestone_index": index,
         "output_id": output_id,
-        "output_type": output["type"],
-        "amount": output["amount"],
+        "output_type": output.output_type,
+        "amount": output.amount,
         "spent_milestone_index": None,
+        **output.told,
     }
-    return [row | {"lookup": "address", "key": owner(output)}, row | {"lookup": "", "key": key_of_all}]
+    keys = output.keys(output_id) | {"": key_of_all}
+    return [row | {"lookup": lookup, "key": key} for lookup, key in keys.items()]
 
 
 def ledger_rows(
-    rows: Rows, lines: Sequence[dict[str, Any]], network: str, chunk_size: int, partition_size: int
+    rows: Rows,
+    milestones: Sequence[Milestone],
+    genesis: Genesis,
+    network: str,
+    chunk_size: int,
+    partition_size: int,
 ) -> None:
-    """Adds genesis and the ledger state after each of the lines, which follow it without a gap."""
-    start, replay = genesis(), Replay()
-    assert start["ledgerIndex"] == 0
+    """Adds genesis and the ledger state after each of the milestones, which follow it without a gap. Genesis names the
+    keys that sign them, so all of them are `signed`.
+    """
+    replay, start = Replay(), genesis.index
+    for row in rows["sync"]:
+        row["verified"] = "signed"
+    ranges = {row["ms_range_id"] for row in rows["sync"]}
+    rows["proofs"] = [
+        proof_row(network, each, [row for row in rows["sync"] if row["ms_range_id"] == each], "signed")
+        for each in sorted(ranges)
+    ]
     early: Rows = defaultdict(list)
-    for each in start["outputs"]:
-        output_rows(early, each["output"], each["outputId"], "00" * 32, 0, None, None, included=True)
-        replay.create(each["outputId"], each["output"])
+    for output_id, output in genesis.outputs.items():
+        output_rows(early, output, output_id, "00" * 32, start, None, None, included=True)
+        replay.create(output_id, output)
         # These stand in the first partition, as other rows of genesis do.
-        first = unspent_rows(each["outputId"], each["output"], 0, each["outputId"][:2])
-        early["unspent_outputs"] += [row | {"ms_range_id": 0, "partition_id": 0} for row in first]
-    treasury = start["treasury"]
+        first = unspent_rows(output_id, output, start, output_id[:2])
+        early["unspent_outputs"] += [row | {"ms_range_id": start // chunk_size, "partition_id": 0} for row in first]
+    milestone_id, amount = genesis.treasury
     early["treasury"].append(
-        {
-            "network": network,
-            "milestone_index": 0,
-            "milestone_id": treasury["milestoneId"],
-            "amount": treasury["amount"],
-        }
+        {"network": network, "milestone_index": start, "milestone_id": milestone_id, "amount": amount}
     )
     known = {row["output_id"]: row for row in rows["outputs"]}
     for row in early.pop("outputs"):
         known[row["output_id"]] = known.get(row["output_id"], {}) | row
     rows["outputs"] = list(known.values())
+    assert not early.keys() & STARDUST_LOOKUPS, "no oracle's genesis has tags or chain objects"
     for row in early["outputs_by_address"]:
-        # No run counts them: where they stand follows from the splits, none of which begins at milestone 0.
-        row |= {"ms_range_id": 0, "partition_id": place((), 0)}
+        # No run counts them: where they stand follows from the splits, none of which begins at genesis.
+        row |= {"ms_range_id": start // chunk_size, "partition_id": place((), start)}
         hint = {name: row[name] for name in HINT_OF_OUTPUT}
         if hint not in rows["addresses_hints"]:
             rows["addresses_hints"].append(hint)
-    wealth_rows(early, replay, network, 0)
+    wealth_rows(early, replay, network, start)
     later: Rows = defaultdict(list)
     unspent = {(row["output_id"], row["lookup"]): row for row in early["unspent_outputs"]}
-    rows["address_balances"] = replay.balance_rows(0, chunk_size)
+    rows["address_balances"] = replay.balance_rows(start, chunk_size)
     rows["ledger_updates_by_milestone"] = []
-    for line in lines:
-        news = changes(replay, line)
+    for milestone in milestones:
+        news = changes(replay, milestone)
         rows["ledger_updates_by_milestone"] += news
-        sent_amounts(rows, line, news)
-        later["ledger_updates_by_address"] += [update_row(line, each) for each in news]
+        sent_amounts(rows, milestone, news)
+        later["ledger_updates_by_address"] += [update_row(milestone, each) for each in news]
         for each in news:
             index, output_id = each["milestone_index"], each["output_id"]
             if each["is_spent"]:
-                for lookup in ("address", ""):
+                for lookup in (*replay.created[output_id].keys(output_id), ""):
                     unspent[output_id, lookup]["spent_milestone_index"] = index
                 continue
             for row in unspent_rows(output_id, replay.created[output_id], index, ""):
-                row["ms_timestamp"] = 1000 * line["milestone"]["timestamp"]
+                row["ms_timestamp"] = 1000 * milestone.timestamp
                 unspent[output_id, row["lookup"]] = row
                 later["unspent_outputs"].append(row)
-        rows["address_balances"] += replay.balance_rows(line["milestone"]["index"], chunk_size)
-    run = [line["milestone"]["index"] for line in lines]
+        rows["address_balances"] += replay.balance_rows(milestone.index, chunk_size)
+    run = [milestone.index for milestone in milestones]
     partition_rows(later, run, chunk_size, partition_size, LOOKUPS)
     for row in early["unspent_outputs"]:
         hint = {name: row[name] for name in HINT_OF_UNSPENT}
         if hint not in later["unspent_hints"]:
             later["unspent_hints"].append(hint)
-    wealth_rows(later, replay, network, len(lines))
+    last = start + len(milestones)
+    assert run == list(range(start + 1, last + 1))
+    wealth_rows(later, replay, network, last)
     for added in (early, later):
         for name, members in added.items():
             rows[name] = rows.get(name, []) + members
@@ -179,69 +191,98 @@ def ledger_rows(
         }
         for address, ms_range_id in sorted({(row["address"], row["ms_range_id"]) for row in rows["address_balances"]})
     ]
-    rows["ledger_frontier"] = [{"network": network, "ledger_index": index} for index in (0, len(lines))]
+    rows["ledger_frontier"] = [{"network": network, "ledger_index": index} for index in (start, last)]
 
 
 HINT_OF_UNSPENT = ("lookup", "output_kind", "key", "ms_range_id", "partition_id")
 HINT_OF_OUTPUT = ("address", "output_kind", "variant", "included", "ms_range_id", "partition_id")
 
 
-def update_row(line: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+def update_row(milestone: Milestone, change: dict[str, Any]) -> dict[str, Any]:
     """The row of ledger_updates_by_address of one of ledger_updates_by_milestone."""
-    entry = line["messages"][change["white_flag_index"]]
     names = ("address", "milestone_index", "output_id", "is_spent", "amount")
+    created_by = change["output_id"][:64]
+    if created_by == milestone.milestone_id:
+        assert milestone.receipt is not None
+        message_id, transaction_id = milestone.receipt.message_id, created_by
+    else:
+        message = milestone.messages[change["white_flag_index"]]
+        message_id, transaction_id = message.message_id, transaction_of(message).transaction_id
     return {name: change[name] for name in names} | {
-        "message_id": entry["id"],
-        "transaction_id": entry["transactionId"] if change["is_spent"] else change["output_id"][:64],
-        "ms_timestamp": 1000 * line["milestone"]["timestamp"],
+        "message_id": message_id,
+        "transaction_id": transaction_id,
+        "ms_timestamp": 1000 * milestone.timestamp,
     }
 
 
-def sent_amounts(rows: Rows, line: dict[str, Any], news: Sequence[dict[str, Any]]) -> None:
-    """Completes the history of one milestone's included transactions by what each address spent in them."""
+def sent_amounts(rows: Rows, milestone: Milestone, news: Sequence[dict[str, Any]]) -> None:
+    """Completes the history of one milestone's included transactions by what each address that signs spent in them."""
     sent: dict[tuple[str, str], int] = defaultdict(int)
     for each in news:
         if each["is_spent"]:
-            sent[line["messages"][each["white_flag_index"]]["id"], each["address"]] += each["amount"]
+            message = milestone.messages[each["white_flag_index"]]
+            if signer(transaction_of(message), each["idx"]) == each["address"]:
+                sent[message.message_id, each["address"]] += each["amount"]
     for row in rows["transactions_by_address"]:
         amount = sent.pop((row["message_id"], row["address"]), None)
         if amount is not None:
             row["sent"] = amount
-    assert not sent, "only who signs spends"
+    assert not sent, "who signs has a row"
 
 
-def changes(replay: Replay, line: dict[str, Any]) -> list[dict[str, Any]]:
+def transaction_of(message: Message) -> Transaction:
+    """The transaction of a message that changed the ledger."""
+    assert message.transaction is not None
+    return message.transaction
+
+
+def signer(transaction: Transaction, idx: int) -> str | None:
+    """Who signed for an input, itself or by the unlock that it refers to."""
+    spend = transaction.spends[idx]
+    if spend.unlock[0] == 1:
+        return transaction.spends[int.from_bytes(spend.unlock[1:], "little")].signer
+    return spend.signer
+
+
+def owner_at(output: Output, unix_time: int) -> str:
+    """Whose the output is at a time: from its expiration on the return address's (TIP-18)."""
+    if output.expiration is not None and unix_time >= output.expiration[0]:
+        return output.expiration[1]
+    return output.owner
+
+
+def changes(replay: Replay, milestone: Milestone) -> list[dict[str, Any]]:
     """Rows of ledger_updates_by_milestone of one milestone."""
-    milestone, found = line["milestone"], []
+    found = []
 
-    def note(output_id: str, output: dict[str, Any], position: int, idx: int, *, is_spent: bool) -> None:
+    def note(output_id: str, amount: int, address: str, position: int, idx: int, *, is_spent: bool) -> None:
         found.append(
             {
-                "milestone_index": milestone["index"],
+                "milestone_index": milestone.index,
                 "output_id": output_id,
                 "is_spent": is_spent,
                 "white_flag_index": position,
                 "idx": idx,
-                "address": owner(output),
-                "amount": output["amount"],
+                "address": address,
+                "amount": amount,
             }
         )
 
-    for position, entry in enumerate(line["messages"]):
-        if entry["metadata"]["ledgerInclusionState"] != "included":
-            continue
-        essence = entry["message"]["payload"]["essence"]
-        for idx, spent in enumerate(essence["inputs"]):
-            output_id = spent["transactionId"] + u16(spent["transactionOutputIndex"]).hex()
-            note(output_id, replay.spend(output_id), position, idx, is_spent=True)
-        for idx, output in enumerate(essence["outputs"]):
-            output_id = entry["transactionId"] + u16(idx).hex()
-            replay.create(output_id, output)
-            note(output_id, output, position, idx, is_spent=False)
-    receipt = milestone["payload"]["receipt"]
-    for idx, fund in enumerate(receipt["funds"] if receipt else ()):
-        output_id = milestone["milestoneId"] + u16(idx).hex()
-        output = {"type": 0, "address": fund["address"], "amount": fund["deposit"]}
+    def create(output_id: str, output: Output, position: int, idx: int) -> None:
         replay.create(output_id, output)
-        note(output_id, output, len(line["messages"]) - 1, idx, is_spent=False)
+        note(output_id, output.amount, output.owner, position, idx, is_spent=False)
+
+    for position, message in enumerate(milestone.messages):
+        if message.state != 1:
+            continue
+        transaction = transaction_of(message)
+        for idx, spend in enumerate(transaction.spends):
+            output = replay.spend(spend.output_id)
+            owner = owner_at(output, milestone.timestamp)
+            note(spend.output_id, output.amount, owner, position, idx, is_spent=True)
+        for idx, output in enumerate(transaction.outputs):
+            create(transaction.transaction_id + u16(idx).hex(), output, position, idx)
+    if milestone.receipt is not None:
+        for idx, output in enumerate(milestone.receipt.funds):
+            create(milestone.milestone_id + u16(idx).hex(), output, milestone.receipt.position, idx)
     return found

@@ -1,4 +1,4 @@
-"""What Chronicle v1 answers beside the node's routes: a transaction by its message, sync, service.
+"""What Chronicle v1 answers beside the node's routes: a transaction by its message, analytics, sync, service.
 
 Rules of this file: as in node_v1.py; keys stand in Chronicle's order and are always there, null where there is nothing;
 `sync` and `service` stand without `data` around them, as there. Its errors are ours (docs/supported.md).
@@ -7,26 +7,37 @@ Rules of this file: as in node_v1.py; keys stand in Chronicle's order and are al
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from api import eras
+from api.eras import Era
 from api.listing import Json, inclusion
 from api.network import NetworkMount
 from api.operations import Family, Operation
 from api.params import (
     Ed25519Address,
+    EndMilestone,
     LedgerConflicting,
     LedgerIncluded,
     LedgerNone,
     MessageId,
     NewestFirst,
     PageSizeOf100,
+    StartMilestone,
     State,
 )
-from api.responses_chronicle import ServiceResponse, SyncResponse, TransactionResponse, TransactionsResponse
+from api.responses_chronicle import (
+    AnalyticsResponse,
+    ServiceResponse,
+    SyncResponse,
+    TransactionResponse,
+    TransactionsResponse,
+)
 from api.routes.ledger_v1 import ED25519
 from db.intervals import Intervals, gaps
 from db.queries import messages, outputs, transactions
+from db.queries.analytics import SUMMED, list_runs
 from db.schema import PENDING_RANGE
 from db.store import NotFound, Row, StoreUnavailable
-from db.sync import complete
+from db.sync import complete, proved
 from ledger.chrysalis import decode_payload, payload_bytes
 from ledger.chrysalis_values import Transaction
 from ledger.ids import output_id, transaction_id
@@ -52,7 +63,7 @@ async def transaction_of_message(network: NetworkMount, message_id: MessageId) -
 
     `spendingMessageId` is the included message that spends the output; null while none does.
     """
-    found = await attached_transactions(network, [await messages.get_message(network.store, message_id)])
+    found = await attached_transactions(network, [await eras.get_message(network, message_id, Era.CHRYSALIS)])
     if not found:
         raise NotFound(f"a transaction in message {message_id}")
     return found[0]
@@ -87,9 +98,14 @@ async def transactions_of_address(
 
 
 async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
-    """The transactions among those messages, in Chronicle's words; who spends their outputs is one question for all."""
+    """The transactions among those messages, in Chronicle's words; who spends their outputs is one question for all.
+
+    Blocks of Stardust, which Chronicle never had, are left out.
+    """
     found = []
     for row in rows:
+        if eras.of_message(row) is not Era.CHRYSALIS:
+            continue
         data = payload_bytes(row["message"])
         payload = decode_payload(data) if data else None
         if isinstance(payload, Transaction):
@@ -112,22 +128,41 @@ async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> l
     ]
 
 
-async def sync(network: NetworkMount) -> Json:
-    """Which milestones are here and which are not, newest first; ends are exclusive.
+async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilestone) -> Json:
+    """What the milestones from `start` on, before `end`, come to, in runs without a gap, the newest first.
 
-    What is loaded came out of an archive, so nothing is synced but unlogged. A milestone with rejects counts as a gap.
+    Messages of whole cones, the milestone's own included; transactions that took effect, and base tokens of all their
+    outputs, what goes back to the sender included.
     """
-    held = await complete(network.store, network.name)
+    found = list_runs(network.store, network.name, start, end - 1)
     return {
-        "completed": half_open(held),
-        "synced_but_unlogged": [],
-        "gaps": half_open(gaps(held, FIRST_MILESTONE, END_OF_MILESTONES - 1)),
+        "ranges": [
+            {"start": run.first, "end": run.last + 1} | {name: getattr(run, name) for name in SUMMED}
+            async for run in found
+        ]
     }
 
 
-def half_open(value: Intervals) -> list[Json]:
-    """Intervals as Chronicle writes them: the highest first, ends exclusive."""
-    return [{"start": first, "end": last + 1} for first, last in reversed(value)]
+async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
+    """Which milestones are here and which are not, newest first; ends are exclusive.
+
+    `sort=oldest`, which Chronicle lacks, turns every list round. What is loaded came out of an archive, so nothing is
+    synced but unlogged. A milestone with rejects counts as a gap. How far the completed ones are proved stands beside
+    what Chronicle tells, each under the strongest level it reached.
+    """
+    held = await complete(network.store, network.name)
+    levels = await proved(network.store, network.name)
+    return {
+        "completed": half_open(held, newest=newest),
+        "synced_but_unlogged": [],
+        "gaps": half_open(gaps(held, FIRST_MILESTONE, END_OF_MILESTONES - 1), newest=newest),
+        "proved": {level: half_open(milestones, newest=newest) for level, milestones in levels.items()},
+    }
+
+
+def half_open(value: Intervals, *, newest: bool) -> list[Json]:
+    """Intervals as Chronicle writes them, ends exclusive; the highest first as there, unless not `newest`."""
+    return [{"start": first, "end": last + 1} for first, last in (reversed(value) if newest else value)]
 
 
 async def service(running: Service) -> Json:
@@ -160,6 +195,7 @@ CHRONICLE_V1 = Family(
     (
         Operation("/transactions/{messageId}", transaction_of_message, TransactionResponse, (404,)),
         Operation("/transactions/ed25519/{address}", transactions_of_address, TransactionsResponse, (404,)),
+        Operation("/analytics", analytics, AnalyticsResponse),
     ),
     wrap=lambda value: {"data": value},
 )

@@ -4,11 +4,10 @@ Rules of this file: as in node_v1.py; everything is as of ledgerIndex, as amount
 history begins after genesis. CSV runs from the oldest to the newest, as there, and has all of them.
 """
 
-import csv
-import io
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 
+from api.exports import CSV, csv_text
 from api.listing import Json, inclusion
 from api.network import NetworkMount
 from api.operations import Operation
@@ -129,25 +128,18 @@ def csv_line(item: Json) -> list[object]:
     return [shown.get(field) for field in CSV_COLUMNS.values()]
 
 
-def csv_text(lines: Iterable[Sequence[object]]) -> str:
-    """Lines as CSV, texts quoted, numbers not."""
-    text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerows(lines)
-    return text.getvalue()
-
-
 def rfc3339(seconds: float) -> str:
     """A time since 1970 as UTC date and time."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 HISTORY_V1 = (
-    Operation("/addresses/{address}/tx-history", tx_history, HistoryResponse, (501,), csv=tx_history_csv),
+    Operation("/addresses/{address}/tx-history", tx_history, HistoryResponse, (501,), exports={CSV: tx_history_csv}),
     Operation(
         "/addresses/ed25519/{address}/tx-history",
         ed25519_tx_history,
         HistoryResponse,
         (501,),
-        csv=ed25519_tx_history_csv,
+        exports={CSV: ed25519_tx_history_csv},
     ),
 )

@@ -6,6 +6,8 @@ Rules of this file: as in node_v1.py; what an archive cannot know, as it has no 
 
 from typing import Any, TypeAlias
 
+from api import eras
+from api.eras import Era
 from api.errors import NotKept
 from api.network import NetworkMount
 from api.operations import Operation
@@ -17,8 +19,9 @@ from api.responses_v1_ledger import (
     TreasuryResponse,
     UtxoChangesResponse,
 )
+from db.paging import Page
 from db.queries import ledger
-from db.store import NotFound, Row
+from db.store import NotFound
 from ledger.chrysalis import decode_payload
 from ledger.dust import Dust
 from ledger.rest_json import payload_json
@@ -73,7 +76,7 @@ async def treasury(network: NetworkMount) -> Json:
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
     """All receipts, by the legacy milestone that they migrate from."""
     page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
-    return {"receipts": [receipt_json(row) for row in page.rows], "state": page.cursor}
+    return receipts_json(page)
 
 
 async def receipts_of(
@@ -83,12 +86,17 @@ async def receipts_of(
     page = await ledger.list_receipts(
         network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
     )
-    return {"receipts": [receipt_json(row) for row in page.rows], "state": page.cursor}
+    return receipts_json(page)
 
 
-def receipt_json(row: Row) -> Json:
-    """A row of `receipts` in the node's words."""
-    return {"receipt": payload_json(decode_payload(row["payload"])), "milestoneIndex": row["milestone_index"]}
+def receipts_json(page: Page) -> Json:
+    """A page of rows of `receipts` in the node's words, those of Stardust left out."""
+    items = [
+        {"receipt": payload_json(decode_payload(row["payload"])), "milestoneIndex": row["milestone_index"]}
+        for row in page.rows
+        if eras.of_receipt(row) is Era.CHRYSALIS
+    ]
+    return {"receipts": items, "state": page.cursor}
 
 
 async def tips(network: NetworkMount) -> Json:  # noqa: ARG001 (every handler takes its network)

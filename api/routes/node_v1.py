@@ -7,6 +7,7 @@ stand in Hornet's order and are left out where Hornet leaves them out (`referenc
 A listing of what nobody knows is empty, not an error.
 """
 
+from api import eras
 from api.listing import INCLUSION, Json, listing, window
 from api.network import NetworkMount
 from api.operations import Family, Operation
@@ -48,7 +49,7 @@ from api.responses_v1 import (
     OutputResponse,
 )
 from api.routes.history_v1 import HISTORY_V1
-from api.routes.ledger_v1 import LEDGER_V1
+from api.routes.ledger_v1 import ED25519, LEDGER_V1
 from api.version import program_version
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.sync import complete
@@ -58,13 +59,10 @@ from ledger.rest_json import message_json, output_json
 CONFLICTING = 2
 MILESTONE_PAYLOAD = 1
 
-ED25519 = 0
-"""The only address type of Chrysalis."""
-
 
 async def message(network: NetworkMount, message_id: MessageId) -> Json:
     """A message by its id."""
-    row = await messages.get_message(network.store, message_id)
+    row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
     return message_json(decode_message(row["message"]))
 
 
@@ -73,7 +71,7 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
 
     A pending message, which no milestone references, has neither milestone nor inclusion state.
     """
-    row = await messages.get_message(network.store, message_id)
+    row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
     value = decode_message(row["message"])
     metadata: Json = {
         "messageId": message_id,
@@ -96,8 +94,7 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
 
 async def message_raw(network: NetworkMount, message_id: MessageId) -> bytes:
     """The canonical bytes of a message, whose BLAKE2b-256 is its id."""
-    row = await messages.get_message(network.store, message_id)
-    data: bytes = row["message"]
+    data: bytes = (await eras.get_message(network, message_id, eras.Era.CHRYSALIS))["message"]
     return data
 
 
@@ -187,6 +184,7 @@ async def output(network: NetworkMount, output_id: OutputId) -> Json:
     """An output that an included transaction created, and whether it is spent at ledgerIndex."""
     as_of = await ledger.find_ledger_index(network.store, network.name)
     found = await outputs.get_output(network.store, output_id, as_of)
+    eras.expect(eras.Era.CHRYSALIS, eras.of_output(found), f"output {output_id}")
     value: Json = {
         "messageId": found["created_message_id"],
         "transactionId": output_id[:64],
@@ -271,6 +269,7 @@ async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
     """A milestone by its index."""
     row = await milestones.get_milestone(network.store, index)
+    eras.expect(eras.Era.CHRYSALIS, eras.of_milestone(row), f"milestone {index}")
     return {"index": index, "messageId": row["message_id"], "timestamp": row["timestamp"]}
 
 

@@ -80,6 +80,22 @@ async def list_changes(store: Store, milestone_index: int) -> list[Row]:
         after = Bound((rows[-1]["output_id"], rows[-1]["is_spent"]), inclusive=False)
 
 
+async def list_updates_by_milestone(
+    store: Store, milestone_index: int, *, page_size: int, cursor: str | None, start: Bound | None = None
+) -> Page:
+    """Rows of `ledger_updates_by_milestone` by output id, smallest first; created comes before spent."""
+    return await list_partition(
+        store,
+        schema.ledger_updates_by_milestone,
+        (milestone_index,),
+        newest=False,
+        page_size=page_size,
+        cursor=cursor,
+        columns=("address", "amount"),
+        start=start,
+    )
+
+
 async def list_receipts(
     store: Store,
     network: str,

@@ -65,6 +65,7 @@ async def list_tagged(
     tag: str,
     *,
     with_inclusion: bool = False,
+    with_time: bool = False,
     window: Window | None = None,
     newest: bool,
     page_size: int,
@@ -80,5 +81,5 @@ async def list_tagged(
         cursor=cursor,
         with_pending=True,
         window=window,
-        columns=INCLUSION if with_inclusion else (),
+        columns=(*(INCLUSION if with_inclusion else ()), *(("ms_timestamp",) if with_time else ())),
     )

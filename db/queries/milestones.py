@@ -3,10 +3,21 @@
 Rules of this file: as in messages.py.
 """
 
+from collections.abc import Sequence
+
 from db import schema
-from db.paging import Page, list_partition
-from db.store import NotFound, Row, Store
-from db.sync import find_ledger_index
+from db.paging import Listing, Page, list_page, list_partition, read_columns
+from db.partitions import ms_range_id
+from db.store import Bound, Key, NotFound, Row, Store
+from db.streams import HintedStream, PartitionStream, Source, Stream, get_chunk_size
+from db.sync import find_ledger_index, is_complete
+from db.times import Window
+
+PARAMETERS_AT_MOST = 100
+"""Announcements of protocol parameters that are looked at, newest first: networks make few in all their time."""
+
+CONE_AT_ONCE = 5_000
+"""Rows of a cone that one question reads: the deadline is looked at in between."""
 
 
 async def find_milestone(store: Store, milestone_index: int) -> Row | None:
@@ -28,10 +39,96 @@ async def find_milestone_by_id(store: Store, milestone_id: str) -> Row | None:
     return await find_milestone(store, row["milestone_index"]) if row else None
 
 
-async def list_milestone_messages(
-    store: Store, milestone_index: int, *, newest: bool, page_size: int, cursor: str | None
+async def get_milestone_by_id(store: Store, milestone_id: str) -> Row:
+    """As find_milestone_by_id; NotFound when unknown."""
+    row = await find_milestone_by_id(store, milestone_id)
+    if row is None:
+        raise NotFound(f"milestone {milestone_id}")
+    return row
+
+
+async def find_ids(store: Store, milestone_indices: Sequence[int]) -> list[str]:
+    """The id of each of those milestones, which are complete."""
+    rows = await store.get_many(schema.milestones, [(index,) for index in milestone_indices])
+    return [row["milestone_id"] for row in rows if row]
+
+
+async def find_timestamps(store: Store, milestone_indices: Sequence[int]) -> list[int | None]:
+    """The timestamp of each of those milestones, in seconds; None for one that is not loaded."""
+    rows = await store.get_many(schema.milestones, [(index,) for index in milestone_indices])
+    return [row["timestamp"] if row else None for row in rows]
+
+
+async def list_parameters(store: Store, network: str, milestone_index: int) -> list[Row]:
+    """Rows of `protocol_parameters` that were announced up to a milestone, the last to hold first; of several for one
+    milestone the last announced. PARAMETERS_AT_MOST are looked at.
+    """
+    rows = await store.slice(schema.protocol_parameters, (network,), limit=PARAMETERS_AT_MOST)
+    known = [row for row in rows if row["announced_by"] <= milestone_index]
+    return [row for row, before in zip(known, [None, *known], strict=False) if not _same_target(row, before)]
+
+
+def _same_target(row: Row, before: Row | None) -> bool:
+    return before is not None and before["milestone_index"] == row["milestone_index"]
+
+
+async def list_milestones(
+    store: Store,
+    network: str,
+    *,
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    start: Bound | None = None,
 ) -> Page:
-    """Rows of `messages_by_milestone` in white-flag order; `newest`: exactly backwards."""
+    """Rows of `sync` of complete milestones by index. `start`: of a milestone index."""
+
+    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
+        return [is_complete(row) for row in rows]
+
+    columns = read_columns(schema.sync, ("synced_by", "layout"), window)
+    listing = Listing(
+        schema.sync,
+        [_milestones_source(network, columns)],
+        f"milestones {network}",
+        keep=keep,
+        window=window,
+    )
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
+
+
+def _milestones_source(network: str, columns: tuple[str, ...] | None) -> Source:
+    """Every partition of `sync`; `ranges` tells which there are, as hints do for a lookup."""
+
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        async def first() -> Key:
+            assert start is not None
+            milestone_index = start.values[0]
+            assert isinstance(milestone_index, int)
+            return (ms_range_id(milestone_index, await get_chunk_size(store)),)
+
+        def open_partition(row: Row) -> Stream:
+            return PartitionStream(store, schema.sync, (row["ms_range_id"],), start, newest=newest, columns=columns)
+
+        return HintedStream(store, schema.ranges, (network,), first if start else None, open_partition, newest=newest)
+
+    return source
+
+
+async def list_milestone_messages(
+    store: Store,
+    milestone_index: int,
+    *,
+    with_kinds: bool = False,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    start: Bound | None = None,
+) -> Page:
+    """Rows of `messages_by_milestone` in white-flag order; `newest`: exactly backwards. `start`: of a white-flag
+    index.
+    """
     return await list_partition(
         store,
         schema.messages_by_milestone,
@@ -39,8 +136,28 @@ async def list_milestone_messages(
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        columns=(),
+        columns=("payload_kind",) if with_kinds else (),
+        start=start,
     )
+
+
+async def list_cone(store: Store, milestone_index: int, most: int) -> list[Row]:
+    """Up to `most` rows of `messages_by_milestone` from the first in white-flag order on: id and inclusion state."""
+    found: list[Row] = []
+    while len(found) < most:
+        limit = min(CONE_AT_ONCE, most - len(found))
+        after = Bound((found[-1]["white_flag_index"], found[-1]["message_id"]), inclusive=False) if found else None
+        rows = await store.slice(
+            schema.messages_by_milestone,
+            (milestone_index,),
+            lower=after,
+            limit=limit,
+            columns=("white_flag_index", "message_id", "inclusion_state"),
+        )
+        found += rows
+        if len(rows) < limit:
+            break
+    return found
 
 
 async def get_ledger_index(store: Store, network: str) -> int:

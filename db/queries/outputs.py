@@ -7,18 +7,17 @@ serialized form. `as_of` is a ledger index: the answer is what was true then; No
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import CursorError, Page, list_lookup
+from db.paging import Page, list_lookup
+from db.queries.lookups import By, Filter, is_spent
 from db.queries.transactions import find_conflicting_message_id
+from db.queries.unspent import list_unspent
+from db.roles import ADDRESS, LEGACY
 from db.store import NotFound, Row, Store
 from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
-UNSPENT = schema.LEDGER_LOOKUPS[1]
-OUTPUT_KINDS = ("legacy",)
+OUTPUT_KINDS = (LEGACY,)
 """Kinds that an address listing merges."""
-
-UNSPENT_FROM = "unspent_from"
-"""keyspace_info: the ledger index from which on `unspent_outputs` can answer; none: all of them."""
 
 SPENT = tuple(name for name in schema.outputs.names if name.startswith("spent_"))
 
@@ -29,7 +28,11 @@ async def find_output(store: Store, output_id: str, as_of: int | None = None) ->
     A row that only its spender wrote (its creator lies outside what was loaded) is not an output yet.
     """
     row = await store.get(schema.outputs, (output_id,))
-    if row is None or row["created_milestone_index"] is None:
+    return None if row is None else _as_of(row, as_of)
+
+
+def _as_of(row: Row, as_of: int | None) -> Row | None:
+    if row["created_milestone_index"] is None:
         return None
     if as_of is None:
         return row
@@ -44,6 +47,12 @@ async def get_output(store: Store, output_id: str, as_of: int | None = None) -> 
     if row is None:
         raise NotFound(f"output {output_id}")
     return row
+
+
+async def find_outputs(store: Store, output_ids: Sequence[str], as_of: int | None = None) -> list[Row | None]:
+    """As find_output, of each of them."""
+    rows = await store.get_many(schema.outputs, [(output_id,) for output_id in output_ids])
+    return [None if row is None else _as_of(row, as_of) for row in rows]
 
 
 async def find_spending_message_ids(store: Store, output_ids: Sequence[str]) -> list[str | None]:
@@ -121,35 +130,19 @@ async def _list_unspent(
     cursor: str | None,
 ) -> Page:
     """As list_outputs_by_address, of what is unspent as of a ledger index: those are found without the others."""
-
-    async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
-        return [output_type in (None, row["output_type"]) and not is_spent(row, at) for row in rows]
-
-    page = await list_lookup(
+    of_type = Filter(f"type {output_type}", ("output_type",), lambda row: output_type in (None, row["output_type"]))
+    page = await list_unspent(
         store,
-        UNSPENT,
-        [("address", kind, address) for kind in OUTPUT_KINDS],
+        [By(ADDRESS, address)],
+        as_of=as_of,
+        kinds=OUTPUT_KINDS,
+        where=of_type,
+        window=window,
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        keep=keep,
-        question=f"type {output_type}",
-        window=window,
-        as_of=as_of,
-        columns=("spent_milestone_index", "output_type"),
     )
-    if cursor is not None and page.as_of is not None:
-        # Asked last: rows that compaction took away while they were read are gone only once this is noted.
-        unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
-        if unspent_from is not None and page.as_of < int(unspent_from["value"]):
-            raise CursorError(f"the ledger state of {page.as_of} is not kept any more: begin the listing again")
     return Page([row | {"included": True} for row in page.rows], page.cursor, page.as_of)
-
-
-def is_spent(output: Row, as_of: int | None) -> bool:
-    """Whether a row of `outputs`, or of `unspent_outputs`, was spent."""
-    milestone_index = output["spent_milestone_index"]
-    return milestone_index is not None and (as_of is None or milestone_index <= as_of)
 
 
 async def _is_shown(store: Store, row: Row, output: Row | None, as_of: int | None, *, include_spent: bool) -> bool:

@@ -6,50 +6,85 @@ from typing import Any
 import orjson
 
 from etl.sources.archive import MessageMap, RecordList
+from etl.sources.archive_blocks import BlockRecords
+from etl.sources.chronicle_json import ChronicleBlocks, ChronicleMilestones
 from etl.sources.cone import Cone, Source
 from etl.sources.fields import read_milestone_index
+from etl.sources.node_blocks import BlockLines, PendingBlocks
 from etl.sources.node_json import MilestoneLines, PendingLines
+from etl.sources.raw_blocks import HEAD as RAW_HEAD
+from etl.sources.raw_blocks import is_packed, read_group
 from ledger.reader import CodecError
 from ledger.rest_json import JsonError
 
-SOURCES: tuple[Source, ...] = (MessageMap(), RecordList(), MilestoneLines(), PendingLines())
+SOURCES: tuple[Source, ...] = (
+    MessageMap(),
+    BlockRecords(),
+    RecordList(),
+    MilestoneLines(),
+    PendingLines(),
+    BlockLines(),
+    PendingBlocks(),
+    ChronicleMilestones(),
+    ChronicleBlocks(),
+)
 
 MILESTONE_IN_HEAD = re.compile(
     rb'\s*\{\s*(?:"message_id"\s*:\s*"[^"]*"\s*,\s*)?'
     rb'(?:"milestone_index"\s*:\s*(\d+)|"milestone"\s*:\s*\{\s*"index"\s*:\s*(\d+))(?=\s*[,}])'
 )
-"""Formats A, B, C and node JSON name their milestone at once; anything else is parsed whole to find it."""
+"""Formats A, B, C and node JSON of both eras name their milestone at once; all else is parsed whole to find it."""
 
 HEAD = 256
 
 
-def read_cone(line: bytes) -> Cone:
-    """The cone of a line, by the first source that claims it; JsonError says what was expected of a broken line."""
+def read_cones(line: bytes) -> list[Cone]:
+    """The cones of a line, by the first source that claims it; JsonError says what was expected of a broken line."""
+    if is_packed(line[:RAW_HEAD]):
+        return [read_group(line)]
+    source, document = claimed(line)
+    try:
+        return source.read(document)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, JsonError | CodecError):
+            raise
+        raise JsonError(source.name, f"this format's keys, {type(error).__name__}: {error}") from error
+
+
+def claimed(line: bytes) -> tuple[Source, Any]:
+    """The first source that claims a line of JSON, and its document; JsonError where none does."""
     document = _parse(line)
     for source in SOURCES:
         if source.claims(document):
-            try:
-                return source.read(document)
-            except (KeyError, TypeError, AttributeError, ValueError) as error:
-                if isinstance(error, JsonError | CodecError):
-                    raise
-                raise JsonError(source.name, f"this format's keys, {type(error).__name__}: {error}") from error
-    keys = ", ".join(sorted(document)[:8])
-    raise JsonError("line", f"a document of {', '.join(source.name for source in SOURCES)}, found keys {keys}")
+            return source, document
+    found = f"keys {', '.join(sorted(document)[:8])}" if isinstance(document, dict) else "a list"
+    raise JsonError("line", f"a document of {', '.join(source.name for source in SOURCES)}, found {found}")
 
 
-def _parse(line: bytes) -> dict[str, Any]:
+def read_cone(line: bytes, milestone_index: int | None = None) -> Cone:
+    """The cone of that milestone in a line; without one, of a line that has no other."""
+    cones = read_cones(line)
+    if len(cones) == 1:
+        return cones[0]
+    found = (cone for cone in cones if cone.milestone_index == milestone_index)
+    try:
+        return next(found)
+    except StopIteration:
+        raise JsonError("line", f"a cone of milestone {milestone_index}") from None
+
+
+def _parse(line: bytes) -> Any:
     try:
         document = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise JsonError("line", f"one JSON object, {error}") from None
-    if not isinstance(document, dict):
+    if not isinstance(document, dict | list):
         raise JsonError("line", f"one JSON object, found {type(document).__name__}")
     return document
 
 
-def milestone_of(line: bytes) -> int | None:
-    """The milestone a line is about, None for a line of pending messages; JsonError when the line does not tell."""
+def milestones_of(line: bytes) -> list[int]:
+    """The milestones a line is about, none for a line of pending messages; JsonError when the line does not tell."""
     if head := MILESTONE_IN_HEAD.match(line[:HEAD]):
-        return read_milestone_index(int(head[1] or head[2]), "milestone_index")
-    return read_cone(line).milestone_index
+        return [read_milestone_index(int(head[1] or head[2]), "milestone_index")]
+    return [cone.milestone_index for cone in read_cones(line) if cone.milestone_index is not None]

@@ -40,11 +40,11 @@ class MessageMap:
 
     name = "archive A/B"
 
-    def claims(self, document: dict[str, Any]) -> bool:
+    def claims(self, document: Any) -> bool:
         """By milestone_index, milestone and a map of messages."""
-        return "milestone_index" in document and isinstance(document.get("messages"), dict)
+        return has_key(document, "milestone_index") and isinstance(document.get("messages"), dict)
 
-    def read(self, document: dict[str, Any]) -> Cone:
+    def read(self, document: Any) -> list[Cone]:
         """Each map entry is [message, metadata]; metadata says what the node knew."""
         index = read_milestone_index(document["milestone_index"], "milestone_index")
         milestone = document.get("milestone")
@@ -56,14 +56,14 @@ class MessageMap:
                     Entry(
                         read_message_id(text, "messages"),
                         message_from_archive(message),
-                        _field(metadata, "referencedByMilestoneIndex"),
-                        _inclusion_state(_field(metadata, "ledgerInclusionState")),
-                        _conflict_reason(metadata.get("conflictReason")),
+                        metadata.get("referencedByMilestoneIndex"),
+                        bee_inclusion_state(metadata.get("ledgerInclusionState")),
+                        bee_conflict_reason(metadata.get("conflictReason")),
                     )
                 )
             except (JsonError, CodecError) as refusal:
                 cone.refused.append(Refused(text, str(refusal)))
-        return cone
+        return [cone]
 
 
 class RecordList:
@@ -71,14 +71,14 @@ class RecordList:
 
     name = "archive C/D"
 
-    def claims(self, document: dict[str, Any]) -> bool:
+    def claims(self, document: Any) -> bool:
         """By a list of messages that are records."""
-        messages = document.get("messages")
+        messages = document.get("messages") if isinstance(document, dict) else None
         if not isinstance(messages, list) or "whiteFlagIndex" in document:
             return False
         return "milestone_index" in document or has_key(document.get("milestone"), "message")
 
-    def read(self, document: dict[str, Any]) -> Cone:
+    def read(self, document: Any) -> list[Cone]:
         """In D the milestone's own record stands beside the list; in C among it."""
         own = document.get("milestone")
         index = document.get("milestone_index")
@@ -92,15 +92,15 @@ class RecordList:
                 cone.entries.append(
                     Entry(
                         read_message_id(text, "message_id"),
-                        message_from_archive(_untagged(record.get("message"))),
-                        _field(record, "milestone_index"),
-                        _inclusion_state(_field(record, "inclusion_state")),
-                        _conflict_reason(record.get("conflict_reason")),
+                        message_from_archive(untagged(record.get("message"))),
+                        record.get("milestone_index"),
+                        bee_inclusion_state(record.get("inclusion_state")),
+                        bee_conflict_reason(record.get("conflict_reason")),
                     )
                 )
             except (JsonError, CodecError) as refusal:
                 cone.refused.append(Refused(text, str(refusal)))
-        return cone
+        return [cone]
 
 
 def _records(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -112,7 +112,7 @@ def _records(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(record, dict):
             yield f"messages[{position}]", {}
             continue
-        text = str(_untagged(record.get("message_id")))
+        text = str(untagged(record.get("message_id")))
         if text not in seen:
             seen.add(text)
             yield text, record
@@ -127,7 +127,8 @@ def _pair(text: str, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return message, metadata
 
 
-def _untagged(value: Any) -> Any:
+def untagged(value: Any) -> Any:
+    """What a tag of newer writers names the protocol of, or the value itself."""
     if isinstance(value, dict) and len(value) == 1:
         ((protocol, inner),) = value.items()
         if protocol in ("Chrysalis", "Shimmer"):
@@ -135,17 +136,13 @@ def _untagged(value: Any) -> Any:
     return value
 
 
-def _field(mapping: dict[str, Any], key: str) -> Any:
-    if key not in mapping:
-        raise JsonError(key, "present, found no such key")
-    return mapping[key]
-
-
-def _inclusion_state(value: Any) -> int | None:
+def bee_inclusion_state(value: Any) -> int | None:
+    """By bee's number or name."""
     name = BEE_INCLUSION_STATES.get(value, value) if type(value) is int else value
     return read_inclusion_state(name, "inclusion state")
 
 
-def _conflict_reason(value: Any) -> int | None:
+def bee_conflict_reason(value: Any) -> int | None:
+    """By bee's name or Hornet's code."""
     code = BEE_CONFLICT_REASONS.get(value, value) if isinstance(value, str) else value
     return read_conflict_reason(code, "conflict reason")

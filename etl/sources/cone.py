@@ -1,12 +1,18 @@
 """What every source turns a line into: a milestone's cone, or messages that no milestone references yet.
 
-Rules of this file: frozen values and the Source protocol; no format is known here.
+Rules of this file: frozen values and the Source protocol; no format is known here. A message is what both eras call
+so in the tables: Stardust's blocks too.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-from ledger.chrysalis import Message, Milestone
+from ledger import chrysalis, stardust_values
+from ledger.eras import CHRYSALIS, Codec
+from ledger.proof import Coordinator
+
+Message: TypeAlias = chrysalis.Message | stardust_values.Block
+Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
 
 NO_TRANSACTION, INCLUDED, CONFLICTING = 0, 1, 2
 """inclusion_state as the tables keep it (db/schema.py)."""
@@ -43,23 +49,29 @@ class Refused:
 
 @dataclass(slots=True)
 class Cone:
-    """The messages of one line; `milestone` is the payload that the line names beside them, if it does."""
+    """The messages of one line; `milestone` is the payload that the line names beside them, if it does.
+
+    `codec` is of the protocol that the line is written in, whatever era the milestone falls to; `coordinator` is who
+    signs milestones by what the line says of its node.
+    """
 
     milestone_index: int | None
     milestone: Milestone | None = None
     entries: list[Entry] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    codec: Codec = CHRYSALIS
+    coordinator: Coordinator | None = None
 
 
 class Source(Protocol):
-    """One input format, a line a document."""
+    """One input format, a line a document: what orjson reads."""
 
     name: str
 
-    def claims(self, document: dict[str, Any]) -> bool:
+    def claims(self, document: Any) -> bool:
         """Whether the document is of this format, by its keys alone."""
 
-    def read(self, document: dict[str, Any]) -> Cone:
-        """The cone; what is wrong with a single message is in `refused`, a line that is wrong as a whole raises
-        JsonError or CodecError.
+    def read(self, document: Any) -> list[Cone]:
+        """The cones, in most formats one; what is wrong with a single message is in `refused`, a line that is wrong as
+        a whole raises JsonError or CodecError.
         """

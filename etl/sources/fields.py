@@ -37,6 +37,13 @@ def read_message_id(value: Any, path: str) -> bytes:
     return identity
 
 
+def read_block_id(value: Any, path: str) -> bytes:
+    """A block or milestone id of Stardust, from hex with 0x."""
+    if not isinstance(value, str) or not value.startswith("0x"):
+        raise JsonError(path, f"0x and 64 hex digits, found {value!r}")
+    return read_message_id(value[2:], path)
+
+
 def read_inclusion_state(value: Any, path: str) -> int | None:
     """INCLUSION_STATES by name; null stays None."""
     if value is None:

@@ -12,11 +12,17 @@ from typing import BinaryIO, Protocol, cast
 
 import zstandard
 
-SUFFIXES = (".log", ".log.fin", ".log.active", ".part", ".jsonl")
+from etl.sources.raw_blocks import BLOCK_SUFFIX, MILESTONE_SUFFIX, groups, is_packed, pack_folder
+from etl.sources.raw_blocks import HEAD as RAW_HEAD
+
+SUFFIXES = (".log", ".log.fin", ".log.active", ".part", ".jsonl", ".blocks")
 COMPRESSIONS = (".gz", ".zst")
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+VAA_HEAD = b"\x01\0\0\0"
+"""What a VAA in bytes begins with: its version and a set below 256; as packed blocks, a record of 1 byte."""
 
 PACKED_BYTES = 1 << 15
 """Compressed bytes unpacked at once; what they grow to is in memory."""
@@ -26,7 +32,8 @@ BUFFER_BYTES = 1 << 17
 
 def archive_files(paths: list[Path]) -> list[Path]:
     """The files below `paths`, sorted: a file named outright is taken as it is, a directory gives those with a known
-    suffix. FileNotFoundError names a path that is not there; ValueError says when nothing was found.
+    suffix; a directory of raw blocks stands for them. FileNotFoundError names a path that is not there; ValueError says
+    when nothing was found.
     """
     found: set[Path] = set()
     for path in paths:
@@ -35,10 +42,17 @@ def archive_files(paths: list[Path]) -> list[Path]:
         if path.is_file():
             found.add(path)
         else:
-            found.update(child for child in path.rglob("*") if child.is_file() and _is_archive(child.name))
+            for child in filter(Path.is_file, path.rglob("*")):
+                if child.suffix in (BLOCK_SUFFIX, MILESTONE_SUFFIX):
+                    found.add(child.parent)
+                elif _is_archive(child.name):
+                    found.add(child)
     if not found:
         kinds = ", ".join(SUFFIXES)
-        raise ValueError(f"{', '.join(map(str, paths))}: no archive file ({kinds}, also with .gz or .zst)")
+        raise ValueError(
+            f"{', '.join(map(str, paths))}: no archive file ({kinds}, also with .gz or .zst; {BLOCK_SUFFIX}, "
+            f"{MILESTONE_SUFFIX})"
+        )
     return sorted(found)
 
 
@@ -48,17 +62,19 @@ def _is_archive(name: str) -> bool:
     return name.endswith(SUFFIXES)
 
 
-def open_stream(path: str) -> BinaryIO:
-    """The uncompressed bytes of a file. Reading raises EOFError where a compressed one is cut off, OSError where it is
-    damaged.
+def open_stream(path: str) -> io.BufferedReader:
+    """The uncompressed bytes of a file; of a directory of raw blocks their packed form. Reading raises EOFError where a
+    compressed file is cut off, OSError where it is damaged.
     """
+    if Path(path).is_dir():
+        return io.BufferedReader(io.BytesIO(pack_folder(Path(path))), BUFFER_BYTES)
     raw = Path(path).open("rb")  # noqa: SIM115 (the caller closes it)
     magic = raw.read(4)
     raw.seek(0)
     if magic.startswith(GZIP_MAGIC):
-        return cast(BinaryIO, io.BufferedReader(_Unpacked(raw, _gzip_member), BUFFER_BYTES))
+        return io.BufferedReader(_Unpacked(raw, _gzip_member), BUFFER_BYTES)
     if magic == ZSTD_MAGIC:
-        return cast(BinaryIO, io.BufferedReader(_Unpacked(raw, _zstd_frame), BUFFER_BYTES))
+        return io.BufferedReader(_Unpacked(raw, _zstd_frame), BUFFER_BYTES)
     return raw
 
 
@@ -121,10 +137,23 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-def lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """(line from 1, offset, bytes without the line end) of each line that holds more than white space."""
+def lines(stream: io.BufferedReader) -> Iterator[tuple[int, int, bytes]]:
+    """(line from 1, offset, bytes) of each line that holds more than white space; what else is read as one line is a
+    JSON document that is written over several, the bytes of a VAA, and the records of one milestone of packed blocks,
+    counted by record.
+    """
+    head = stream.peek(RAW_HEAD)[:RAW_HEAD]
+    if head.startswith(VAA_HEAD):
+        yield 1, 0, stream.read()
+        return
+    if is_packed(head):
+        yield from groups(stream)
+        return
     offset = 0
     for number, line in enumerate(stream, 1):
+        if number == 1 and line.strip() in (b"{", b"["):
+            yield 1, 0, line + stream.read()
+            return
         if not line.isspace():
             yield number, offset, line
         offset += len(line)
@@ -135,7 +164,7 @@ class LineReader:
 
     def __init__(self) -> None:
         self._path = ""
-        self._stream: BinaryIO | None = None
+        self._stream: io.BufferedReader | None = None
         self._position = 0
 
     def read(self, path: str, offset: int, length: int) -> bytes:

@@ -1,33 +1,54 @@
-"""The state that a ledger starts from: genesis.json, or a full snapshot of Hornet 1.x, told apart by content.
+"""The state that an era of a ledger starts from: genesis.json, or a full snapshot of Hornet 1.x (Chrysalis) or 2.x
+(Stardust), told apart by content.
 
 genesis.json is one JSON object {networkId, ledgerIndex, treasury: {milestoneId, amount}, coordinatorPublicKeys,
-outputs: [{outputId, output}]} with outputs as the node's REST API v1 writes them. Either file may be compressed.
+outputs: [{outputId, output}]} with outputs as the node's REST API writes them: v1, or v2, whose ids begin with 0x and
+whose amounts are text. Any file may be compressed.
 
 Rules of this file: a file is read and checked to its end before anything is given out, so a bad one is refused while
 nothing has been written; outputs are then read again one by one, since a snapshot need not fit into memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 import orjson
 
 from etl.sources.fields import read_milestone_index
 from etl.sources.files import open_stream
+from ledger import chrysalis_values, hornet_snapshot, stardust_snapshot, stardust_values
 from ledger.chrysalis import SigLockedDustAllowance
 from ledger.chrysalis_milestone import MAX_KEYS
 from ledger.dust import DUST_THRESHOLD
-from ledger.hornet_snapshot import DELTA, FULL, SnapshotOutput, SnapshotPart, decode_snapshot
-from ledger.json_reader import U64, JsonError, hex_bytes, hex_member, listed, member, nested, optional, uint, uint_text
+from ledger.eras import CHRYSALIS, STARDUST, Codec
+from ledger.hornet_snapshot import DELTA, FULL
+from ledger.ids import network_id
+from ledger.json_reader import (
+    U64,
+    JsonError,
+    hex_bytes,
+    hex_member,
+    listed,
+    member,
+    nested,
+    optional,
+    prefixed_hash,
+    prefixed_hex,
+    prefixed_id,
+    uint,
+    uint_text,
+)
 from ledger.networks import TOKEN_SUPPLY
+from ledger.protocol_parameters import decode_parameters
 from ledger.reader import CodecError
 from ledger.rest_parse import parse_transfer_output_json
+from ledger.stardust_parse import parse_output_json
 
-GenesisOutput: TypeAlias = SnapshotOutput
-"""output_id (34 bytes), message_id (32; zeros where no message created it) and output."""
+MAX_AMOUNT = (1 << 63) - 1
+"""The most that the tables can tell."""
 
 _MAX_OUTPUTS = 1_000_000
 """Of a genesis.json, which is read whole."""
@@ -40,39 +61,52 @@ class GenesisError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class GenesisOutput:
+    """An output with its 34-byte id and the message that created it, 32 bytes, zeros where none did."""
+
+    output_id: bytes
+    message_id: bytes
+    output: chrysalis_values.TransferOutput | stardust_values.TransferOutput
+
+
+@dataclass(frozen=True, slots=True)
 class Genesis:
     """The ledger as the milestone `ledger_index` left it, 0 for a true genesis.
 
-    `treasury` is (milestone id, amount), None where the file names none. Only a snapshot has a timestamp (in seconds),
-    only a genesis.json names the coordinator's keys.
+    `codec` is its era's. `treasury` is (milestone id, amount), None where the file names none. Only a snapshot has a
+    timestamp (in seconds), only a genesis.json names the coordinator's keys. `token_supply`: what outputs and treasury
+    are worth together, None where nothing tells, as a genesis.json of Stardust does not.
     """
 
+    codec: Codec
     ledger_index: int
     treasury: tuple[bytes, int] | None
     outputs: Iterator[GenesisOutput]
     network_id: int | None
     timestamp: int | None
     coordinator_public_keys: tuple[bytes, ...]
+    token_supply: int | None
 
 
 @contextmanager
-def open_genesis(path: Path) -> Iterator[Genesis]:
+def open_genesis(path: Path, stardust_supply: int | None = None) -> Iterator[Genesis]:
     """The checked state of a file; its outputs can be gone through once, inside the context.
 
-    Raises GenesisError for a file of another form, and for outputs and treasury that do not add up to the token supply;
-    FileNotFoundError as it is.
+    `stardust_supply` is the token supply for a genesis.json of Stardust, which tells none. Raises GenesisError for a
+    file of another form, and for outputs and treasury that do not add up to the token supply; FileNotFoundError as it
+    is.
     """
-    with _unchecked(path) as genesis:
+    with _unchecked(path, stardust_supply) as genesis:
         _check(path, genesis)
-    with _unchecked(path) as genesis:
+    with _unchecked(path, stardust_supply) as genesis:
         yield genesis
 
 
 @contextmanager
-def _unchecked(path: Path) -> Iterator[Genesis]:
+def _unchecked(path: Path, stardust_supply: int | None) -> Iterator[Genesis]:
     with open_stream(str(path)) as file:
         with _naming(path):
-            genesis = _read_json(file) if _is_json(path) else _read_snapshot(path, file)
+            genesis = _read_json(file, stardust_supply) if _is_json(path) else _read_snapshot(path, file)
         yield genesis
 
 
@@ -87,51 +121,106 @@ def _naming(path: Path) -> Iterator[None]:
 def _check(path: Path, genesis: Genesis) -> None:
     """Goes through all outputs. Raises GenesisError."""
     total = 0 if genesis.treasury is None else genesis.treasury[1]
+    supply = genesis.token_supply
+    most = MAX_AMOUNT if supply is None else supply
     for each in genesis.outputs:
         amount = each.output.amount
         least = DUST_THRESHOLD if isinstance(each.output, SigLockedDustAllowance) else 1
-        if not least <= amount <= TOKEN_SUPPLY:
+        if not least <= amount <= most:
             place = f"{path}: output {each.output_id.hex()}"
-            raise GenesisError(f"{place}: expected an amount from {least} to {TOKEN_SUPPLY}, found {amount}")
+            raise GenesisError(f"{place}: expected an amount from {least} to {most}, found {amount}")
         total += amount
-    if total != TOKEN_SUPPLY:
-        raise GenesisError(f"{path}: expected outputs and treasury of {TOKEN_SUPPLY} in all, found {total}")
+    if total > most if supply is None else total != supply:
+        expected = f"of at most {most}" if supply is None else f"of {supply}"
+        raise GenesisError(f"{path}: expected outputs and treasury {expected} in all, found {total}")
 
 
 def _is_json(path: Path) -> bool:
+    return _head(path).lstrip().startswith(b"{")
+
+
+def _head(path: Path) -> bytes:
     with open_stream(str(path)) as file:
-        return file.read(_HEAD_BYTES).lstrip().startswith(b"{")
+        return file.read(_HEAD_BYTES)
 
 
 def _read_snapshot(path: Path, file: BinaryIO) -> Genesis:
-    header, parts = decode_snapshot(file)
+    """Of either era: the first byte of a snapshot is the version of its format."""
+    if _head(path)[:1] == bytes([stardust_snapshot.VERSION]):
+        return _read_stardust_snapshot(path, file)
+    header, parts = hornet_snapshot.decode_snapshot(file)
     if header.treasury is None:
-        raise CodecError(1, f"snapshot type {FULL} (full), found {DELTA} (delta), which holds changes and no ledger")
+        raise _no_ledger()
     index = read_milestone_index(header.ledger_milestone_index, "ledger milestone index")
     treasury = (header.treasury.milestone_id, header.treasury.amount)
-    return Genesis(index, treasury, _outputs(path, parts), header.network_id, header.timestamp, ())
+    outputs = (
+        GenesisOutput(each.output_id, each.message_id, each.output)
+        for each in _parts(path, parts)
+        if isinstance(each, hornet_snapshot.SnapshotOutput)
+    )
+    return Genesis(CHRYSALIS, index, treasury, outputs, header.network_id, header.timestamp, (), TOKEN_SUPPLY)
 
 
-def _outputs(path: Path, parts: Iterator[SnapshotPart]) -> Iterator[GenesisOutput]:
-    """Of a snapshot's parts, which are gone through to their very end."""
+def _read_stardust_snapshot(path: Path, file: BinaryIO) -> Genesis:
+    header, parts = stardust_snapshot.decode_snapshot(file)
+    if isinstance(header, stardust_snapshot.DeltaHeader):
+        raise _no_ledger()
+    parameters = decode_parameters(header.parameters.params)
+    index = read_milestone_index(header.ledger_milestone_index, "ledger milestone index")
+    treasury = (header.treasury.milestone_id, header.treasury.amount)
+    outputs = (
+        GenesisOutput(each.output_id, each.block_id, each.output)
+        for each in _parts(path, parts)
+        if isinstance(each, stardust_snapshot.BookedOutput)
+    )
+    # The header tells the time of the milestone that the diffs lead back to.
+    timestamp = header.target_timestamp if header.target_milestone_index == index else None
+    named = network_id(parameters.network_name)
+    return Genesis(STARDUST, index, treasury, outputs, named, timestamp, (), parameters.token_supply)
+
+
+def _no_ledger() -> CodecError:
+    return CodecError(1, f"snapshot type {FULL} (full), found {DELTA} (delta), which holds changes and no ledger")
+
+
+def _parts(path: Path, parts: Iterator[Any]) -> Iterator[Any]:
+    """A snapshot's parts, which are gone through to their very end."""
     with _naming(path):
-        for part in parts:
-            if isinstance(part, SnapshotOutput):
-                yield part
+        yield from parts
 
 
-def _read_json(file: BinaryIO) -> Genesis:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How an era's genesis.json is written: its outputs, its treasury, a key."""
+
+    output: Callable[[Any], GenesisOutput]
+    treasury: Callable[[Any], tuple[bytes, int]]
+    key: Callable[[Any], bytes]
+
+
+def _read_json(file: BinaryIO, stardust_supply: int | None) -> Genesis:
     document = orjson.loads(file.read())
-    outputs = listed(document, "outputs", _parse_output, 1, _MAX_OUTPUTS)
+    is_stardust = _is_stardust(document)
+    form = STARDUST_FORM if is_stardust else CHRYSALIS_FORM
+    outputs = listed(document, "outputs", form.output, 1, _MAX_OUTPUTS)
     _check_unique(outputs)
     return Genesis(
+        STARDUST if is_stardust else CHRYSALIS,
         read_milestone_index(member(document, "ledgerIndex"), "ledgerIndex"),
-        optional(document, "treasury", _parse_treasury),
+        optional(document, "treasury", form.treasury),
         iter(outputs),
         uint_text(document, "networkId", U64) if "networkId" in document else None,
         None,
-        listed(document, "coordinatorPublicKeys", _parse_key, 0, MAX_KEYS),
+        listed(document, "coordinatorPublicKeys", form.key, 0, MAX_KEYS),
+        stardust_supply if is_stardust else TOKEN_SUPPLY,
     )
+
+
+def _is_stardust(document: Any) -> bool:
+    """By the first output's id, which begins with 0x."""
+    outputs = document.get("outputs")
+    first = outputs[0] if isinstance(outputs, list) and outputs else None
+    return isinstance(first, dict) and str(first.get("outputId")).startswith("0x")
 
 
 def _check_unique(outputs: tuple[GenesisOutput, ...]) -> None:
@@ -153,3 +242,18 @@ def _parse_treasury(value: Any) -> tuple[bytes, int]:
 
 def _parse_key(value: Any) -> bytes:
     return hex_bytes(value, 32)
+
+
+def _parse_stardust_output(value: Any) -> GenesisOutput:
+    output = nested(value, "output", parse_output_json)
+    if isinstance(output, chrysalis_values.TreasuryOutput):
+        raise JsonError("output.type", "an output of somebody's, found the treasury's")
+    return GenesisOutput(prefixed_hex(value, "outputId", 34), bytes(32), output)
+
+
+def _parse_stardust_treasury(value: Any) -> tuple[bytes, int]:
+    return prefixed_hash(value, "milestoneId"), uint_text(value, "amount", U64)
+
+
+CHRYSALIS_FORM = _Form(_parse_output, _parse_treasury, _parse_key)
+STARDUST_FORM = _Form(_parse_stardust_output, _parse_stardust_treasury, prefixed_id)

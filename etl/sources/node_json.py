@@ -24,11 +24,15 @@ class MilestoneLines:
 
     name = "node JSON"
 
-    def claims(self, document: dict[str, Any]) -> bool:
+    def claims(self, document: Any) -> bool:
         """By milestone.index and a list of messages."""
-        return has_key(document.get("milestone"), "index") and isinstance(document.get("messages"), list)
+        return (
+            isinstance(document, dict)
+            and has_key(document.get("milestone"), "index")
+            and isinstance(document.get("messages"), list)
+        )
 
-    def read(self, document: dict[str, Any]) -> Cone:
+    def read(self, document: Any) -> list[Cone]:
         """Each message with its metadata."""
         milestone = document["milestone"]
         payload = milestone.get("payload")
@@ -36,7 +40,7 @@ class MilestoneLines:
         cone = Cone(index, parse_milestone_json(payload) if payload is not None else None)
         for position, record in enumerate(document["messages"]):
             _take(cone, record, f"messages[{position}]")
-        return cone
+        return [cone]
 
 
 class PendingLines:
@@ -44,15 +48,15 @@ class PendingLines:
 
     name = "node JSON, pending"
 
-    def claims(self, document: dict[str, Any]) -> bool:
+    def claims(self, document: Any) -> bool:
         """By an id and a message, and no milestone."""
-        return "id" in document and "message" in document
+        return has_key(document, "id") and "message" in document
 
-    def read(self, document: dict[str, Any]) -> Cone:
+    def read(self, document: Any) -> list[Cone]:
         """A cone of one, of no milestone."""
         cone = Cone(None)
         _take(cone, document, "message")
-        return cone
+        return [cone]
 
 
 def _take(cone: Cone, record: Any, path: str) -> None:

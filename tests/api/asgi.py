@@ -5,11 +5,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 
-async def ask(app: Any, path: str, query: dict[str, Any] | None = None) -> tuple[int, Any]:
-    """Status and JSON body of GET path?query."""
+async def ask(
+    app: Any, path: str, query: dict[str, Any] | None = None, *, posted: bytes | None = None
+) -> tuple[int, Any]:
+    """Status and JSON body of GET path?query, or of POST with that body."""
     scope = {
         "type": "http",
-        "method": "GET",
+        "method": "GET" if posted is None else "POST",
         "path": path,
         "query_string": urlencode(query or {}).encode(),
         "headers": [],
@@ -21,7 +23,7 @@ async def ask(app: Any, path: str, query: dict[str, Any] | None = None) -> tuple
         messages.append(message)
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.disconnect"}
+        return {"type": "http.disconnect"} if posted is None else {"type": "http.request", "body": posted}
 
     await app(scope, receive, send)
     start, *bodies = messages

@@ -10,12 +10,21 @@ from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.store import WritableStore
+from tests import reference_stardust
 from tests.api.oracle import Oracle
-from tests.reference import ORACLE, reference_rows, write
-from tests.reference_ledger import ledger_rows
+from tests.api.stardust import StardustLedger
+from tests.reference import ORACLE, reference_rows, whole_rows
+from tests.reference_rows import Rows, write
 
 GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
 """chunk_size and partition_size: all in one partition, and cut wherever it can be cut."""
+
+
+READERS = [
+    pytest.param("", id="cassandra-driver"),
+    pytest.param("acsylla", id="acsylla", marks=pytest.mark.slow),
+]
+"""For tests of what fails: what each does then takes its time."""
 
 
 @pytest.fixture(scope="session")
@@ -36,12 +45,22 @@ def fill(settings: StoreSettings, oracle: Oracle, *, with_genesis: bool = True) 
 
     `with_genesis`: its state too, which needs all milestones from the first on.
     """
+    geometry = settings.chunk_size, settings.partition_size
+    make_rows = whole_rows if with_genesis else reference_rows
+    return filled_with(settings, make_rows(oracle.milestones, oracle.pending, *geometry, settings.network))
+
+
+def fill_stardust(settings: StoreSettings, stardust: StardustLedger) -> WritableStore:
+    """As fill(), of the Stardust oracle ledger."""
+    geometry = settings.chunk_size, settings.partition_size
+    rows = reference_stardust.whole_rows(stardust.milestones, stardust.pending, *geometry, settings.network)
+    return filled_with(settings, rows)
+
+
+def filled_with(settings: StoreSettings, rows: Rows) -> WritableStore:
+    """A new store with those rows in it."""
     migrate(settings)
     store = open_store(settings, writable=True)
-    geometry = settings.chunk_size, settings.partition_size
-    rows = reference_rows(oracle.milestones, oracle.pending, *geometry, settings.network)
-    if with_genesis:
-        ledger_rows(rows, oracle.milestones, settings.network, *geometry)
     write(store, rows)
     return store
 
@@ -49,19 +68,42 @@ def fill(settings: StoreSettings, oracle: Oracle, *, with_genesis: bool = True) 
 STORES = [
     pytest.param(("sqlite", "default"), id="default"),
     pytest.param(("sqlite", "tiny"), id="tiny"),
-    pytest.param(("cassandra", "default"), id="cassandra", marks=pytest.mark.cassandra),
+    pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
+    pytest.param(("cassandra", "acsylla"), id="acsylla", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]
-"""What the suite runs over: both stores, and both geometries on the one that answers sooner; tests/store cuts both."""
+"""What the suite runs over: the embedded store in both geometries, which tests/store cuts on all, and the other one by
+either of its readers.
+"""
 
 
 @pytest.fixture(scope="session", params=STORES)
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator[Any]:
-    kind, geometry = request.param
+    filled = fill(new_store(request, tmp_path_factory, "api", oracle.expected["network"]), oracle)
+    yield filled
+    filled.close()
+
+
+def new_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, name: str, network: str
+) -> StoreSettings:
+    """Where a fixture over STORES may fill a store."""
+    kind, how = request.param
     if kind == "sqlite":
-        url = f"sqlite:///{tmp_path_factory.mktemp(geometry)}"
-    else:
-        url = f"cassandra://{request.getfixturevalue('cassandra').contact}/api_{geometry}?rf=1"
-    filled = fill(StoreSettings(url, oracle.expected["network"], *GEOMETRIES[geometry]), oracle)
+        return StoreSettings(f"sqlite:///{tmp_path_factory.mktemp(f'{name}_{how}')}", network, *GEOMETRIES[how])
+    url = f"cassandra://{request.getfixturevalue('cassandra').contact}/{name}{how}?rf=1"
+    return StoreSettings(url, network, *GEOMETRIES["default"], reader=how)
+
+
+@pytest.fixture(scope="session")
+def stardust() -> StardustLedger:
+    return StardustLedger.read()
+
+
+@pytest.fixture(scope="session", params=STORES)
+def stardust_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stardust: StardustLedger
+) -> Iterator[Any]:
+    filled = fill_stardust(new_store(request, tmp_path_factory, "stardust", stardust.network), stardust)
     yield filled
     filled.close()
 

@@ -11,21 +11,42 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.core.parameters import ParameterLocation
 
+from api.routes.poi_v1 import APPLIED_BLOCK_ID
 from ledger.bech32 import format_address
 
 HASHES = st.binary(min_size=32, max_size=32)
 
-schemathesis.openapi.format("bech32", HASHES.map(lambda each: format_address("atoi", b"\0" + each)))
+
+def addresses(*types: int) -> st.SearchStrategy[str]:
+    """Addresses of those types, in the network that is served."""
+    return st.builds(lambda kind, each: format_address("atoi", bytes([kind]) + each), st.sampled_from(types), HASHES)
+
+
+for spelled, types in (("bech32", (0,)), ("bech32-any", (0, 8, 16)), ("bech32-alias", (8,))):
+    schemathesis.openapi.format(spelled, addresses(*types))
 
 client = httpx.Client()
+
+SERVED = "mainnet"
+"""The network of tests.api.served."""
 
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Makes a question right that is meant to be.
 
-    An index that is no text is hex, a time ends after it started, and a state is that of the first page of the listing.
+    A network is one that is served, an index or tag that is no text is hex, a time ends after it started, and a state
+    or cursor is that of the first page of the listing. A proof is one that the server made: no schema says that parents
+    are sorted. An applied block is one: examples of a parameter are tried wherever its name stands.
     """
+    if "network" in (case.path_parameters or {}) and not case.meta.is_negative_at(ParameterLocation.PATH):
+        case.path_parameters["network"] = SERVED
+    creates = case.operation.path.endswith("/applied-block/create/{blockId}")
+    if creates and case.path_parameters and not case.meta.is_negative_at(ParameterLocation.PATH):
+        case.path_parameters["blockId"] = APPLIED_BLOCK_ID.example
+    if case.operation.path.endswith("/validate") and not case.meta.is_negative_at(ParameterLocation.BODY):
+        url = case.operation.base_url.rstrip("/") + f"/api/poi/v1/applied-block/create/{APPLIED_BLOCK_ID.example}"
+        case.body = client.get(url).json()
     if not case.query or case.meta.is_negative_at(ParameterLocation.QUERY):
         return
     if "index" in case.query:
@@ -35,10 +56,22 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
     if case.query.keys() >= {"start_timestamp", "end_timestamp"}:
         ends = case.query["start_timestamp"], case.query["end_timestamp"]
         case.query["start_timestamp"], case.query["end_timestamp"] = min(ends), max(ends)
-    if "state" not in case.query:
-        return
-    others = {name: value for name, value in case.query.items() if name != "state"}
-    url = case.operation.base_url.rstrip("/") + case.formatted_path
-    answer = client.get(url, params=others | {"page_size": 1})
-    state = answer.json()["data"]["state"] if answer.status_code == 200 else None
-    case.query = others | ({"state": state} if state else {})
+    if case.query.keys() >= {"startTimestamp", "endTimestamp"}:
+        ends = case.query["startTimestamp"], case.query["endTimestamp"]
+        case.query["startTimestamp"], case.query["endTimestamp"] = min(ends), max(ends)
+    if "tag" in case.query:
+        data = str(case.query["tag"]).encode()[:64] or b"tag"
+        is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
+        case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
+    if "page" in case.query:
+        case.query["page"] = 0
+    if case.query.keys() >= {"ledgerIndex", "ledger_index"}:
+        del case.query["ledger_index"]
+    for name, size in (("state", "page_size"), ("cursor", "pageSize")):
+        if name not in case.query:
+            continue
+        others = {other: value for other, value in case.query.items() if other != name}
+        url = case.operation.base_url.rstrip("/") + case.formatted_path
+        body = client.get(url, params=others | {size: 1}).json()
+        state = body.get("data", body).get(name)
+        case.query = others | ({name: state} if state else {})

@@ -44,9 +44,17 @@ def started(*arguments: str, log: Path, **environment: str) -> Iterator["subproc
 @contextmanager
 def permanode(folder: Path, network: str, log: Path, **environment: str) -> Iterator[str]:
     """`permanode serve` over a store: the URL at which it answers."""
+    store = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network}
+    with permanode_of(log, **store, **environment) as base:
+        yield base
+
+
+@contextmanager
+def permanode_of(log: Path, **settings: str) -> Iterator[str]:
+    """`permanode serve` with those variables: the URL at which it answers."""
     port = free_port()
-    settings = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network, "PERMANODE_API_PORT": str(port)}
-    with started("-c", "import cli; cli.main()", "serve", log=log, **settings, **environment) as process:
+    settings |= {"PERMANODE_API_PORT": str(port)}
+    with started("-c", "import cli; cli.main()", "serve", log=log, **settings) as process:
         base = f"http://127.0.0.1:{port}"
         wait_for(base, process)
         yield base

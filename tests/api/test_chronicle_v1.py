@@ -75,6 +75,38 @@ async def test_what_every_address_received_and_sent_each_attachment_once(
     assert sum(lengths) > 20 if states else not any(lengths)
 
 
+def summed(oracle: Oracle, first: int, last: int) -> Json:
+    """Milestones [first, last], all of them there, by the oracle's lines."""
+    lines = [line for line in oracle.milestones if first <= line["milestone"]["index"] <= last]
+    entries = [entry for line in lines for entry in line["messages"]]
+    included = [each for each in entries if each["metadata"].get("ledgerInclusionState") == "included"]
+    outputs = [output for each in included for output in each["message"]["payload"]["essence"]["outputs"]]
+    return {
+        "start": first,
+        "end": last + 1,
+        "message_count": len(entries),
+        "transaction_count": len(included),
+        "transferred_tokens": sum(output["amount"] for output in outputs),
+    }
+
+
+async def test_analytics_are_sums_over_the_milestones_asked_for(client: httpx.AsyncClient, oracle: Oracle) -> None:
+    spans = {"": (1, 50), "?start=0&end=4294967295": (1, 50), "?start=6&end=23": (6, 22), "?end=8": (1, 7)}
+    spans |= {f"?start={index}&end={index + 1}": (index, index) for index in (1, 7, 13, 14, 50)}
+    for query, (first, last) in spans.items():
+        found = await data(client, f"/api/testing/analytics{query}", responses_chronicle.AnalyticsResponse)
+        assert found == {"ranges": [summed(oracle, first, last)]}
+        assert list(found["ranges"][0]) == [*summed(oracle, 1, 1)]
+        assert found["ranges"][0]["message_count"] > 3
+    for query in ("?start=9&end=9", "?start=9&end=3", "?start=51"):
+        assert await data(client, f"/api/testing/analytics{query}", responses_chronicle.AnalyticsResponse) == {
+            "ranges": []
+        }
+    refused = await client.get("/api/testing/analytics?start=-1")
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"] == "parameter start: expected an integer from 0 to 4294967295, found '-1'"
+
+
 async def test_transactions_of_no_state_are_nowhere(client: httpx.AsyncClient, oracle: Oracle) -> None:
     address = oracle.addresses[0]
     path = f"/api/testing/transactions/ed25519/{address}?ledger_none=false&ledger_included=false"
@@ -161,6 +193,7 @@ async def test_sync_is_chronicle_s_ends_exclusive_newest_first_and_without_data_
         "completed": [{"start": 1, "end": 51}],
         "synced_but_unlogged": [],
         "gaps": [{"start": 51, "end": 2147483647}],
+        "proved": {"believed": [], "merkle": [], "signed": [{"start": 1, "end": 51}], "full": []},
     }
 
 
@@ -185,13 +218,26 @@ async def test_sync_tells_every_gap(
     store = filled_store(tmp_path, some, chunk_size, 100, with_genesis=False)
     async with client_of(NetworkMount(store, "permatest-1", "atoi")) as client:
         found = (await client.get("/api/testing/sync")).json()
+        rising = (await client.get("/api/testing/sync?sort=oldest")).json()
+        beside = (await client.get("/api/testing/core/v2/sync")).json()
         is_healthy = (await client.get("/api/testing/info")).json()["data"]["isHealthy"]
     store.close()
     assert found == {
         "completed": [{"start": start, "end": end} for start, end in completed],
         "synced_but_unlogged": [],
         "gaps": [{"start": start, "end": 2147483647 if end is None else end} for start, end in gaps],
+        "proved": {
+            "believed": [],
+            "merkle": [{"start": start, "end": end} for start, end in completed],
+            "signed": [],
+            "full": [],
+        },
     }
+    assert rising == {
+        key: value[::-1] if isinstance(value, list) else {level: spans[::-1] for level, spans in value.items()}
+        for key, value in found.items()
+    }
+    assert beside == found
     assert is_healthy is bool(held)
 
 

@@ -1,6 +1,7 @@
 """What a browser and a HEAD need."""
 
 import httpx
+import pytest
 
 from tests.api.oracle import Oracle
 
@@ -10,9 +11,16 @@ async def test_preflight_allows_what_old_clients_send(client: httpx.AsyncClient)
     answer = await client.options("/api/v1/messages", headers=headers | {"Access-Control-Request-Method": "GET"})
     assert answer.status_code == 204
     assert answer.headers["access-control-allow-origin"] == "*"
-    assert answer.headers["access-control-allow-methods"] == "GET, HEAD, OPTIONS"
+    assert answer.headers["access-control-allow-methods"] == "GET, POST, HEAD, OPTIONS"
     allowed = answer.headers["access-control-allow-headers"].lower()
     assert {"content-type", "authorization"} <= {name.strip() for name in allowed.split(",")}
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"), [("/api/v1/info", "GET, HEAD, OPTIONS"), ("/api/poi/v1/validate", "POST, OPTIONS")]
+)
+async def test_preflight_names_the_methods_of_the_path(client: httpx.AsyncClient, path: str, methods: str) -> None:
+    assert (await client.options(path)).headers["access-control-allow-methods"] == methods
 
 
 async def test_preflight_of_an_unknown_route_is_a_404(client: httpx.AsyncClient) -> None:

@@ -1,7 +1,8 @@
 """One error body, wherever an error is born: in a parameter, a cursor, the tree of routes, a query, the store, a bug.
 
-The contract: status ≥ 400; `{"error": {"code": "<status>", "message": "<text>"}}` and nothing else, as JSON, with the
-request's id and cross-origin headers; a client's mistake is named, ours is not.
+The contract: status ≥ 400; `{"error": {"code": "<status>", "message": "<text>"}}` and nothing else, in explorer v2
+`{"code": <status>, "message": "<text>"}`, as JSON, with the request's id and cross-origin headers; a client's mistake
+is named, ours is not.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.responses import ErrorResponse
+from api.responses import ErrorResponse, FlatErrorResponse
 from db.store import StoreUnavailable
 from tests.api.oracle import Oracle
 
@@ -24,6 +25,10 @@ def assert_shape(answer: httpx.Response, status: int) -> str:
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.headers["x-request-id"]
+    if "/explorer/v2/" in answer.request.url.path:
+        flat = FlatErrorResponse.model_validate(answer.json(), strict=True, extra="forbid")
+        assert flat.code == status
+        return flat.message
     body = ErrorResponse.model_validate(answer.json(), strict=True, extra="forbid")
     assert body.error.code == str(status)
     return body.error.message
@@ -122,7 +127,14 @@ async def test_another_method_is_a_405_that_says_which_are_allowed(client: httpx
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/v1/info", f"/api/v1/messages/{ID}", f"/api/v1/messages/{ID}/children", "/health"]
+    "path",
+    [
+        "/api/v1/info",
+        f"/api/v1/messages/{ID}",
+        f"/api/v1/messages/{ID}/children",
+        "/health",
+        "/api/explorer/v2/milestones",
+    ],
 )
 async def test_a_store_that_is_away_is_a_503(mount: NetworkMount, path: str) -> None:
     broken = NetworkMount(BrokenStore(StoreUnavailable("10.0.0.7 refused")), mount.name, mount.bech32_hrp)

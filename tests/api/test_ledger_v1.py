@@ -20,8 +20,8 @@ from db.store import WritableStore
 from tests.api.conftest import filled_store
 from tests.api.oracle import Json, Oracle
 from tests.api.test_node_v1 import data
-from tests.reference import reference_rows, write
-from tests.reference_ledger import ledger_rows
+from tests.reference import whole_rows
+from tests.reference_rows import write
 
 UNPAID = "ab" * 32
 
@@ -169,8 +169,7 @@ async def advancing(oracle: Oracle, tmp_path: Path) -> AsyncIterator[Advancing]:
     settings = StoreSettings(url=f"sqlite:///{tmp_path}", network=oracle.expected["network"])
     migrate(settings)
     store = open_store(settings, writable=True)
-    rows = reference_rows(oracle.milestones, [], 100_000, 100_000, settings.network)
-    ledger_rows(rows, oracle.milestones, settings.network, 100_000, 100_000)
+    rows = whole_rows(oracle.milestones, [], 100_000, 100_000, settings.network)
     rows["ledger_frontier"] = [{"network": settings.network, "ledger_index": index} for index in (0, 30)]
     write(store, rows)
     app = create_app({"testing": NetworkMount(store, settings.network, "atoi")}, "testing", ApiSettings())

@@ -1,4 +1,4 @@
-"""The shipped copy of the oracle ledger is the data set's, and what we read off its lines is what it expects."""
+"""The shipped copies of the oracle ledgers are the data set's, and what we read off its lines is what it expects."""
 
 import gzip
 
@@ -10,9 +10,10 @@ from tests.conftest import ROOT, SHARED, needs_shared
 
 @needs_shared
 @pytest.mark.parametrize("name", ["milestones.jsonl", "pending.jsonl", "expected.json"])
-def test_the_shipped_copy_is_unchanged(name: str) -> None:
-    packed = (ROOT / "tests" / "oracle" / f"{name}.gz").read_bytes()
-    assert gzip.decompress(packed) == (SHARED / "iota" / "ledger" / "chrysalis" / name).read_bytes()
+@pytest.mark.parametrize(("era", "folder"), [("chrysalis", "tests/oracle"), ("stardust", "sample/stardust")])
+def test_the_shipped_copy_is_unchanged(era: str, folder: str, name: str) -> None:
+    packed = (ROOT / folder / f"{name}.gz").read_bytes()
+    assert gzip.decompress(packed) == (SHARED / "iota" / "ledger" / era / name).read_bytes()
 
 
 def test_children_are_those_it_expects(oracle: Oracle) -> None:

@@ -3,15 +3,13 @@
 Rules of this file: certificates are made here, each run anew; no refusal shows a password or a key.
 """
 
-import datetime
-import ipaddress
 import logging
 import re
 import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,48 +17,27 @@ import httpx
 import pytest
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import Cluster
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from db.cassandra_address import parse_address
+from db.cassandra_reader import AcsyllaReader
+from db.cassandra_session import CassandraSession
 from db.connect import StoreSettings, open_store
 from db.store import StoreError, StoreUnavailable
 from tests.api.conftest import fill
 from tests.api.oracle import Oracle
 from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running
+from tests.certificates import TLS, Authority, keystore
 
 pytestmark = pytest.mark.usefixtures("cassandra_runs")
 
 PASSWORD, WRONG = "correct horse", "stolen horse"
 
-SECURED = """\
+SECURED = f"""\
 authenticator: PasswordAuthenticator
 authorizer: CassandraAuthorizer
-client_encryption_options:
-  enabled: true
-  optional: false
-  keystore: {keystore}
-  ssl_context_factory: {{class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}}
-"""
-
-
-@dataclass(frozen=True)
-class Authority:
-    """Who certifies: its key and its own certificate."""
-
-    key: ec.EllipticCurvePrivateKey
-    certificate: x509.Certificate
-
-    @classmethod
-    def new(cls) -> "Authority":
-        key = ec.generate_private_key(ec.SECP256R1())
-        return cls(key, signed("authority", key, None, x509.BasicConstraints(ca=True, path_length=None)))
-
-    def write(self, file: Path) -> str:
-        file.write_bytes(self.certificate.public_bytes(serialization.Encoding.PEM))
-        return str(file)
+{TLS}"""
 
 
 @dataclass(frozen=True)
@@ -69,30 +46,6 @@ class Secured:
 
     settings: StoreSettings
     authority: Authority
-
-
-def signed(
-    name: str, key: ec.EllipticCurvePrivateKey, authority: Authority | None, *extensions: x509.ExtensionType
-) -> x509.Certificate:
-    """A certificate of one day; without an authority by its own key."""
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = datetime.datetime.now(datetime.UTC)
-    builder = x509.CertificateBuilder(
-        authority.certificate.subject if authority else subject, subject, key.public_key(), x509.random_serial_number(),
-        now - datetime.timedelta(hours=1), now + datetime.timedelta(days=1),
-    )  # fmt: skip
-    for extension in extensions:
-        builder = builder.add_extension(extension, critical=False)
-    return builder.sign(authority.key if authority else key, hashes.SHA256())
-
-
-def keystore(authority: Authority, address: str) -> bytes:
-    """A node's key and certificate, which names that address and nothing else."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return private + signed("node", key, authority, names).public_bytes(pem)
 
 
 @pytest.fixture(scope="module")
@@ -129,11 +82,12 @@ def make_users(server: CassandraServer) -> None:
         session.execute("GRANT ALL ON ALL KEYSPACES TO writer")
 
 
+@pytest.mark.parametrize("reader", ["", "acsylla"])
 async def test_with_password_and_tls_it_is_a_store_like_any_other(
-    secured: Secured, oracle: Oracle, caplog: pytest.LogCaptureFixture
+    secured: Secured, oracle: Oracle, caplog: pytest.LogCaptureFixture, reader: str
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        store = open_store(secured.settings)
+        store = open_store(replace(secured.settings, reader=reader))
     app = create_app({"secured": NetworkMount(store, secured.settings.network, "atoi")}, "secured", ApiSettings())
     entry = oracle.entries[0]
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
@@ -161,6 +115,29 @@ def impostor(authority: Authority, folder: Path) -> Iterator[str]:
         listening = threading.Thread(target=listen)
         listening.start()
         yield f"127.0.0.1:{listener.getsockname()[1]}"
+        listening.join()
+
+
+@contextmanager
+def pretender(pem: bytes, folder: Path) -> Iterator[tuple[str, list[bytes]]]:
+    """HOST:PORT of somebody with that certificate, and what it hears from who trusts it."""
+    (folder / "pretender.pem").write_bytes(pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "pretender.pem")
+    heard: list[bytes] = []
+
+    def listen() -> None:
+        with suppress(OSError):
+            while True:
+                accepted = listener.accept()[0]
+                with suppress(OSError), context.wrap_socket(accepted, server_side=True) as connection:
+                    heard.extend(filter(None, [connection.recv(1000)]))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listening = threading.Thread(target=listen)
+        listening.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}", heard
+        listener.shutdown(socket.SHUT_RDWR)
         listening.join()
 
 
@@ -205,6 +182,28 @@ def test_a_server_that_is_certified_for_another_address_is_not_trusted(
         url = f"cassandra://writer@{contact}/secured"
         words = refusal(replace(secured.settings, url=url), caplog)
     assert "tls_ca and tls_hostnames do not let us trust it: IP address mismatch" in words
+
+
+@pytest.mark.parametrize("hostnames", [True, False])
+async def test_acsylla_asks_for_the_name_and_for_the_signature(
+    secured: Secured, tmp_path: Path, hostnames: bool
+) -> None:
+    """Behind a session that is let in, as that one would refuse first. Each is told the password or is not."""
+    other = Authority.new()
+    settings = replace(secured.settings, tls_hostnames=hostnames)
+    with closing(CassandraSession(parse_address(settings.url, settings.network), settings)) as session:
+        for signed_by, named, is_trusted in (
+            (secured.authority, "127.0.0.1", True),
+            (secured.authority, "127.0.0.9", not hostnames),
+            (other, "127.0.0.1", False),
+            (other, "127.0.0.9", False),
+        ):
+            with pretender(keystore(signed_by, named), tmp_path) as (contact, heard):
+                address = parse_address(f"cassandra://writer@{contact}/secured", settings.network)
+                reader = AcsyllaReader(address, settings, session)
+                with pytest.raises((StoreError, StoreUnavailable)):
+                    await reader.ask("SELECT key FROM system.local", (), "ONE")
+            assert bool(heard) == is_trusted, (named, heard)
 
 
 @pytest.mark.parametrize("file", ["/nowhere/ca.pem", __file__])

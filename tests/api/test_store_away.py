@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.connect import StoreSettings
+from db.connect import StoreSettings, open_store
 from db.store import WritableStore
-from tests.api.conftest import fill, filled_store
+from tests.api.conftest import READERS, fill, filled_store
 from tests.api.oracle import Oracle
 from tests.cassandra_server import CassandraServer, running
 
@@ -31,11 +32,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer
 
 
 @pytest.fixture(scope="module")
-def away(server: CassandraServer, oracle: Oracle) -> Iterator[WritableStore]:
-    network = oracle.expected["network"]
-    filled = fill(StoreSettings(f"cassandra://{server.contact}/away?rf=1", network, 7, 3), oracle)
-    yield filled
-    filled.close()
+def settings(server: CassandraServer, oracle: Oracle) -> StoreSettings:
+    """Of a store of small partitions on that server."""
+    filled = StoreSettings(f"cassandra://{server.contact}/away?rf=1", oracle.expected["network"], 7, 3)
+    fill(filled, oracle).close()
+    return filled
+
+
+@pytest.fixture(scope="module", params=READERS)
+def away(settings: StoreSettings, request: pytest.FixtureRequest) -> Iterator[WritableStore]:
+    opened = open_store(replace(settings, reader=request.param))
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

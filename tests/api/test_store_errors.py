@@ -11,7 +11,7 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
-from tests.api.conftest import fill
+from tests.api.conftest import READERS, fill
 from tests.api.oracle import Oracle
 from tests.cassandra_relay import ANSWERS, Relay
 from tests.cassandra_server import CassandraServer
@@ -35,9 +35,9 @@ def settings(cassandra: CassandraServer, relay: Relay, oracle: Oracle) -> StoreS
     return replace(direct, url=f"cassandra://{relay.contact}/errors", speculative_delay_s=0.0)
 
 
-@pytest.fixture(scope="module")
-def app(settings: StoreSettings) -> Iterator[Any]:
-    store = open_store(settings)
+@pytest.fixture(scope="module", params=READERS)
+def app(settings: StoreSettings, request: pytest.FixtureRequest) -> Iterator[Any]:
+    store = open_store(replace(settings, reader=request.param))
     mount = NetworkMount(store, settings.network, "atoi")
     yield create_app({"relayed": mount}, "relayed", ApiSettings(deadline_s=DEADLINE_S))
     store.close()

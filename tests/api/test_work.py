@@ -25,7 +25,12 @@ PARAMETERS = {
     path: {each["name"] for each in item.get("get", {}).get("parameters", ())}
     for path, item in openapi.document()["paths"].items()
 }
-LISTINGS = sorted(path for path, names in PARAMETERS.items() if names & {"page_size", "pageSize"})
+OF_CHAINS = ("{aliasId}", "{foundryId}", "{nftId}")
+"""Chrysalis has no chain objects; tests/api/test_indexer_v1.py counts the work of theirs."""
+
+LISTINGS = sorted(
+    path for path, names in PARAMETERS.items() if names & {"page_size", "pageSize"} and not path.endswith(OF_CHAINS)
+)
 PAGE_SIZES = (1, 10, 100, 1000)
 
 
@@ -77,6 +82,8 @@ def largest(path: str, oracle: Oracle) -> str:
         address=address if "/ed25519/" in path else bech32,
         index=line["milestone"]["index"],
         migratedAt=100,
+        blockId=parent,
+        milestoneId=line["milestone"]["milestoneId"],
     )
 
 
@@ -86,8 +93,16 @@ async def test_no_page_of_the_oracle_ledger_reads_more(
 ) -> None:
     app, store = counted
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
+    # What a process asks of a store once.
+    await ask(app, largest(path, oracle))
     for page_size, sort, more in itertools.product(PAGE_SIZES, ("newest", "oldest"), ({}, {"include-spent": "false"})):
-        query: dict[str, Any] = {"index": tag, "page_size": page_size, "pageSize": page_size, "sort": sort} | more
+        query: dict[str, Any] = {
+            "index": tag,
+            "tag": tag,
+            "page_size": page_size,
+            "pageSize": page_size,
+            "sort": sort,
+        } | more
         taken = PARAMETERS[path] - ({"index"} if "{index}" in path else set())
         query = {name: value for name, value in query.items() if name in taken}
         for _ in range(3):
@@ -95,9 +110,11 @@ async def test_no_page_of_the_oracle_ledger_reads_more(
             status, body = await ask(app, largest(path, oracle), query)
             assert status == 200, body
             assert 0 < store.rows <= bound(page_size), (page_size, sort, more)
-            if body["data"]["state"] is None:
+            data = body.get("data", body)
+            following = {name: data[name] for name in ("state", "cursor") if data.get(name) is not None}
+            if not following:
                 break
-            query["state"] = body["data"]["state"]
+            query |= following
 
 
 SPENT = 4000

@@ -3,14 +3,17 @@
 Rules of this file: one `permanode serve`, on loopback, for all; what clients need is installed when a test first asks.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import filled_store
+from db.connect import StoreSettings
+from tests.api.conftest import fill, fill_stardust
 from tests.api.oracle import Oracle
-from tests.api.processes import permanode
+from tests.api.processes import permanode_of
+from tests.api.stardust import StardustLedger
 from tests.clients.installs import Node, install_node
 from tests.reference import ORACLE
 
@@ -21,11 +24,38 @@ def oracle() -> Oracle:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator[str]:
-    """The base URL of a server whose only network is the oracle ledger's."""
+def stardust() -> StardustLedger:
+    return StardustLedger.read()
+
+
+CONFIG = """
+network = "{chrysalis}"
+
+[networks.{chrysalis}]
+url = "sqlite:///{folder}/chrysalis"
+
+[networks.{stardust}]
+url = "sqlite:///{folder}/stardust"
+protocol_parameters = "{folder}/info.json"
+bech32_hrp = "{hrp}"
+
+[api]
+stardust_network = "{stardust}"
+"""
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger) -> Iterator[str]:
+    """The base URL of a server with both oracle ledgers, each a network: Chrysalis's is the default one."""
     folder = tmp_path_factory.mktemp("served")
-    filled_store(folder, oracle, 100_000, 100_000).close()
-    with permanode(folder, oracle.expected["network"], folder / "log") as base:
+    chrysalis = oracle.expected["network"]
+    fill(StoreSettings(f"sqlite:///{folder}/chrysalis", chrysalis), oracle).close()
+    hrp = stardust.expected["bech32Hrp"]
+    fill_stardust(StoreSettings(f"sqlite:///{folder}/stardust", stardust.network, bech32_hrp=hrp), stardust).close()
+    (folder / "info.json").write_text(json.dumps(stardust.expected["info"]), "utf-8")
+    config = folder / "permanode.toml"
+    config.write_text(CONFIG.format(folder=folder, chrysalis=chrysalis, stardust=stardust.network, hrp=hrp), "utf-8")
+    with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as base:
         yield base
 
 

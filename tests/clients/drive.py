@@ -5,10 +5,14 @@ what goes wrong otherwise ends it, and with it the test.
 """
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
+
+from tests.clients.installs import HERE, Node
 
 TIMEOUT_S = 60
 
@@ -47,4 +51,16 @@ class Driver:
             if ordered:
                 assert answer == expected, arguments
             else:
-                assert sorted(answer, key=json.dumps) == sorted(expected, key=json.dumps), arguments
+                assert sorted(answer, key=dumped) == sorted(expected, key=dumped), arguments
+
+
+def dumped(value: Any) -> str:
+    """The same text for equal JSON."""
+    return json.dumps(value, sort_keys=True)
+
+
+def iota_js(node: Node, folder: Path, package: str, endpoint: str, base_path: str, mnemonic: str) -> Driver:
+    """iota.js, by the name of its package, in a folder from where it finds that."""
+    (folder / "node_modules").symlink_to(node.modules)
+    script = shutil.copy(HERE / "drivers" / "iota_js.mjs", folder)
+    return Driver((node.node, str(script), package, endpoint, base_path, mnemonic))

@@ -5,16 +5,20 @@ and npm as this machine has them set up; it goes into pytest's cache, below a na
 file `installed` is written last, so that what was interrupted is done again. What fails here fails the tests.
 """
 
+import fcntl
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 HERE = Path(__file__).parent
 
@@ -51,13 +55,18 @@ def run(command: list[str], folder: Path | None = None, **variables: str) -> str
 
 
 def kept(cache: Path, name: str, recipe: str, install: Callable[[Path], None]) -> Path:
-    """The folder that `install` fills, filled already when the recipe is the same as before."""
+    """The folder that `install` fills, filled already when the recipe is the same as before; one process fills it,
+    others wait.
+    """
     folder = cache / f"{name}-{sha256(recipe.encode()).hexdigest()[:12]}"
-    if not (folder / "installed").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        install(folder)
-        (folder / "installed").touch()
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "installed").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            install(folder)
+            (folder / "installed").touch()
     return folder
 
 
@@ -98,23 +107,71 @@ def install_node(cache: Path) -> Node:
     return Node(programs, kept(cache, "npm", recipe, install) / "node_modules")
 
 
-ABI3_WHEELS = {("Linux", "x86_64", "glibc"), ("Darwin", "x86_64", ""), ("Windows", "AMD64", "")}
-"""Where iota-client-python 0.2.0a26 has wheels, all for CPython 3.8 or newer: (system, machine, C library)."""
+class Wheel(NamedTuple):
+    """A kind of wheel: for CPython from `first` to `last`, on that system and machine; `libc`: name, least version."""
+
+    first: tuple[int, int]
+    last: tuple[int, int]
+    system: str
+    machine: str
+    libc: tuple[str, tuple[int, int]] = ("", (0, 0))
+
+    def fits(self, version: tuple[int, int], system: str, machine: str, libc: tuple[str, tuple[int, int]]) -> bool:
+        """Whether an interpreter with those words of itself can have it."""
+        known = self.first <= version <= self.last and (system, machine) == (self.system, self.machine)
+        return known and libc[0] == self.libc[0] and libc[1] >= self.libc[1]
+
+
+ANY_LATER = (3, 99)
+
+GLIBC = "glibc"
+
+IOTA_CLIENT_WHEELS = (
+    Wheel((3, 8), ANY_LATER, "Linux", "x86_64", (GLIBC, (2, 0))),
+    Wheel((3, 8), ANY_LATER, "Darwin", "x86_64"),
+    Wheel((3, 8), ANY_LATER, "Windows", "AMD64"),
+)
+"""Of iota-client-python 0.2.0a26."""
+
+IOTA_SDK_WHEELS = (
+    Wheel((3, 11), (3, 11), "Linux", "x86_64", (GLIBC, (2, 31))),
+    Wheel((3, 12), (3, 12), "Linux", "x86_64", (GLIBC, (2, 35))),
+    Wheel((3, 11), (3, 12), "Darwin", "arm64"),
+    Wheel((3, 11), (3, 12), "Windows", "AMD64"),
+)
+"""Of iota-sdk 1.1.4, for the Pythons that our drivers are written for."""
 
 WHAT_IT_IS = """
 import json, platform, sys
-implementation, libc = platform.python_implementation(), platform.libc_ver()[0]
-print(json.dumps([implementation, sys.version_info[:2], platform.system(), platform.machine(), libc]))
+libc, version = platform.libc_ver()
+numbers = [int(part) for part in version.split(".")[:2]] or [0, 0]
+implementation = platform.python_implementation()
+print(json.dumps([implementation, sys.version_info[:2], platform.system(), platform.machine(), libc, numbers]))
 """
 
 
-def has_iota_client_wheel(interpreter: str) -> bool:
-    """Whether a wheel of iota-client-python fits that interpreter; not one that does not start."""
+def has_wheel(interpreter: str, wheels: Iterable[Wheel]) -> bool:
+    """Whether one of those wheels fits that interpreter; none fits one that does not start."""
     asked = subprocess.run([interpreter, "-c", WHAT_IT_IS], capture_output=True, text=True, check=False)
     if asked.returncode:
         return False
-    implementation, version, system, machine, libc = json.loads(asked.stdout)
-    return implementation == "CPython" and version >= [3, 8] and (system, machine, libc) in ABI3_WHEELS
+    implementation, version, system, machine, libc, numbers = json.loads(asked.stdout)
+    own = tuple(version), system, machine, (libc, tuple(numbers))
+    return implementation == "CPython" and any(wheel.fits(*own) for wheel in wheels)
+
+
+def find_interpreter(package: str, wheels: Sequence[Wheel]) -> str:
+    """A Python that a wheel of the package fits: this one, else the newest on PATH. Skips the test where none does."""
+    tried = list(interpreters())
+    for interpreter in tried:
+        if has_wheel(interpreter, wheels):
+            return interpreter
+    kinds = "; ".join(
+        f"CPython {'.'.join(map(str, wheel.first))} to {'.'.join(map(str, wheel.last))}, {wheel.system} "
+        f"{wheel.machine} {wheel.libc[0]} {'.'.join(map(str, wheel.libc[1])) if wheel.libc[0] else ''}".strip()
+        for wheel in wheels
+    )
+    pytest.skip(f"no Python here can have {package}; its wheels: {kinds}; tried {', '.join(tried)}")
 
 
 def interpreters() -> Iterator[str]:

@@ -7,7 +7,7 @@ bytes are hex; mounts differ by their Defaults and by what only networks have.
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.api.oracle import Json, Oracle
-from tests.api.test_chronicle_v1 import attached
+from tests.api.test_chronicle_v1 import attached, summed
 from tests.clients import bodies
 
 
@@ -53,17 +53,23 @@ def of_networks(oracle: Oracle) -> Asked:
         "/transactions/ed25519/{address}": [
             question for account in oracle.expected["addresses"][9:] for question in of_transactions(oracle, account)
         ],
-        "/sync": [Question({}, bodies.sync(oracle))],
+        "/analytics": [
+            data({"ranges": [summed(oracle, start, end - 1)]}, start=start, end=end) for start, end in ((1, 51), (7, 8))
+        ],
+        "/sync": [Question({}, bodies.sync(oracle.expected["milestones"]))],
         "/service": [Question({}, bodies.SERVICE, ("up_since",))],
     }
 
 
-def of_the_server(oracle: Oracle) -> Asked:
+def of_the_server(networks: list[str]) -> Asked:
     """What stands beside all mounts."""
-    network = oracle.expected["network"]
     return {
-        "/health": [Question({}, {"isHealthy": True, "networks": [network]})],
-        "/api/routes": [Question({}, {"routes": sorted(["core/v1", network, "v1"])})],
+        "/health": [Question({}, {"isHealthy": True, "networks": networks})],
+        "/api/routes": [
+            Question(
+                {}, {"routes": sorted(["core/v1", "core/v2", "explorer/v2", "indexer/v1", *networks, "poi/v1", "v1"])}
+            )
+        ],
         "/api/service": [Question({}, bodies.SERVICE, ("up_since",))],
     }
 

@@ -13,7 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.explorer import Explorer
 from tests.api.oracle import Json, Oracle
+from tests.api.stardust import StardustLedger
 from tests.clients import bodies
 
 pytestmark = pytest.mark.clients
@@ -162,3 +164,107 @@ def test_the_last_explorer_downloads_the_history_of_an_address(server: str, orac
 
 def rfc3339(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+@pytest.fixture(scope="module")
+def newest(server: str) -> Iterator[httpx.Client]:
+    """The explorer of Stardust's days (7d782283): permaNodeEndpoint is the server."""
+    with httpx.Client(base_url=f"{server}/api/explorer/v2") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def shown(stardust: StardustLedger) -> Explorer:
+    return Explorer(stardust)
+
+
+def ask(client: httpx.Client, path: str, **query: Any) -> Json:
+    """An answer; of what the explorer takes for an error, nothing."""
+    answer = client.get(path, params=query)
+    assert answer.status_code == 200, (path, answer.text)
+    body: Json = answer.json()
+    assert "error" not in body
+    return body
+
+
+def test_it_shows_every_balance_and_asks_the_node_for_what_has_none(newest: httpx.Client, shown: Explorer) -> None:
+    for address in shown.addresses:
+        expected = shown.balance(address)
+        if expected is None:
+            assert newest.get(f"/balance/{address}").status_code == 404
+            continue
+        found = ask(newest, f"/balance/{address}")
+        for name in ("totalBalance", "availableBalance", "ledgerIndex"):
+            assert int(found[name]) == int(expected[name])
+
+
+def test_it_reads_an_address_s_history_and_groups_it_by_transaction(
+    server: str, newest: httpx.Client, shown: Explorer
+) -> None:
+    read = ("milestoneIndex", "milestoneTimestamp", "outputId", "isSpent")
+    for address in shown.addresses[::3]:
+        found: list[Json] = []
+        cursor: str | None = None
+        while True:
+            query = {"pageSize": 10, "sort": "newest"} | ({"cursor": cursor} if cursor else {})
+            page = ask(newest, f"/ledger/updates/by-address/{address}", **query)
+            assert page["address"] == address
+            found += page["items"]
+            cursor = page["cursor"]
+            if cursor is None:
+                break
+        expected = shown.updates_of(address)
+        assert [{name: each[name] for name in read} for each in found] == [
+            {name: each[name] for name in read} for each in expected
+        ]
+        for each in found[:20]:
+            metadata = ask(newest, f"{server}/api/core/v2/outputs/{each['outputId']}")["metadata"]
+            name = "transactionIdSpent" if each["isSpent"] else "transactionId"
+            assert metadata[name] == each["transactionId"]
+
+
+def test_it_downloads_a_history_from_a_milestone_on(newest: httpx.Client, shown: Explorer) -> None:
+    address = max(shown.addresses, key=lambda each: len(shown.updates_of(each)))
+    query: dict[str, Any] = {"pageSize": 20, "sort": "newest", "startMilestoneIndex": 30}
+    found: list[Json] = []
+    while True:
+        page = ask(newest, f"/ledger/updates/by-address/{address}", **query)
+        found += page["items"]
+        if not page["cursor"]:
+            break
+        query["cursor"] = page["cursor"]
+    assert found == [each for each in shown.updates_of(address) if each["milestoneIndex"] < 30]
+    assert len(found) > 40
+
+
+def test_it_shows_who_owns_most_and_how_tokens_are_spread(newest: httpx.Client, shown: Explorer) -> None:
+    owned = shown.owned()
+    richest = ask(newest, "/ledger/richest-addresses", top=100)
+    assert {each["address"]: int(each["balance"]) for each in richest["top"]} == dict(owned)
+    assert [int(each["balance"]) for each in richest["top"]] == sorted(owned.values())[::-1]
+    spread = ask(newest, "/ledger/token-distribution")
+    for each in spread["distribution"]:
+        inside = [much for much in owned.values() if each["range"]["start"] <= much < each["range"]["end"]]
+        assert (int(each["addressCount"]), int(each["totalBalance"])) == (len(inside), sum(inside))
+    assert sum(int(each["addressCount"]) for each in spread["distribution"]) == len(owned)
+    assert richest["ledgerIndex"] == spread["ledgerIndex"] == 50
+
+
+def test_it_shows_the_blocks_of_a_milestone_and_the_children_of_a_block(newest: httpx.Client, shown: Explorer) -> None:
+    for line in shown.ledger.milestones[::10]:
+        query: dict[str, Any] = {"pageSize": 10, "sort": "newest"}
+        found: list[Json] = []
+        while True:
+            page = ask(newest, f"/milestones/{line['milestone']['milestoneId']}/blocks", **query)
+            found += page["blocks"]
+            if not page["cursor"]:
+                break
+            query["cursor"] = page["cursor"]
+        types = {entry["id"]: entry["block"].get("payload", {}).get("type") for entry in line["blocks"]}
+        assert {each["blockId"]: each["payloadType"] for each in found} == types
+        assert len(found) == len(types)
+        for entry in line["blocks"]:
+            children = ask(newest, f"/blocks/{entry['id']}/children")
+            expected = shown.children.get(entry["id"], [])
+            assert (children["blockId"], children["children"]) == (entry["id"], expected)
+            assert (children["maxResults"], children["count"]) == (100, len(expected))

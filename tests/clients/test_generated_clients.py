@@ -11,29 +11,33 @@ from pathlib import Path
 import pytest
 
 from tests.api.oracle import Oracle
+from tests.api.stardust import StardustLedger
 from tests.clients.drive import Driver
 from tests.clients.installs import HERE, Node, python_programs, run
+from tests.clients.questions_poi import BODY
 from tests.clients.walks import CONTRACT, Walk, contract, place, questions, walks
 
 pytestmark = pytest.mark.clients
 
 
-def test_no_operation_is_left_out(oracle: Oracle) -> None:
-    asked = {(mount, below) for mount, asked in questions(oracle).items() for below in asked}
+def test_no_operation_is_left_out(oracle: Oracle, stardust: StardustLedger) -> None:
+    asked = {(mount, below) for mount, asked in questions(oracle, stardust).items() for below in asked}
     assert asked == {place(path, method) for path, method, _ in contract()}, "questions.py asks every path something"
-    assert all(each for asked in questions(oracle).values() for each in asked.values())
+    assert all(each for asked in questions(oracle, stardust).values() for each in asked.values())
     operations = [operation["operationId"] for _, _, operation in contract()]
-    assert list(dict.fromkeys(walk.operation for walk in walks(oracle))) == operations
+    assert list(dict.fromkeys(walk.operation for walk in walks(oracle, stardust))) == operations
     assert len(operations) > 70
-    assert {walk.status for walk in walks(oracle)} == {200, 501}
+    assert {walk.status for walk in walks(oracle, stardust)} == {200, 501}
 
 
-def check(driver: Driver, calls: list[object], oracle: Oracle) -> None:
-    for walk, found in zip(walks(oracle), driver.ask(calls), strict=True):
+def check(driver: Driver, calls: list[object], oracle: Oracle, stardust: StardustLedger) -> None:
+    for walk, found in zip(walks(oracle, stardust), driver.ask(calls), strict=True):
         walk.check(found)
 
 
-def test_the_python_client_walks_every_operation(cache: Path, server: str, oracle: Oracle, tmp_path: Path) -> None:
+def test_the_python_client_walks_every_operation(
+    cache: Path, server: str, oracle: Oracle, stardust: StardustLedger, tmp_path: Path
+) -> None:
     programs = python_programs(cache, "generator")
     (tmp_path / "generator.yaml").write_text("post_hooks: []\n", "utf-8")
     options = ["--config", str(tmp_path / "generator.yaml"), "--meta", "none", "--fail-on-warning"]
@@ -41,18 +45,19 @@ def test_the_python_client_walks_every_operation(cache: Path, server: str, oracl
     command = [str(programs / "openapi-python-client"), "generate", "--path", str(CONTRACT), *options]
     run([*command, "--output-path", str(output)])
     driver = Driver((str(programs / "python"), str(HERE / "drivers" / "generated.py"), str(output), server))
-    check(driver, [[walk.operation, walk.given] for walk in walks(oracle)], oracle)
+    check(driver, [[walk.operation, walk.given] for walk in walks(oracle, stardust)], oracle, stardust)
 
 
 def statement(walk: Walk) -> str:
     """A TypeScript block that asks one operation, and holds the expected body to its type."""
     path = json.dumps(walk.path)
     place = {name: value for name, value in walk.given.items() if f"{{{name}}}" in walk.path}
-    query = {name: value for name, value in walk.given.items() if name not in place}
+    query = {name: value for name, value in walk.given.items() if name not in place and name != BODY}
     params = {name: values for name, values in (("path", place), ("query", query)) if values}
     options = ([f"params: {json.dumps(params)}"] if params else []) + (
         ['parseAs: "arrayBuffer"'] if walk.is_bytes else []
     )
+    options += [f"body: {json.dumps(walk.given[BODY])}"] if BODY in walk.given else []
     type_of_answer = f'Answer<{path}, "{walk.method}", {walk.status}>'
     typed = (
         ""
@@ -62,15 +67,17 @@ def statement(walk: Walk) -> str:
     return f"{{\n    {typed}print(await client.{walk.method.upper()}({path}, {{ {', '.join(options)} }}));\n}}\n"
 
 
-def test_the_typescript_client_walks_every_operation(node: Node, server: str, oracle: Oracle, tmp_path: Path) -> None:
+def test_the_typescript_client_walks_every_operation(
+    node: Node, server: str, oracle: Oracle, stardust: StardustLedger, tmp_path: Path
+) -> None:
     (tmp_path / "node_modules").symlink_to(node.modules)
     (tmp_path / "package.json").write_text('{"type": "module"}', "utf-8")
     for name in ("walk.ts", "tsconfig.json"):
         shutil.copy(HERE / "drivers" / name, tmp_path)
-    statements = "".join(map(statement, walks(oracle)))
+    statements = "".join(map(statement, walks(oracle, stardust)))
     head = 'import { type Answer, client, print } from "./walk.js";\n'
     (tmp_path / "operations.ts").write_text(head + statements, "utf-8")
     node.run_tool("openapi-typescript", str(CONTRACT), "--output", "api.ts", folder=tmp_path)
     node.run_tool("tsc", folder=tmp_path)
     driver = Driver((node.node, str(tmp_path / "built" / "operations.js"), server))
-    check(driver, [[walk.operation] for walk in walks(oracle)], oracle)
+    check(driver, [[walk.operation] for walk in walks(oracle, stardust)], oracle, stardust)

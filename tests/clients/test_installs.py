@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.clients import installs
-from tests.clients.installs import HERE, has_iota_client_wheel, kept, node_programs
+from tests.clients.installs import (
+    HERE,
+    IOTA_CLIENT_WHEELS,
+    IOTA_SDK_WHEELS,
+    find_interpreter,
+    has_wheel,
+    kept,
+    node_programs,
+)
 
 
 def test_what_is_installed_is_kept_until_its_recipe_changes(tmp_path: Path) -> None:
@@ -62,28 +70,46 @@ def test_an_install_that_fails_says_why() -> None:
 @pytest.mark.parametrize(
     ("what", "fits"),
     [
-        (["CPython", [3, 11], "Linux", "x86_64", "glibc"], True),
-        (["CPython", [3, 8], "Darwin", "x86_64", ""], True),
-        (["CPython", [3, 7], "Linux", "x86_64", "glibc"], False),
-        (["PyPy", [3, 11], "Linux", "x86_64", "glibc"], False),
-        (["CPython", [3, 11], "Linux", "aarch64", "glibc"], False),
-        (["CPython", [3, 11], "Linux", "x86_64", ""], False),
+        (["CPython", [3, 13], "Linux", "x86_64", "glibc", [2, 17]], (True, False)),
+        (["CPython", [3, 8], "Darwin", "x86_64", "", [0, 0]], (True, False)),
+        (["CPython", [3, 7], "Linux", "x86_64", "glibc", [2, 36]], (False, False)),
+        (["PyPy", [3, 11], "Linux", "x86_64", "glibc", [2, 36]], (False, False)),
+        (["CPython", [3, 11], "Linux", "aarch64", "glibc", [2, 36]], (False, False)),
+        (["CPython", [3, 11], "Linux", "x86_64", "", [0, 0]], (False, False)),
+        (["CPython", [3, 11], "Linux", "x86_64", "glibc", [2, 31]], (True, True)),
+        (["CPython", [3, 12], "Linux", "x86_64", "glibc", [2, 31]], (True, False)),
+        (["CPython", [3, 12], "Linux", "x86_64", "glibc", [2, 36]], (True, True)),
+        (["CPython", [3, 12], "Darwin", "arm64", "", [0, 0]], (False, True)),
     ],
 )
-def test_wheels_of_the_rust_client_fit_some_interpreters(tmp_path: Path, what: list[object], fits: bool) -> None:
+def test_wheels_of_the_rust_clients_fit_some_interpreters(
+    tmp_path: Path, what: list[object], fits: tuple[bool, bool]
+) -> None:
     program(tmp_path / "bin" / "python", f"'{json.dumps(what)}'")
-    assert has_iota_client_wheel(str(tmp_path / "bin" / "python")) is fits
+    interpreter = str(tmp_path / "bin" / "python")
+    assert tuple(has_wheel(interpreter, wheels) for wheels in (IOTA_CLIENT_WHEELS, IOTA_SDK_WHEELS)) == fits
 
 
 def test_an_interpreter_that_does_not_start_has_no_wheel() -> None:
-    assert not has_iota_client_wheel("/bin/false")
+    assert not has_wheel("/bin/false", IOTA_CLIENT_WHEELS)
+
+
+def test_a_test_is_passed_by_only_where_no_interpreter_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path / "old" / "python", f"'{json.dumps(['CPython', [3, 7], 'Linux', 'x86_64', 'glibc', [2, 36]])}'")
+    program(tmp_path / "new" / "python", f"'{json.dumps(['CPython', [3, 12], 'Linux', 'x86_64', 'glibc', [2, 36]])}'")
+    old, new = (str(tmp_path / name / "python") for name in ("old", "new"))
+    monkeypatch.setattr(installs, "interpreters", lambda: iter([old, new]))
+    assert find_interpreter("iota-sdk", IOTA_SDK_WHEELS) == new
+    monkeypatch.setattr(installs, "interpreters", lambda: iter([old]))
+    with pytest.raises(pytest.skip.Exception, match=re.escape(f"Linux x86_64 glibc 2.35; tried {old}")):
+        find_interpreter("iota-sdk", IOTA_SDK_WHEELS[:2])
 
 
 def test_everything_installed_is_pinned() -> None:
     package = json.loads((HERE / "package.json").read_text("utf-8"))
     versions = [*package["dependencies"].values(), *package["devDependencies"].values()]
     assert versions
-    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions)
+    assert all(re.fullmatch(r"(npm:@iota/iota\.js@)?\d+\.\d+\.\d+(-rc\.\d+)?", version) for version in versions)
     locked = json.loads((HERE / "package-lock.json").read_text("utf-8"))["packages"]
     assert locked[""]["dependencies"] == package["dependencies"]
     assert all(each["integrity"] for name, each in locked.items() if name)

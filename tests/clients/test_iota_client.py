@@ -13,7 +13,7 @@ import pytest
 from tests.api.oracle import Oracle
 from tests.clients import bodies, rust_json
 from tests.clients.drive import Driver, Questions
-from tests.clients.installs import HERE, has_iota_client_wheel, interpreters, python_programs
+from tests.clients.installs import HERE, IOTA_CLIENT_WHEELS, find_interpreter, python_programs
 
 pytestmark = pytest.mark.clients
 
@@ -159,13 +159,8 @@ SPREAD = 7
 @pytest.fixture(scope="module")
 def python(cache: Path) -> str:
     """An interpreter that can import the client: like ours, else like another of this machine."""
-    for interpreter in interpreters():
-        if has_iota_client_wheel(interpreter):
-            return str(python_programs(cache, "iota_client", interpreter) / "python")
-    pytest.skip(
-        f"no Python here can have iota-client-python: its wheels are for CPython 3.8 or newer on x86-64 Linux (glibc), "
-        f"macOS and Windows; tried {', '.join(interpreters())}"
-    )
+    interpreter = find_interpreter("iota-client-python", IOTA_CLIENT_WHEELS)
+    return str(python_programs(cache, "iota_client", interpreter) / "python")
 
 
 def check(python: str, method: str, questions: Questions, node: str, permanode: str = "") -> None:

@@ -1,6 +1,5 @@
 """iota.js 1.8.6 as a wallet or explorer has it: every method that reads, over the whole oracle ledger."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.api.oracle import Json, Oracle
-from tests.clients import bodies
+from tests.clients import bodies, drive
 from tests.clients.drive import Driver, Questions
-from tests.clients.installs import HERE, Node
+from tests.clients.installs import Node
 
 pytestmark = pytest.mark.clients
 
@@ -169,10 +168,7 @@ def iota_js(node: Node, server: str, oracle: Oracle, tmp_path_factory: pytest.Te
 
 
 def driver(node: Node, folder: Path, endpoint: str, base_path: str, oracle: Oracle) -> Driver:
-    """iota.js in a folder from where it finds its packages."""
-    (folder / "node_modules").symlink_to(node.modules)
-    script = shutil.copy(HERE / "drivers" / "iota_js.mjs", folder)
-    return Driver((node.node, str(script), endpoint, base_path, oracle.expected["mnemonic"]))
+    return drive.iota_js(node, folder, "@iota/iota.js", endpoint, base_path, oracle.expected["mnemonic"])
 
 
 @pytest.mark.parametrize("method", QUESTIONS)

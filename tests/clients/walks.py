@@ -11,14 +11,31 @@ from typing import Any
 import yaml
 
 from tests.api.oracle import Json, Oracle
+from tests.api.stardust import StardustLedger
 from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
+from tests.clients.questions_explorer import of_explorer
+from tests.clients.questions_indexer import of_indexer, of_seeds
+from tests.clients.questions_poi import of_poi
+from tests.clients.questions_v2 import of_core_v2
 from tests.conftest import ROOT
 
 CONTRACT = ROOT / "openapi.yaml"
 
 NETWORK_MOUNT = "/api/{network}"
 
-MOUNTS = ("/api/v1", "/api/core/v1", NETWORK_MOUNT)
+STARDUST_MOUNT = f"{NETWORK_MOUNT}/core/v2"
+
+EXPLORER_MOUNT = f"{NETWORK_MOUNT}/explorer/v2"
+
+POI_MOUNT = f"{NETWORK_MOUNT}/poi/v1"
+
+INDEXER_MOUNT = f"{NETWORK_MOUNT}/indexer/v1"
+
+MOUNTS = (
+    "/api/v1", "/api/core/v1", "/api/core/v2", "/api/explorer/v2", "/api/indexer/v1", "/api/poi/v1",
+    STARDUST_MOUNT, EXPLORER_MOUNT, INDEXER_MOUNT, POI_MOUNT, NETWORK_MOUNT,
+)  # fmt: skip
+"""The longer one first where one begins another."""
 
 
 @dataclass(frozen=True)
@@ -64,22 +81,39 @@ def place(path: str, method: str) -> tuple[str, str]:
     return mount, below if method == "get" else f"{method} {below}"
 
 
-def questions(oracle: Oracle) -> dict[str, Asked]:
+def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
     """Mount → what is asked there."""
-    nodes = of_nodes(oracle)
-    return {"": of_the_server(oracle), "/api/v1": nodes, "/api/core/v1": nodes, NETWORK_MOUNT: of_networks(oracle)}
+    nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
+    explorer = of_explorer(stardust)
+    return {
+        "": of_the_server([oracle.expected["network"], stardust.network]),
+        "/api/v1": nodes,
+        "/api/core/v1": nodes,
+        NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust),
+        "/api/core/v2": core_v2,
+        STARDUST_MOUNT: core_v2,
+        "/api/explorer/v2": explorer,
+        EXPLORER_MOUNT: explorer,
+        "/api/indexer/v1": indexer,
+        INDEXER_MOUNT: indexer,
+        "/api/poi/v1": of_poi("stardust"),
+        POI_MOUNT: of_poi("chrysalis"),
+    }
 
 
-def walks(oracle: Oracle) -> Iterator[Walk]:
+def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
     """At least one for each operation of openapi.yaml, in its order; KeyError names a path that nobody asks.
 
     What promises no 200 has to answer 501.
     """
-    asked = questions(oracle)
+    asked = questions(oracle, stardust)
+    chrysalis = oracle.expected["network"]
+    networks = {NETWORK_MOUNT: chrysalis, POI_MOUNT: chrysalis}
+    networks |= dict.fromkeys((STARDUST_MOUNT, EXPLORER_MOUNT, INDEXER_MOUNT), stardust.network)
     for path, method, operation in contract():
         mount, below = place(path, method)
         status = 200 if "200" in operation["responses"] else 501
-        network = {"network": oracle.expected["network"]} if mount == NETWORK_MOUNT else {}
+        network = {"network": networks[mount]} if mount in networks else {}
         for each in asked[mount][below]:
             given = network | each.given
             yield Walk(method, path, operation["operationId"], status, given, each.answer, each.varying)

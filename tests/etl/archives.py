@@ -1,6 +1,6 @@
 """The oracle ledger as lines of every input format, made from the shipped sample and the oracle's node JSON.
 
-Rules of this file: JSON in, JSON out, nothing of our own code: formats B, C and D are built from A's keys as
+Rules of this file: JSON in, JSON out, nothing of our own code but eras: formats B, C and D are built from A's keys as
 Chronicle's branches named them, and what a line must give is read off the oracle.
 """
 
@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import orjson
 import zstandard
 
+from ledger.eras import CHRYSALIS, Codec, Era, Eras
 from tests.conftest import SAMPLE
 from tests.reference import ORACLE, STATES, read_lines
 
@@ -22,6 +23,11 @@ Json: TypeAlias = dict[str, Any]
 
 NETWORK = "permatest-1"
 ARCHIVE = ("1to21.log", "21to41.log.fin", "41.part")
+
+
+def eras_of(name: str, codec: Codec = CHRYSALIS) -> Eras:
+    """A network that is all of one era."""
+    return Eras((Era(0, codec, network_name=name),))
 
 
 @cache

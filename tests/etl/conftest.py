@@ -5,7 +5,7 @@ new unless a fixture says otherwise.
 """
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from etl.jars import CONNECTOR
 from etl.report import Report
 from etl.session import EtlSettings, Span, spark_session
 from tests.cassandra_server import CassandraServer
-from tests.etl.store_rows import COMPARED, by_key
+from tests.etl.store_rows import by_key, compared
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=2)
 
@@ -46,7 +46,7 @@ class Loading:
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All that the store holds now."""
         with closing(open_adapter(self.store, writable=False)) as store:
-            return {table.name: by_key(table, store.read_all(table)) for table in COMPARED}
+            return {table.name: by_key(table, store.read_all(table)) for table in compared(self.store.protocol)}
 
 
 class Stores:
@@ -63,16 +63,19 @@ class Stores:
         geometry: tuple[int, int] = (100_000, 100_000),
         network: str = "permatest-1",
         settings: EtlSettings = SETTINGS,
+        eras: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Loading:
-        """A new store with that (chunk_size, partition_size); `options` are EtlSettings that differ."""
+        """A new store with that (chunk_size, partition_size); `eras` are NetworkSettings, `options` EtlSettings that
+        differ.
+        """
         self._count += 1
         folder = self._root / f"store-{self._count}"
         url = f"sqlite:///{folder}"
         if self._server is not None:
             url = f"cassandra://{self._server.contact}/{self._root.name.replace('-', '_')}_{self._count}?rf=1"
             options = {"lake": str(folder / "lake")} | options
-        store = StoreSettings(url, network, *geometry)
+        store = StoreSettings(url, network, *geometry, **(eras or {}))
         migrate(store)
         return Loading(folder, store, replace(settings, **options), self._bulk)
 
@@ -99,9 +102,11 @@ def stores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sto
 
 KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
 IN_BULK = pytest.mark.parametrize(
-    "everywhere", [*KINDS, pytest.param("bulk", marks=pytest.mark.cassandra)], indirect=True
+    "everywhere",
+    [*KINDS, pytest.param("bulk", marks=[pytest.mark.cassandra, pytest.mark.slow])],
+    indirect=True,
 )
-"""For tests whose loads shall also go as SSTables: each of those takes a while, so not for all."""
+"""For tests whose loads shall also go as SSTables, which takes a while."""
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -7,10 +7,25 @@ from typing import Any
 
 from db import schema
 from db.model import Table, Type
+from db.protocols import IOTA, TABLES_OF
 
-COMPARED: tuple[Table, ...] = tuple(
-    table for table in schema.TABLES if table not in (schema.lease, schema.keyspace_info, schema.migrations)
+ANALYTICS: tuple[Table, ...] = (
+    schema.ms_analytics,
+    schema.analytics_ranges,
+    schema.daily_analytics,
+    schema.address_analytics,
+    schema.metrics_cache,
 )
+"""Compared by tests of their own."""
+
+
+def compared(protocol: str) -> tuple[Table, ...]:
+    """The tables of a store that depend on its data alone."""
+    apart = (schema.lease, schema.keyspace_info, schema.migrations, *ANALYTICS)
+    return tuple(table for table in TABLES_OF[protocol] if table not in apart)
+
+
+COMPARED = compared(IOTA)
 
 
 def stored_rows(store: Path, tables: Sequence[Table] = COMPARED) -> dict[str, list[dict[str, Any]]]:

@@ -65,6 +65,7 @@ def javas(process: Process) -> list[str]:
     return [line for line in process.err if line.lstrip().startswith("at ") or "Exception in thread" in line]
 
 
+@pytest.mark.slow
 def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes_it_good(cluster: Cluster) -> None:
     started = []
 

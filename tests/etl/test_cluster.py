@@ -1,26 +1,35 @@
-"""The same load on a standalone cluster whose executors have pyspark and pyarrow, and none of our code."""
+"""The same load on a standalone cluster whose executors have pyspark and pyarrow, and none of our code, into a file
+and, as SSTables, into three nodes.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
+import time
 import venv
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cassandra import ConsistencyLevel, DriverException
+from cassandra.cluster import Cluster, ExecutionProfile
+from cassandra.policies import WhiteListRoundRobinPolicy
 
 from db.connect import StoreSettings
 from db.migrate import migrate
+from tests.cassandra_server import CassandraServer, running_together
 from tests.conftest import ROOT, SAMPLE
 from tests.etl.commands import Process, permanode
-from tests.etl.conftest import Stores
+from tests.etl.conftest import SETTINGS, Loading, Stores
 from tests.etl.store_rows import stored_rows
 
 pytestmark = pytest.mark.spark
 
 LOOPBACK = "127.0.0.1"
 BARE = ("pyspark", "pyarrow")
+COUNTED = ("messages", "parents", "tags", "outputs_by_address")
+ALONE_S = 60
 ABSENT = ("pandas", "numpy", "orjson", "zstandard", "ledger", "db", "etl")
 """What an executor's own Python must not have, or the test would prove nothing."""
 
@@ -103,6 +112,58 @@ def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stor
     local = stores()
     local.load(SAMPLE)
     assert stored_rows(tmp_path / "store") == local.rows()
+
+
+@pytest.fixture(scope="module")
+def nodes(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[CassandraServer]]:
+    with running_together(tmp_path_factory.mktemp("nodes"), 3) as together:
+        yield together
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["local", "cluster"])
+def test_bulk_fills_three_nodes_from_executors_of_either_kind(
+    nodes: list[CassandraServer], stores: Stores, tmp_path: Path, where: str, request: pytest.FixtureRequest
+) -> None:
+    master, work = request.getfixturevalue("master") if where == "cluster" else ("local[2]", tmp_path)
+    url = f"cassandra://{','.join(node.contact for node in nodes)}/bulk_{where}?rf=3"
+    settings = StoreSettings(url, "permatest-1")
+    migrate(settings)
+    load = permanode(
+        "--store", url, "--network", "permatest-1", "--lake", tmp_path / "lake", "--master", master,
+        "load", "--bulk", SAMPLE, cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
+    )  # fmt: skip
+    try:
+        assert load.finish() == 0, load.said() + said_below(work)
+    finally:
+        load.kill()
+    local = stores()
+    local.load(SAMPLE)
+    expected = local.rows()
+    assert Loading(tmp_path, settings, SETTINGS).rows() == expected
+    for node in nodes[1:]:
+        node.kill()
+    try:
+        assert held_by(nodes[0], f"bulk_{where}") == {name: len(expected[name]) for name in COUNTED}
+    finally:
+        for node in nodes[1:]:
+            node.start()
+
+
+def held_by(node: CassandraServer, keyspace: str) -> dict[str, int]:
+    """Rows that a node has itself, once it knows that it is alone."""
+    one = ExecutionProfile(WhiteListRoundRobinPolicy([node.address]), consistency_level=ConsistencyLevel.ONE)
+    limit = time.monotonic() + ALONE_S
+    with Cluster(
+        [node.address], port=node.ports.native, protocol_version=4, execution_profiles={"default": one}
+    ) as cluster:
+        session = cluster.connect(keyspace)
+        while True:
+            try:
+                return {name: session.execute(f"SELECT count(*) FROM {name}").one()[0] for name in COUNTED}
+            except DriverException:
+                assert time.monotonic() < limit
+                time.sleep(1)
 
 
 def said_below(work: Path) -> str:

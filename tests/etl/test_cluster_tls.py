@@ -3,10 +3,14 @@
 Rules of this file: certificates are made here, each run anew, and the key stores read by another implementation.
 """
 
+import asyncio
 import datetime
 import json
+import ssl
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlparse
 from urllib.request import url2pathname
@@ -19,9 +23,18 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 from py4j.java_gateway import JavaGateway
 from pyspark.sql import SparkSession
 
+from db import schema
 from db.cassandra_address import ClusterSettings, parse_address
-from db.store import StoreError
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from db.store import StoreError, StoreUnavailable
 from etl.cluster_tls import STORES_PASSWORD, driver_profile
+from etl.session import EtlSettings
+from etl.tables import TableFrame
+from etl.writer import Staging
+from etl.writers import frame_writer
+from tests.cassandra_server import CassandraServer, running
+from tests.certificates import TLS, Authority, keystore
 
 pytestmark = pytest.mark.spark
 
@@ -112,3 +125,37 @@ def test_files_that_are_none_are_refused(gateway: JavaGateway, tmp_path: Path) -
     ):
         with pytest.raises(StoreError, match=message):
             driver_profile(gateway, tmp_path / f"tls-{number}", ADDRESS, ClusterSettings(**files))
+
+
+@pytest.fixture
+def named_otherwise(cassandra_runs: None, tmp_path: Path) -> Iterator[StoreSettings]:
+    """A store on a server at 127.0.0.1 that is certified for 127.0.0.9; settings that take it all the same."""
+    authority = Authority.new()
+    trusted = authority.write(tmp_path / "ca.pem")
+    (tmp_path / "node.pem").write_bytes(keystore(authority, "127.0.0.9"))
+    context = ssl.create_default_context(cafile=trusted)
+    context.check_hostname = False
+    extra = TLS.format(keystore=tmp_path / "node.pem")
+    with running(CassandraServer(tmp_path / "node", extra=extra, tls=context)) as server:
+        url = f"cassandra://{server.contact}/named?rf=1"
+        settings = StoreSettings(url, "permatest-1", tls_ca=trusted, tls_hostnames=False)
+        migrate(settings)
+        yield settings
+
+
+@pytest.mark.slow
+def test_executors_write_over_tls_and_ask_for_the_name(
+    spark: SparkSession, named_otherwise: StoreSettings, tmp_path: Path
+) -> None:
+    frame = spark.createDataFrame([(b"\1" * 32, b"x")], "message_id BINARY, message BINARY")
+    with closing(open_store(named_otherwise, writable=True)) as store:
+        for is_asked in (True, False):
+            settings = replace(named_otherwise, tls_hostnames=is_asked, write_patience_s=1.0)
+            staging = Staging(tmp_path / f"staging-{is_asked}")
+            writer = frame_writer(spark, store, staging, settings, EtlSettings(), bulk=False)
+            ready = writer.prepare(TableFrame(schema.messages, frame))
+            with store.batch() as batch, pytest.raises(StoreUnavailable) if is_asked else nullcontext():
+                assert ready.write(batch) == 1
+            ready.drop()
+            found = asyncio.run(store.get(schema.messages, ("01" * 32,)))
+            assert found is None if is_asked else found["message"] == b"x"

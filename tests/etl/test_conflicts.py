@@ -110,17 +110,18 @@ def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_
 
 
 @pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
-def test_a_transaction_that_does_not_conflict_gets_no_reason_and_is_named(
+def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_refused(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:
-    """The last included one of an archive, called conflicting in it."""
+    """The last included one of an archive, called conflicting in it: the Merkle root says otherwise."""
     lines = sample()[:3]
     last = [entry["id"] for entry in oracle()[2]["messages"] if entry["id"] in of_state(lines[2], "included")][-1]
     lines[2]["messages"][last][1]["ledgerInclusionState"] = "conflicting"
+    file = write(tmp_path / "three.log", map(dump, lines))
     loading = stores(ledger_near=ledger_near)
-    report = loading.load(write(tmp_path / "three.log", map(dump, lines)), genesis=GENESIS)
-    assert (report.ledger_index, report.differing) == (3, 1)
-    assert report.differences == [f"{last}: the source's none, ours 0"]
+    report = loading.load(file, genesis=GENESIS)
+    assert (report.exit_code, report.ledger_index, report.differing) == (3, 3, 0)
+    assert report.rejected == [f"{file}:3: {last}: inclusion state: included expected, as is proved, found conflicting"]
     known = {entry["id"] for line in oracle()[:3] for entry in line["messages"]}
     assert reasons(loading) == {key: each for key, each in expected().items() if key in known}
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from bench.generate import write_archive
-from bench.tangle import GeneratorSettings, Tangle, generate
+from bench.chrysalis_tangle import ChrysalisTangle
+from bench.generate import generate, write_archive
+from bench.tangle import GeneratorSettings
 from tests.conftest import SAMPLE
 
 SUPPLY = 2_779_530_283_277_761
@@ -164,7 +165,7 @@ def lines() -> list[Line]:
 
 @pytest.fixture(scope="module")
 def genesis() -> dict[str, Any]:
-    return Tangle(GeneratorSettings(seed="tests")).genesis()
+    return ChrysalisTangle(GeneratorSettings(seed="tests")).genesis()
 
 
 @pytest.fixture(scope="module")
@@ -360,7 +361,9 @@ def test_time_stands_still_and_falls_unless_told_to_be_steady(lines: list[Line])
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(tmp_path: Path) -> None:
     def archive(name: str, seed: str, messages: int) -> dict[str, bytes]:
-        write_archive(Tangle(GeneratorSettings(seed=seed, milestone_size=10)), tmp_path / name, messages, files=3)
+        write_archive(
+            ChrysalisTangle(GeneratorSettings(seed=seed, milestone_size=10)), tmp_path / name, messages, files=3
+        )
         return {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
 
     first = archive("first", "a", 200)
@@ -376,7 +379,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(tmp_path: P
 
 def test_files_follow_each_other_and_counts_are_those_of_the_lines(tmp_path: Path) -> None:
     settings = GeneratorSettings(seed="files", milestone_size=10, first_milestone=97)
-    tangle = Tangle(settings)
+    tangle = ChrysalisTangle(settings)
     expected = write_archive(tangle, tmp_path, 300, files=4)
     assert json.loads((tmp_path / "expected.json").read_text()) == expected
     assert {*expected["files"], "expected.json", "genesis.json"} == {path.name for path in tmp_path.iterdir()}
@@ -408,7 +411,7 @@ def test_files_follow_each_other_and_counts_are_those_of_the_lines(tmp_path: Pat
 
 def test_rare_keys_come_up_ten_times_each_and_what_their_addresses_got_lies_still() -> None:
     settings = GeneratorSettings(seed="rare", milestone_size=60, conflicts=0, rare=0.2)
-    owners = {each["output"]["address"]["address"] for each in Tangle(settings).genesis()["outputs"]}
+    owners = {each["output"]["address"]["address"] for each in ChrysalisTangle(settings).genesis()["outputs"]}
     paid: dict[str, set[str]] = {}
     tagged: Counter[bytes] = Counter()
     spent = set()

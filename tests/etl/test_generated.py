@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench.tangle import GeneratorSettings, MilestoneLine, generate
+from bench.generate import generate
+from bench.tangle import GeneratorSettings, MilestoneLine
 from db.connect import open_store
 from db.queries import messages, milestones, outputs
 from tests.etl.archives import Json, dump, oracle, pending, sample, write

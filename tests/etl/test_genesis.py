@@ -1,6 +1,7 @@
 """What a ledger starts from: the oracle's genesis.json and Hornet's snapshots, and every file that is neither."""
 
 import gzip
+import hashlib
 import io
 import json
 import tracemalloc
@@ -12,6 +13,7 @@ import pytest
 import zstandard
 
 from etl.sources.genesis import Genesis, GenesisError, GenesisOutput, open_genesis
+from ledger import stardust, stardust_values
 from ledger.chrysalis import SigLockedDustAllowance, SigLockedSingle, decode_output
 from ledger.hornet_snapshot import (
     MilestoneDiff,
@@ -24,14 +26,17 @@ from ledger.hornet_snapshot import (
 )
 from tests.conftest import ROOT
 from tests.reference import ORACLE, output_bytes, read_text
+from tests.reference_stardust import ORACLE as STARDUST_ORACLE
+from tests.reference_stardust import output_bytes as stardust_output_bytes
 
 SUPPLY = 2_779_530_283_277_761
 STATED: dict[str, Any] = json.loads(read_text(ORACLE / "genesis.json"))
 SNAPSHOTS = {
     each["source"]: bytes.fromhex(each["bytes_hex"])
-    for each in json.loads((ROOT / "tests" / "vectors" / "chrysalis" / "snapshots.json").read_text())["snapshots"]
+    for era in ("chrysalis", "stardust")
+    for each in json.loads((ROOT / "tests" / "vectors" / era / "snapshots.json").read_text())["snapshots"]
 }
-FOLDER = "chrysalis/snapshots"
+FOLDER, STARDUST_FOLDER = "chrysalis/snapshots", "stardust/snapshots"
 FULL = SNAPSHOTS[f"{FOLDER}/test_full_snapshot.bin"]
 
 
@@ -194,9 +199,85 @@ def test_a_genesis_json_that_is_cut_off_is_refused_with_its_line(tmp_path: Path,
     assert f"line {text.count(chr(10)) + 1} column" in refusal(written(tmp_path / "genesis.json", text.encode()))
 
 
-def test_another_eras_genesis_json_is_refused(tmp_path: Path) -> None:
-    stardust = changed(put("outputs", 0, "outputId", "0x" + "00" * 34))
-    assert "outputs[0].outputId: expected 68 hex digits" in refusal(written(tmp_path / "genesis.json", stardust))
+def test_outputs_of_both_eras_in_one_genesis_json_are_refused(tmp_path: Path) -> None:
+    prefixed = changed(put("outputs", 1, "outputId", "0x" + "00" * 34))
+    assert "outputs[1].outputId: expected 68 hex digits" in refusal(written(tmp_path / "genesis.json", prefixed))
+    first = changed(put("outputs", 0, "outputId", "0x" + "00" * 34))
+    assert "outputs[0].output.type: expected 2 or 3 or" in refusal(written(tmp_path / "genesis.json", first))
+
+
+STARDUST_STATED: dict[str, Any] = json.loads(read_text(STARDUST_ORACLE / "genesis.json"))
+
+
+def test_the_genesis_of_the_stardust_oracle(tmp_path: Path) -> None:
+    genesis, outputs = read(written(tmp_path / "start.bin", read_text(STARDUST_ORACLE / "genesis.json").encode()))
+    assert (genesis.ledger_index, genesis.treasury) == (0, (bytes(32), 1_000_000_000_000))
+    assert (genesis.network_id, genesis.timestamp) == (int(STARDUST_STATED["networkId"]), None)
+    assert ["0x" + key.hex() for key in genesis.coordinator_public_keys] == STARDUST_STATED["coordinatorPublicKeys"]
+    assert [("0x" + each.output_id.hex(), data_of(each)) for each in outputs] == [
+        (each["outputId"], stardust_output_bytes(each["output"])) for each in STARDUST_STATED["outputs"]
+    ]
+    assert {each.message_id for each in outputs} == {bytes(32)}
+    assert len(outputs) == 8
+
+
+def data_of(each: GenesisOutput) -> bytes:
+    assert isinstance(each.output, stardust_values.BasicOutput)
+    return stardust.encode_output(each.output)
+
+
+def test_a_full_snapshot_of_stardust(tmp_path: Path) -> None:
+    """Its supply and network are those of its protocol parameters, its outputs stand where its ledger index is."""
+    data = SNAPSHOTS[f"{STARDUST_FOLDER}/snapshot_full_snapshot.bin"]
+    genesis, outputs = read(written(tmp_path / "genesis.json", zstandard.compress(data)))
+    assert (genesis.ledger_index, genesis.timestamp) == (3, None)
+    assert (genesis.treasury, genesis.token_supply) == ((bytes(32), SUPPLY - 30_000_000), SUPPLY)
+    name = hashlib.blake2b(b"alphanet1", digest_size=32).digest()
+    assert genesis.network_id == int.from_bytes(name[:8], "little")
+    assert [each.output.amount for each in outputs] == [10_000_000, 20_000_000]
+    # Each cut out of the file: output id, block id; between them and the bytes of the output stand three numbers.
+    at = 2 + 48 + 40 + 2 + 43 + 14
+    rows = [data[start : start + 124] for start in (at, at + 124)]
+    assert [(each.output_id, each.message_id, data_of(each)) for each in outputs] == [
+        (row[:34], row[34:66], row[78:]) for row in rows
+    ]
+
+
+def test_a_snapshot_of_stardust_whose_sums_differ_is_refused(tmp_path: Path) -> None:
+    data = bytearray(SNAPSHOTS[f"{STARDUST_FOLDER}/full_snapshot.bin"])
+    assert read(written(tmp_path / "full.bin", bytes(data)))[0].token_supply == SUPPLY
+    supply = data.index(SUPPLY.to_bytes(8, "little"))  # of the protocol parameters; the output comes behind them
+    data[supply : supply + 8] = (SUPPLY + 1).to_bytes(8, "little")
+    reason = refusal(written(tmp_path / "full.bin", bytes(data)))
+    assert reason == f"expected outputs and treasury of {SUPPLY + 1} in all, found {SUPPLY}"
+
+
+def test_a_genesis_json_of_stardust_has_the_supply_that_is_known(tmp_path: Path) -> None:
+    path = written(tmp_path / "genesis.json", json.dumps(STARDUST_STATED).encode())
+    stated = 10**12 + sum(int(each["output"]["amount"]) for each in STARDUST_STATED["outputs"])
+    with open_genesis(path, stated) as genesis:
+        assert genesis.token_supply == stated
+    with pytest.raises(GenesisError, match=f"of {stated + 1} in all, found {stated}"), open_genesis(path, stated + 1):
+        pytest.fail("entered")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (put("outputs", 3, "output", "amount", "x"), "outputs[3].output.amount: expected decimal digits"),
+        (put("outputs", 3, "output", "amount", str(2**63)), f"expected an amount from 1 to {2**63 - 1}"),
+        (put("outputs", 3, "output", "amount", str(2**63 - 1)), f"of at most {2**63 - 1} in all, found"),
+        (put("outputs", 3, "output", {"type": 2, "amount": "1"}), "outputs[3].output.type: expected an output"),
+        (put("treasury", "amount", "-1"), "treasury.amount: expected decimal digits"),
+        (put("coordinatorPublicKeys", ["00"]), "coordinatorPublicKeys[0]: expected 0x and 64 hex digits"),
+    ],
+)
+def test_a_wrong_field_of_a_stardust_genesis_json_is_named(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], reason: str
+) -> None:
+    document = json.loads(json.dumps(STARDUST_STATED))
+    change(document)
+    assert reason in refusal(written(tmp_path / "genesis.json", json.dumps(document).encode()))
 
 
 def test_a_snapshot_that_is_cut_off_at_any_byte_is_refused(tmp_path: Path) -> None:
@@ -223,7 +304,11 @@ def test_a_packed_snapshot_that_is_cut_off_is_refused(tmp_path: Path, pack: Call
             SNAPSHOTS[f"{FOLDER}/test_delta_snapshot.bin"],
             r"at byte 1: expected snapshot type 0 (full), found 1 (delta)",
         ),
-        (SNAPSHOTS["stardust/snapshots/full_snapshot.bin"], "at byte 0: expected version 1 of a Hornet snapshot"),
+        (
+            SNAPSHOTS[f"{STARDUST_FOLDER}/snapshot_delta_snapshot.bin"],
+            r"at byte 1: expected snapshot type 0 (full), found 1 (delta)",
+        ),
+        (b"\3" + FULL[1:], "at byte 0: expected version 1 of a Hornet snapshot (Chrysalis), found version 3"),
         (b"", "at byte 0: expected snapshot version and type (2 bytes), found 0 bytes"),
         (b"[]", "at byte 0: expected version 1 of a Hornet snapshot (Chrysalis), found version 91"),
         (b"  {} ", "outputs: expected a value, found none"),

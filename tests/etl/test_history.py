@@ -44,7 +44,10 @@ def test_a_sum_that_no_column_holds_is_none_and_the_load_goes_on(spark: SparkSes
 
 
 def test_only_who_signed_is_told_to_have_sent(spark: SparkSession) -> None:
-    """A source may call a transaction included that spends what its signer never owned: no row is made up for that."""
+    """A source may call a transaction included that spends what its signer never owned: no row is made up for that.
+
+    Whom an output names its owner says nothing: it may have expired.
+    """
     spent = [(PAYER, PAYER, 10), (PAYER, PAYER, 7), (PAYER, STRANGER, 100)]
     changes = [
         {
@@ -53,12 +56,13 @@ def test_only_who_signed_is_told_to_have_sent(spark: SparkSession) -> None:
             "message_id": MESSAGE,
             "signer": signer,
             "is_spent": True,
-            "address": owner,
+            "address": PAYEE,
+            "owner": owner,
             "amount": amount,
         }
         for signer, owner, amount in spent
     ]
-    changes.append({**changes[0], "is_spent": False, "signer": None, "address": PAYEE})
+    changes.append({**changes[0], "is_spent": False, "signer": None, "owner": PAYEE})
     frame = spark.createDataFrame(pa.Table.from_pylist(changes, schema=CHANGES))
     (row,) = history.spent_from(frame, PLACEMENT).frame.collect()
     assert {name: bytes(value) if isinstance(value, bytearray) else value for name, value in row.asDict().items()} == {

@@ -12,14 +12,18 @@ from etl.message_rows import MessageRows
 from etl.sources import read_cone
 from etl.sources.cone import Entry
 from etl.verify import Checked, Copy, Reject, check_milestone
-from ledger.chrysalis import Indexation, Message, Milestone, encode_message
+from ledger import stardust
+from ledger import stardust_values as v2
+from ledger.chrysalis import Indexation, Message, Milestone, TreasuryInput, TreasuryOutput, encode_message
+from ledger.chrysalis_values import TreasuryTransaction
+from ledger.eras import STARDUST
 from ledger.ids import message_id
 from tests.conftest import ROOT
-from tests.etl.archives import Json, dump, oracle
-from tests.reference import ed25519_address, input_bytes, output_bytes, payload_slice, u16
+from tests.etl.archives import NETWORK, Json, dump, eras_of, oracle
+from tests.reference import ed25519_address, input_bytes, output_bytes, payload_slice
+from tests.reference_rows import u16
 
 U64 = 2**64 - 1
-NETWORK_ID = int(oracle()[0]["messages"][0]["message"]["networkId"])
 
 
 def rows_of(*checked: Checked) -> list[Json]:
@@ -33,7 +37,7 @@ def rows_of(*checked: Checked) -> list[Json]:
 
 def checked(number: int) -> Checked:
     data = dump(oracle()[number - 1])
-    return check_milestone(number, [Copy("x", 1, lambda: read_cone(data))], NETWORK_ID)
+    return check_milestone(number, [Copy("x", 1, lambda: read_cone(data))], eras_of(NETWORK))
 
 
 def test_every_message_of_the_oracle_reads_back() -> None:
@@ -94,6 +98,7 @@ def check_transaction(found: Json, payload: Json, transaction_id: str) -> None:
             "amount": Decimal(each["amount"]),
             "output_id": bytes.fromhex(transaction_id) + u16(position),
             "data": output_bytes(each),
+            "stardust": None,
         }
         for position, each in enumerate(essence["outputs"])
     ]
@@ -142,6 +147,28 @@ def test_a_timestamp_beyond_the_calendar_costs_nothing_else() -> None:
     assert row["timestamp"] is None
     assert row["milestone"]["timestamp"] == 253_402_300_799
     assert row["message"] == own[1]
+
+
+def test_indices_of_milestones_that_nobody_issued_cost_nothing_else() -> None:
+    """Such as blocks may carry, or a line may say."""
+    receipt = v2.ReceiptOption(2**32 - 1, True, (), TreasuryTransaction(TreasuryInput(bytes(32)), TreasuryOutput(U64)))
+    options = (receipt, v2.ParametersOption(2**32 - 1, 255, b"params"))
+    roots = (bytes(32), bytes(32))
+    milestone = v2.Milestone(2**32 - 1, 2**32 - 1, 2, bytes(32), (bytes(32),), *roots, b"", options, ())
+    data = stardust.encode_block(v2.Block(2, (bytes(32),), milestone, 0))
+    block = Entry(message_id(data), v2.Block(2, (bytes(32),), milestone, 0), 5, 0, None)
+    inside, own = rows_of(Checked(5, milestone, [(block, data)], codec=STARDUST))
+    largest = 2**31 - 1
+    assert (inside["message"], inside["milestone"]["milestone_index"]) == (data, largest)
+    assert (inside["milestone"]["receipt"], inside["milestone"]["parameters"]) == (None, None)
+    assert (own["message_id"], own["milestone"]["milestone_index"]) == (None, largest)
+    assert own["milestone"]["receipt"]["migrated_at"] == largest
+    assert own["milestone"]["receipt"]["treasury_amount"] == Decimal(U64)
+    assert own["milestone"]["parameters"] == {
+        "target_milestone_index": largest,
+        "protocol_version": 255,
+        "params": b"params",
+    }
 
 
 def test_rejects_stand_beside_messages() -> None:

@@ -11,7 +11,7 @@ from db import schema
 from db.intervals import of_indices
 from db.partitions import Splits, grow, place, window
 from etl.lake import few_rows
-from etl.placement import SPLITS, TAILS, Placement, grow_splits, key_text, ms_range_id
+from etl.placement import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
 
 pytestmark = pytest.mark.spark
 
@@ -151,7 +151,9 @@ def test_ranges_and_key_texts(spark: SparkSession) -> None:
         F.lit("address").alias("variant"),
     )
     lookup = schema.LOOKUPS[1]
-    rows = frame.select(ms_range_id(100).alias("r"), key_text(lookup.table, lookup.key).alias("k")).collect()
+    rows = frame.select(
+        range_of("milestone_index", 100).alias("r"), key_text(lookup.table, lookup.key).alias("k")
+    ).collect()
     assert [(row["r"], row["k"]) for row in rows] == [
         (0, "00abff:legacy:address:true"),
         (1, "00abff:legacy:address:false"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.sources import milestone_of, read_cone
+from etl.sources import milestones_of, read_cone
 from etl.sources.cone import Cone
 from ledger.chrysalis import encode_message, encode_payload
 from ledger.json_reader import JsonError
@@ -49,7 +49,7 @@ def test_every_milestone_in_every_form(form: str) -> None:
     for number, line in enumerate(sample(), 1):
         data = dump(FORMS[form](line))
         cone = read_cone(data)
-        assert cone.milestone_index == number == milestone_of(data)
+        assert [cone.milestone_index] == [number] == milestones_of(data)
         assert found(cone) == entries_of(number)
 
 
@@ -118,7 +118,7 @@ def test_the_milestone_s_record_may_stand_in_the_list_of_d_too() -> None:
 def test_pending_lines() -> None:
     for each in pending():
         data = dump(each)
-        assert milestone_of(data) is None
+        assert milestones_of(data) == []
         (entry,) = read_cone(data).entries
         assert (entry.message_id.hex(), encode_message(entry.message).hex()) == (each["id"], each["bytes_hex"])
         assert (entry.referenced_by, entry.inclusion_state, entry.conflict_reason) == (None, None, None)
@@ -128,7 +128,7 @@ def test_key_order_and_white_space_mean_nothing() -> None:
     line = sample()[4]
     backwards = dict(reversed(line.items()))
     for data in (dump(backwards), b"  " + orjson.dumps(line, option=orjson.OPT_INDENT_2).replace(b"\n", b"\r\n")):
-        assert milestone_of(data) == 5
+        assert milestones_of(data) == [5]
         assert found(read_cone(data)) == entries_of(5)
 
 
@@ -153,11 +153,6 @@ def drop(path: str) -> Callable[[list[Json]], None]:
 BROKEN: dict[str, tuple[Callable[[list[Json]], None], str]] = {
     "no nonce": (drop("message.nonce"), "nonce: expected a value, found none"),
     "no parents": (drop("message.parents"), "parents: expected a value, found none"),
-    "no milestone named": (
-        drop("metadata.referencedByMilestoneIndex"),
-        "referencedByMilestoneIndex: expected present, found no such key",
-    ),
-    "no state": (drop("metadata.ledgerInclusionState"), "ledgerInclusionState: expected present, found no such key"),
     "unknown state": (set_in("metadata.ledgerInclusionState", "maybe"), "found 'maybe'"),
     "a list as state": (set_in("metadata.ledgerInclusionState", [1]), "found [1]"),
     "another's metadata": (set_in("metadata.messageId", "00" * 32), f"found {'00' * 32}"),
@@ -169,6 +164,17 @@ BROKEN: dict[str, tuple[Callable[[list[Json]], None], str]] = {
     "metadata missing": (lambda pair: pair.pop(), "messages: expected a pair [message, metadata]"),
     "metadata null": (lambda pair: pair.__setitem__(1, None), "messages: expected a pair [message, metadata]"),
 }
+
+
+def test_metadata_may_say_nothing() -> None:
+    """What a message is stands in its bytes; the rest is proved elsewhere, or stays open."""
+    line = sample()[2]
+    for pair in line["messages"].values():
+        pair[1] = {}
+    cone = read_cone(dump(line))
+    assert cone.refused == []
+    assert {entry.message_id for entry in cone.entries} == entries_of(3).keys()
+    assert {(each.referenced_by, each.inclusion_state, each.conflict_reason) for each in cone.entries} == {(None,) * 3}
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -255,7 +261,7 @@ def test_an_index_that_no_milestone_has_is_refused(index: Any) -> None:
         {**oracle()[0], "milestone": oracle()[0]["milestone"] | {"index": index}},
     ):
         with pytest.raises(JsonError):
-            milestone_of(json.dumps(document).encode())
+            milestones_of(json.dumps(document).encode())
 
 
 JUNK = st.recursive(
@@ -277,7 +283,7 @@ JUNK = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(JUNK)
 def test_out_of_junk_comes_only_a_refusal(junk: Any) -> None:
-    for read in (read_cone, milestone_of):
+    for read in (read_cone, milestones_of):
         with suppress(JsonError, CodecError):
             read(orjson.dumps(junk))
 

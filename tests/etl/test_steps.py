@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from bench.tangle import GeneratorSettings, MilestoneLine, Tangle
+from bench.chrysalis_tangle import ChrysalisTangle
+from bench.tangle import GeneratorSettings, MilestoneLine
 from db.connect import StoreSettings, open_store
 from db.model import Table
 from etl import jobs
@@ -123,7 +124,7 @@ def grown(first: int, before: int) -> Ledgers:
 
     Which outputs those spend is drawn by their place in the purses, so these are emptied, and put in order each time.
     """
-    tangle = Tangle(GeneratorSettings(**{**vars(SETTINGS), "first_milestone": first}))
+    tangle = ChrysalisTangle(GeneratorSettings(**{**vars(SETTINGS), "first_milestone": first}))
     genesis = tangle.genesis()
     traffic, milestones = tangle._traffic, tangle.milestones()
     still = [traffic._purses[number].pop() for number in STILL]
@@ -166,6 +167,7 @@ def applied(stores: Stores, folder: Path, ledger: Ledgers, patch: pytest.MonkeyP
     return loading, counts
 
 
+@pytest.mark.slow
 def test_one_milestone_takes_the_same_at_50_and_at_200_000(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

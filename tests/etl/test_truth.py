@@ -166,6 +166,7 @@ class Reader:
                 self.wrong.append(repr(error))
 
 
+@pytest.mark.slow
 def test_read_all_the_while_every_answer_is_true(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

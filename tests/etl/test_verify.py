@@ -8,16 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from etl.proof import WRONG_STATES
 from etl.sources import read_cone
 from etl.sources.cone import Cone
-from etl.verify import IDS, MERKLE, Checked, Copy, Reject, check_milestone, check_pending
+from etl.verify import Checked, Copy, Reject, check_milestone, check_pending
 from ledger.chrysalis import encode_message
+from ledger.levels import BELIEVED, MERKLE
 from tests.etl.archives import (
     ARCHIVE_FORMS,
+    NETWORK,
     Json,
     blake,
     dump,
     entries_of,
+    eras_of,
     flipped,
     leaf,
     of_state,
@@ -29,6 +33,7 @@ from tests.etl.archives import (
 )
 
 NETWORK_ID = int(oracle()[0]["messages"][0]["message"]["networkId"])
+ERAS = eras_of(NETWORK)
 NUMBER = 7
 OWN = own_id(sample()[NUMBER - 1])
 
@@ -45,7 +50,7 @@ def a_copy(document: Any, file: str = "a.log", number: int = 3) -> Copy:
 def check(*documents: Any) -> Checked:
     """Copies from a.log, b.log, … in that order."""
     copies = [a_copy(each, f"{name}.log") for name, each in zip("abcdef", documents, strict=False)]
-    return check_milestone(NUMBER, copies, NETWORK_ID)
+    return check_milestone(NUMBER, copies, ERAS)
 
 
 def ids(checked: Checked) -> list[bytes]:
@@ -74,7 +79,7 @@ def is_all_but(checked: Checked, *victims: str) -> bool:
 @pytest.mark.parametrize("form", ARCHIVE_FORMS)
 def test_every_milestone_of_every_form_is_proved_in_white_flag_order(form: str) -> None:
     for number, each in enumerate(sample(), 1):
-        checked = check_milestone(number, [a_copy(ARCHIVE_FORMS[form](each))], NETWORK_ID)
+        checked = check_milestone(number, [a_copy(ARCHIVE_FORMS[form](each))], ERAS)
         assert (checked.verified, ids(checked)) == (MERKLE, order_of(number))
 
 
@@ -87,7 +92,7 @@ def test_the_order_of_the_line_means_nothing(items: list[Any]) -> None:
 def test_node_json_is_proved_in_its_white_flag_index() -> None:
     for each in oracle():
         index = each["milestone"]["index"]
-        checked = check_milestone(index, [a_copy(each)], NETWORK_ID)
+        checked = check_milestone(index, [a_copy(each)], ERAS)
         positions = {message["id"]: message["whiteFlagIndex"] for message in each["messages"]}
         assert checked.verified == MERKLE
         found = [positions[message_id.hex()] for message_id in ids(checked)]
@@ -182,7 +187,7 @@ def test_what_the_lake_kept_of_a_bad_line_does_not_heal_it(name: str) -> None:
     victim = REJECTED[name][0](document)
     before = check(document)
     known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in before.messages]), partial=True)
-    checked = check_milestone(NUMBER, [a_copy(document), known], NETWORK_ID)
+    checked = check_milestone(NUMBER, [a_copy(document), known], ERAS)
     assert checked.verified is None
     assert [reject.item for reject in checked.rejects] == [victim]
     assert set(ids(checked)) == set(ids(before))
@@ -194,7 +199,7 @@ def test_a_leaf_that_was_refused_is_missed_although_the_rest_looks_whole() -> No
     assert is_all_but(before, victim)
     known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in before.messages]), partial=True)
     for again in (flipped(line(), victim), b'{"milestone_index":7,'):
-        checked = check_milestone(NUMBER, [a_copy(again), known], NETWORK_ID)
+        checked = check_milestone(NUMBER, [a_copy(again), known], ERAS)
         assert is_all_but(checked, victim)
         assert [reject.item for reject in checked.rejects] == [victim if isinstance(again, dict) else ""]
 
@@ -204,7 +209,7 @@ def test_two_bad_copies_heal_each_other() -> None:
     assert is_whole(check(flipped(line(), one), flipped(line(), two)))
     before = check(flipped(line(), one))
     known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in before.messages]), partial=True)
-    assert is_whole(check_milestone(NUMBER, [a_copy(flipped(line(), two)), known], NETWORK_ID))
+    assert is_whole(check_milestone(NUMBER, [a_copy(flipped(line(), two)), known], ERAS))
 
 
 def test_bad_copies_that_miss_the_same_message_do_not() -> None:
@@ -247,7 +252,7 @@ def test_a_line_that_is_gone_is_a_reject() -> None:
     def gone() -> Cone:
         raise EOFError("a.log: 5 bytes expected at 0, found 2")
 
-    checked = check_milestone(NUMBER, [Copy("a.log", 3, gone)], NETWORK_ID)
+    checked = check_milestone(NUMBER, [Copy("a.log", 3, gone)], ERAS)
     assert checked.rejects == [Reject("a.log", 3, "", "a.log: 5 bytes expected at 0, found 2")]
 
 
@@ -262,7 +267,7 @@ def test_a_milestone_beside_its_message_must_be_the_same() -> None:
     assert checked.milestone.index == NUMBER
     assert set(ids(checked)) == set(order_of(NUMBER))
     known = Copy("lake", 0, lambda: Cone(NUMBER, entries=[entry for entry, _ in checked.messages]), partial=True)
-    assert check_milestone(NUMBER, [a_copy(document), known], NETWORK_ID).rejects == expected
+    assert check_milestone(NUMBER, [a_copy(document), known], ERAS).rejects == expected
     assert is_whole(check(document, line()))
 
 
@@ -277,7 +282,7 @@ def test_a_cone_without_its_milestone() -> None:
 def test_whole_copies_with_other_inclusion_states_give_way_to_a_proved_one() -> None:
     document = line()
     document["messages"][of_state(document, "included")[0]][1]["ledgerInclusionState"] = "conflicting"
-    assert check(document).verified == IDS
+    assert check(document).rejects
     assert is_whole(check(document, line()))
 
 
@@ -288,24 +293,24 @@ def test_unproved_copies_that_disagree_are_refused() -> None:
     two["messages"][second][1]["ledgerInclusionState"] = "conflicting"
     checked = check(one, two)
     assert checked.verified is None
-    assert {reject.item for reject in checked.rejects} == {first, second}
-    assert {reject.reason for reject in checked.rejects} == {
-        "inclusion state: copies differ and no Merkle root decides"
-    }
+    unproved, *differing = checked.rejects
+    assert (unproved.item, unproved.reason) == ("", WRONG_STATES)
+    assert {reject.item for reject in differing} == {first, second}
+    assert {reject.reason for reject in differing} == {"inclusion state: copies differ and no Merkle root decides"}
     again = check(one, copy.deepcopy(one))
-    assert (again.verified, again.rejects) == (IDS, [])
+    assert (again.verified, again.rejects) == (BELIEVED, [unproved])
 
 
 def test_pending_lines_are_checked_by_id_and_network() -> None:
     for each in pending():
-        checked = check_pending(a_copy(each), NETWORK_ID)
+        checked = check_pending(a_copy(each), ERAS)
         assert checked.milestone_index == -1
         assert [(entry.message_id.hex(), data.hex()) for entry, data in checked.messages] == [
             (each["id"], each["bytes_hex"])
         ]
-        wrong = check_pending(a_copy(each), NETWORK_ID + 1)
+        wrong = check_pending(a_copy(each), eras_of("another"))
         assert wrong.messages == []
         assert [reject.item for reject in wrong.rejects] == [each["id"]]
     referenced = oracle()[0]["messages"][0]
-    (reject,) = check_pending(a_copy(referenced), NETWORK_ID).rejects
+    (reject,) = check_pending(a_copy(referenced), ERAS).rejects
     assert reject.reason == "referencedByMilestoneIndex: None expected, found 1"

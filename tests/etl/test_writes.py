@@ -19,6 +19,7 @@ from db.store import LeaseHeld, Value, WritableStore
 from etl import jobs
 from tests.conftest import SAMPLE
 from tests.etl.conftest import Loading, Stores
+from tests.etl.store_rows import ANALYTICS, stored_rows
 
 pytestmark = pytest.mark.spark
 
@@ -78,6 +79,7 @@ class Clean:
     """One load that nothing disturbed: its rows, and its writes by table, in order."""
 
     rows: dict[str, list[dict[str, Any]]]
+    analytics: dict[str, list[dict[str, Any]]]
     log: list[str]
 
 
@@ -107,14 +109,22 @@ def clean(stores: Stores) -> Clean:
     with pytest.MonkeyPatch.context() as patch:
         log = load_dying(seen, patch).log
     assert seen.rows() == whole.rows(), "a port without transactions gives the same rows"
-    return Clean(whole.rows(), log)
+    analytics = stored_rows(whole.folder, ANALYTICS)
+    assert stored_rows(seen.folder, ANALYTICS) == analytics
+    return Clean(whole.rows(), analytics, log)
 
 
 def test_nothing_is_complete_before_its_rows_are_written(clean: Clean) -> None:
     steps = [name for name, _ in itertools.groupby(clean.log)]
-    assert steps[-2:] == [schema.sync.name, schema.ranges.name]
+    after = steps.index(schema.ms_analytics.name)
+    of_analytics = {table.name for table in ANALYTICS}
+    assert of_analytics.isdisjoint(steps[:after])
+    assert set(steps[after:]) <= of_analytics | {schema.keyspace_info.name}
+    assert steps[-1] == schema.keyspace_info.name, "what is analysed is noted last"
+    steps = steps[:after]
+    assert steps[-3:] == [schema.sync.name, schema.proofs.name, schema.ranges.name]
     assert len(steps) > 15
-    assert {schema.sync.name, schema.ranges.name}.isdisjoint(steps[:-2])
+    assert {schema.sync.name, schema.proofs.name, schema.ranges.name}.isdisjoint(steps[:-3])
     first = min(steps.index(lookup.table.name) for lookup in schema.LOOKUPS)
     assert steps[first - 2 : first] == [schema.splits.name, schema.tails.name], "where rows go is noted before they go"
     assert steps.count(schema.splits.name) == steps.count(schema.tails.name) == 1
@@ -124,7 +134,7 @@ def test_nothing_is_complete_before_its_rows_are_written(clean: Clean) -> None:
 
 @pytest.mark.parametrize(
     ("table", "into"),
-    [("splits", 1), ("tags", 1), ("sync", 1), ("ranges", 0)],
+    [("splits", 1), ("tags", 1), ("sync", 1), ("ranges", 0), ("ms_analytics", 1), ("metrics_cache", 2)],
 )
 def test_a_load_goes_on_after_any_write(
     clean: Clean, stores: Stores, monkeypatch: pytest.MonkeyPatch, table: str, into: int
@@ -135,6 +145,7 @@ def test_a_load_goes_on_after_any_write(
     assert complete_messages(loading) <= {row["message_id"] for row in loading.rows()["messages"]}
     loading.load(SOURCE)
     assert loading.rows() == clean.rows
+    assert stored_rows(loading.folder, ANALYTICS) == clean.analytics
 
 
 def complete_messages(loading: Loading) -> set[str]:

@@ -14,8 +14,9 @@ from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 from tests.etl.archives import Json, oracle
 from tests.etl.listings import whole_oracle
-from tests.reference import owner
-from tests.reference_ledger import Replay, changes, genesis
+from tests.reference import ORACLE, genesis_fact, milestone_fact, read_json
+from tests.reference_facts import Output
+from tests.reference_ledger import Replay, changes
 
 TOKENS_PER_DUST = 100_000
 MOST_DUST = 100
@@ -29,29 +30,29 @@ OPEN_LISTINGS = 4
 class State:
     """The ledger after a milestone: unspent outputs by id, and the treasury."""
 
-    unspent: dict[str, Json]
+    unspent: dict[str, Output]
     treasury: Json
 
-    def owned(self, address: str) -> list[Json]:
-        return [output for output in self.unspent.values() if owner(output) == f"00{address}"]
+    def owned(self, address: str) -> list[Output]:
+        return [output for output in self.unspent.values() if output.owner == f"00{address}"]
 
     def balance(self, address: str) -> tuple[int, bool]:
         """The balance of an address, and whether it may receive dust."""
         owned = self.owned(address)
-        allowance = sum(output["amount"] for output in owned if output["type"] == 1)
-        dust = sum(output["type"] == 0 and output["amount"] < 1_000_000 for output in owned)
-        return sum(output["amount"] for output in owned), min(allowance // TOKENS_PER_DUST, MOST_DUST) > dust
+        allowance = sum(output.amount for output in owned if output.output_type == 1)
+        dust = sum(output.output_type == 0 and output.amount < 1_000_000 for output in owned)
+        return sum(output.amount for output in owned), min(allowance // TOKENS_PER_DUST, MOST_DUST) > dust
 
 
 @cache
 def states() -> list[State]:
     """By ledger index, from genesis."""
-    start, replay = genesis(), Replay()
-    for each in start["outputs"]:
-        replay.create(each["outputId"], each["output"])
+    start, replay = read_json(ORACLE / "genesis.json"), Replay()
+    for output_id, output in genesis_fact(start).outputs.items():
+        replay.create(output_id, output)
     found = [State(dict(replay.unspent), start["treasury"])]
     for line in oracle():
-        changes(replay, line)
+        changes(replay, milestone_fact(line))
         found.append(State(dict(replay.unspent), line["milestone"]["treasury"]))
     return found
 

@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,7 +19,7 @@ from typer.testing import CliRunner
 import cli
 import demo
 from etl.session import EtlSettings
-from settings import SettingsError
+from settings import Settings, SettingsError
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 
@@ -49,10 +50,15 @@ def running(folder: Path, port: int, store: str | None = None) -> Iterator[str]:
             process.wait(20)
 
 
-def ask(url: str) -> dict[str, object]:
+def ask(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  http on the loopback
-        found: dict[str, object] = json.load(answer)
+        found: dict[str, Any] = json.load(answer)
         return found
+
+
+def asked_line(sample: demo.Sample) -> str:
+    """The line that the questions are about."""
+    return json.dumps(dict(sample.milestones())[demo.ASKED_MILESTONE])
 
 
 @pytest.fixture
@@ -75,14 +81,22 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
     with running(tmp_path / "demo", port, store) as printed:
         assert "50" in printed
         urls = re.findall(r"curl -s '([^']+)'", printed)
-        assert len(urls) == 5
-        for url in urls:
+        chrysalis, stardust = urls[:5], urls[5:]
+        assert len(stardust) == 5
+        for url in chrysalis:
             assert ask(url)["data"], url
+        block, metadata, output, milestone, proof = map(ask, stardust)
+        blocks = {each["id"]: each for each in json.loads(asked_line(demo.STARDUST))["blocks"]}
+        of_sample = blocks[metadata["blockId"]]
+        assert (block, metadata) == (of_sample["block"], of_sample["metadata"])
+        assert output["metadata"]["milestoneIndexBooked"] == milestone["index"] == demo.ASKED_MILESTONE
+        assert proof["block"] == block
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs", timeout=10) as page:
             assert page.status == 200
     with running(tmp_path / "demo", port, store) as printed:
         assert printed.lstrip().startswith("Serving.")
         assert ask(urls[0])["data"]
+        assert ask(urls[5]) == block
 
 
 def test_the_demo_minds_only_what_a_store_named_on_the_command_line_needs(
@@ -92,12 +106,21 @@ def test_the_demo_minds_only_what_a_store_named_on_the_command_line_needs(
     monkeypatch.setenv("PERMANODE_STORE_PASSWORD", "secret")
     monkeypatch.setenv("PERMANODE_ETL_LAKE", "/mine/lake")
     own = demo.demo_settings(tmp_path, None)
-    assert (own.store().url, own.store().password) == (f"sqlite:///{tmp_path}", "")
     named = demo.demo_settings(tmp_path, "cassandra://me@host/ks?rf=1")
-    assert (named.store().url, named.store().password) == ("cassandra://me@host/ks?rf=1", "secret")
     for settings in (own, named):
-        assert settings.store().network == demo.NETWORK
-        assert settings.build("etl", EtlSettings).lake == str(tmp_path / "lake")
+        assert settings.store().network == demo.CHRYSALIS.network
+        assert settings.networks == (demo.CHRYSALIS.network, demo.STARDUST.network)
+        assert settings.build("etl", EtlSettings).lake == ""
+
+    def reached(settings: Settings) -> list[tuple[str, str]]:
+        stores = [settings.store(network) for network in settings.networks]
+        return [(store.url, store.password) for store in stores]
+
+    assert reached(own) == [(f"sqlite:///{tmp_path}/permatest-1", ""), (f"sqlite:///{tmp_path}/permatest-2", "")]
+    assert reached(named) == [
+        ("cassandra://me@host/ks?rf=1", "secret"),
+        ("cassandra://me@host/ks_stardust?rf=1", "secret"),
+    ]
 
 
 @pytest.mark.parametrize("arguments", [["--store", "cassandra://h/k", "demo"], ["demo", "--store", "cassandra://h/k"]])
@@ -118,8 +141,10 @@ def test_a_busy_port_is_said_before_anything_is_loaded(tmp_path: Path) -> None:
     assert not (tmp_path / "demo").exists()
 
 
-def test_the_questions_are_asked_of_the_sample() -> None:
-    held = "".join(json.dumps(line) for line in demo.sample_lines())
-    message, children, *_ = (path for _, path in demo.questions())
+def test_the_questions_are_asked_of_the_samples() -> None:
+    message, children, *_ = (path for _, path in demo.chrysalis_questions())
+    held = asked_line(demo.CHRYSALIS)
     assert message.rpartition("/")[2] in held
     assert children.split("/")[-2] in held
+    held = asked_line(demo.STARDUST)
+    assert all(re.findall("0x[0-9a-f]+", path)[0] in held for _, path in demo.stardust_questions())

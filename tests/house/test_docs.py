@@ -10,7 +10,7 @@ import yaml
 import demo
 import pages
 from cli import app
-from db.schema import TABLES
+from db.protocols import TABLES
 from settings import PARTS, load_part
 from tests.conftest import ROOT
 
@@ -55,7 +55,7 @@ def test_every_table_is_documented() -> None:
             assert column.name in text, f"{table.name}.{column.name}"
 
 
-MOUNTS = r"^/api/(v1|core/v1|\{network\})(?=/)"
+MOUNTS = r"^/api(/v1|/core/v1|/\{network\}|(?=/(core/v2|explorer/v2|indexer/v1|poi/v1)))(?=/)"
 
 
 def test_every_endpoint_is_listed_as_answered_and_nothing_else_is() -> None:
@@ -82,12 +82,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_the_readme_asks_what_the_demo_asks() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    for meaning, path in demo.questions():
+    for meaning, path in (*demo.chrysalis_questions(), *demo.stardust_questions()):
         assert f"# {meaning}\ncurl -s 'http://127.0.0.1:8000{path}'" in readme
 
 
 def test_every_command_that_the_docs_mention_exists() -> None:
-    known = {info.name or info.callback.__name__ for info in app.registered_commands if info.callback} | {"lake"}
+    known = {str(info.name or info.callback.__name__) for info in app.registered_commands if info.callback}
+    known |= {str(group.name) for group in app.registered_groups}
     for page in READABLE:
         for command in re.findall(r"\./?permanode ([a-z]+)\b|`permanode ([a-z]+)\b", page.read_text("utf-8")):
             assert "".join(command) in known, f"{page.name}: {command}"

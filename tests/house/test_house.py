@@ -24,6 +24,7 @@ SOURCES = sorted(
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES]
 
 FOREIGN = {
+    "ledger/ed25519.py": {"cryptography"},
     "ledger/hashes.py": {"Crypto"},
     "ledger/secp256k1.py": {"coincurve"},
     "ledger/wormhole/addresses.py": {"base58"},
@@ -76,7 +77,10 @@ def test_the_ledger_imports_the_standard_library_and_what_is_named_here_and_no_i
     assert imported & IO_MODULES == set()
 
 
-@pytest.mark.parametrize(("driver", "adapter"), [("apsw", "db/sqlite"), ("cassandra", "db/cassandra")])
+@pytest.mark.parametrize(
+    ("driver", "adapter"),
+    [("apsw", "db/sqlite"), ("cassandra", "db/cassandra"), ("acsylla", "db/cassandra_reader")],
+)
 def test_a_driver_is_imported_by_its_adapter_alone(driver: str, adapter: str) -> None:
     importing = [
         str(path.relative_to(ROOT))

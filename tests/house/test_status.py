@@ -44,6 +44,7 @@ def run(*arguments: str) -> str:
 def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(store: StoreSettings) -> None:
     text = run("status")
     assert "network permatest-1: 4 milestones complete, 70 messages" in text
+    assert "coverage    1 ███··█ 6  66.6 %\n" in text
     assert "complete    1–3, 6\n" in text
     assert "incomplete  4\n" in text
     assert "missing     5\n" in text
@@ -55,11 +56,26 @@ def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store
     found = json.loads(run("status", "--json"))
     assert found["missing"] == [[5, 5]]
     assert found["versions"]["chunk_size"] == "7"
-    assert found["migrations"] == ["0001_chrysalis", "0002_ledger", "0003_unspent"]
+    assert found["migrations"] == [
+        "0001_chrysalis",
+        "0002_ledger",
+        "0003_unspent",
+        "0004_stardust",
+        "0005_lookups",
+        "0006_proofs",
+        "0007_analytics",
+    ]
     assert found["writer"] is None
     rows = {table["table"]: table["rows"] for table in found["tables"]}
     assert rows["rejects"] == 2
     assert rows["messages"] == 0
+
+
+def test_the_bar_of_many_milestones_shows_every_gap_and_never_claims_all(store: StoreSettings) -> None:
+    with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
+        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")
+        batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[1, 29999], [30001, 60000]]", "[]", 70)])
+    assert f"coverage    1 {'█' * 29}▒{'█' * 30} 60,000  99.9 %\n" in run("status")
 
 
 def test_status_names_the_writer_while_somebody_loads(store: StoreSettings) -> None:

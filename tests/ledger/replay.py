@@ -7,9 +7,10 @@ from typing import Any
 
 from ledger.chrysalis import Milestone, Transaction, decode_message, decode_output
 from ledger.chrysalis_values import SigLockedSingle
-from ledger.conflicts import Applied, OutputFacts, Position, apply
+from ledger.conflicts import apply
 from ledger.dust import NO_DUST, Dust, dust_of
 from ledger.ids import output_id
+from ledger.inputs import Applied, OutputFacts, Position
 from tests.reference import ORACLE, output_bytes, read_lines, read_text
 
 
@@ -43,7 +44,7 @@ class Replay:
     """The ledger after the milestones that were applied to it."""
 
     def __init__(self) -> None:
-        self.facts: dict[bytes, OutputFacts] = {}
+        self.facts: dict[bytes, OutputFacts[Any]] = {}
         self.messages: dict[bytes, bytes] = {}  # output id → the message that created it
         self.spenders: dict[bytes, bytes] = {}  # output id → the transaction that spent it
         self.dust: dict[bytes, Dust] = {}
@@ -64,7 +65,7 @@ class Replay:
         self.spenders[identity] = transaction_id
         self.dust[facts.output.address] -= dust_of(facts.output)
 
-    def apply(self, line: dict[str, Any]) -> list[Applied]:
+    def apply(self, line: dict[str, Any]) -> list[Applied[Any]]:
         """A milestone's transactions, then its receipt."""
         index, listed = line["milestone"]["index"], transactions(line)
         known, dust = dict(self.facts), dict(self.dust)
@@ -93,7 +94,7 @@ def migrated(line: dict[str, Any]) -> list[tuple[bytes, SigLockedSingle]]:
 
 
 @cache
-def replayed() -> tuple[Replay, list[list[Applied]]]:
+def replayed() -> tuple[Replay, list[list[Applied[Any]]]]:
     """The end state, and the verdicts of each milestone."""
     replay = Replay()
     return replay, [replay.apply(line) for line in milestones()]

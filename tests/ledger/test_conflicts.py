@@ -22,9 +22,10 @@ from ledger.chrysalis import (
     UtxoInput,
     encode_essence,
 )
-from ledger.conflicts import Conflict, OutputFacts, apply, dust_changes, find_conflict, resolve_at
+from ledger.conflicts import Conflict, apply, dust_changes, find_conflict
 from ledger.dust import NO_DUST, Dust, dust_of
 from ledger.ids import signing_hash
+from ledger.inputs import InputConflict, OutputFacts, resolve_at
 from tests.ledger.cases import load
 from tests.ledger.replay import Replay, expected, genesis, milestones, replayed, transactions
 
@@ -182,10 +183,10 @@ def test_a_sound_transaction_is_applied() -> None:
 @pytest.mark.parametrize(
     ("inputs", "reason"),
     [
-        ([Conflict.INPUT_SPENT, Conflict.INPUT_NOT_FOUND], Conflict.INPUT_SPENT),
-        ([Conflict.INPUT_NOT_FOUND, Conflict.INPUT_SPENT_IN_MILESTONE], Conflict.INPUT_NOT_FOUND),
-        ([single(MI, ADDRESSES[0]), Conflict.INPUT_SPENT_IN_MILESTONE], Conflict.INPUT_SPENT_IN_MILESTONE),
-        ([single(1, TARGET), Conflict.INPUT_SPENT], Conflict.INPUT_SPENT),
+        ([InputConflict.SPENT, InputConflict.NOT_FOUND], Conflict.INPUT_SPENT),
+        ([InputConflict.NOT_FOUND, InputConflict.SPENT_IN_MILESTONE], Conflict.INPUT_NOT_FOUND),
+        ([single(MI, ADDRESSES[0]), InputConflict.SPENT_IN_MILESTONE], Conflict.INPUT_SPENT_IN_MILESTONE),
+        ([single(1, TARGET), InputConflict.SPENT], Conflict.INPUT_SPENT),
     ],
 )
 def test_the_first_failing_input_decides_before_all_else(inputs: list[TransferOutput], reason: Conflict) -> None:
@@ -275,7 +276,7 @@ def test_an_address_whose_dust_stays_as_it_was_is_looked_at_too() -> None:
 
 
 def test_a_transaction_sees_the_dust_that_those_before_it_in_the_milestone_moved() -> None:
-    sent: dict[bytes, OutputFacts] = {}
+    sent: dict[bytes, OutputFacts[TransferOutput]] = {}
 
     def paying(number: int, outputs: list[TransferOutput], *spent: TransferOutput) -> tuple[bytes, Transaction]:
         """A transaction of the first key that spends outputs of milestone 1."""
@@ -323,19 +324,19 @@ def test_an_output_is_unspent_from_its_creator_to_its_spender(
     facts = OutputFacts(output, created, spent)
     moments = sorted((milestone, index) for milestone in range(4) for index in range(4))
     history: dict[tuple[int, int], object] = {}
-    state: object = Conflict.INPUT_NOT_FOUND
+    state: object = InputConflict.NOT_FOUND
     spent_in = None
     for moment in moments:  # what each moment finds, then what happens at it
-        if state == Conflict.INPUT_SPENT_IN_MILESTONE and moment[0] != spent_in:
-            state = Conflict.INPUT_SPENT
+        if state == InputConflict.SPENT_IN_MILESTONE and moment[0] != spent_in:
+            state = InputConflict.SPENT
         history[moment] = state
         if moment == created:
             state = output
         if moment == spent and created < spent:
-            state, spent_in = Conflict.INPUT_SPENT_IN_MILESTONE, moment[0]
+            state, spent_in = InputConflict.SPENT_IN_MILESTONE, moment[0]
     if spent is None or created < spent:
         assert resolve_at(at, facts) == history[at]
-    assert resolve_at(at, None) == Conflict.INPUT_NOT_FOUND
+    assert resolve_at(at, None) == InputConflict.NOT_FOUND
 
 
 @pytest.mark.parametrize("vector", load("ed25519")["vectors"])

@@ -91,9 +91,9 @@ def test_network_ids_are_those_in_messages() -> None:
 def test_networks_are_found_by_either_name() -> None:
     assert find_network("mainnet") == find_network("chrysalis-mainnet")
     assert find_network("mainnet").bech32_hrp == "iota"
-    assert find_network("devnet") == Network("devnet", "chrysalis-devnet", "atoi")
+    assert find_network("devnet") == Network("devnet", "chrysalis-devnet", "atoi", "devnet")
     assert ids.network_id(find_network("mainnet").id_name) == int(load("networks")["chrysalis-mainnet"]["network_id"])
-    assert find_network("permatest-1") == Network("permatest-1", "permatest-1", "atoi")
+    assert find_network("permatest-1") == Network("permatest-1", "permatest-1", "atoi", "permatest-1")
 
 
 def test_output_ids_end_with_the_index_little_endian() -> None:

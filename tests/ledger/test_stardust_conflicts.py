@@ -8,7 +8,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ledger import ids, stardust
-from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock, UtxoInput
+from ledger.chrysalis_values import (
+    ReferenceUnlock,
+    SigLockedDustAllowance,
+    SigLockedSingle,
+    SignatureUnlock,
+    UtxoInput,
+)
+from ledger.inputs import InputConflict
 from ledger.stardust_conflicts import Conflict, find_conflict
 from ledger.stardust_parse import parse_output_json, parse_payload_json
 from ledger.stardust_values import (
@@ -106,7 +113,7 @@ def judge(inputs: list[tuple[Any, Any]], outputs: list[Any], time: int = NOW, **
 
 def test_an_unknown_input_gives_its_own_reason() -> None:
     transaction = Transaction(Essence(1, (UtxoInput(ID, 0),), ZERO, (basic(),), None), (ReferenceUnlock(0),))
-    for reason in (Conflict.INPUT_NOT_FOUND, Conflict.INPUT_SPENT, Conflict.INPUT_SPENT_IN_MILESTONE):
+    for reason in InputConflict:
         assert find_conflict(transaction, [reason], NOW) == reason
 
 
@@ -280,6 +287,17 @@ CHAINS = [
 @pytest.mark.parametrize(("inputs", "outputs", "expected"), [*UNLOCKS, *TIMES, *AMOUNTS, *SENDERS, *TOKENS, *CHAINS])
 def test_each_rule_holds_at_its_edge(inputs: list[Any], outputs: list[Any], expected: Conflict) -> None:
     assert judge(inputs, outputs) == expected
+
+
+def test_an_output_of_chrysalis_is_spent_as_the_basic_output_it_became() -> None:
+    """With the commitment and signature over that; a dust allowance too, and nobody else's."""
+    for legacy in (SigLockedSingle(ONE, 100), SigLockedDustAllowance(ONE, 100)):
+        commitment = ids.inputs_commitment([stardust.encode_output(basic())])
+        essence = Essence(1, (UtxoInput(ID, 0),), commitment, (basic(TWO),), None)
+        signed = ids.signing_hash(stardust.encode_essence(essence))
+        for key, verdict in ((0, Conflict.NONE), (1, Conflict.INVALID_SIGNATURE)):
+            unlock = SignatureUnlock(PUBLIC[key], KEYS[key].sign(signed))
+            assert find_conflict(Transaction(essence, (unlock,)), [legacy], NOW) == verdict
 
 
 def test_the_inputs_commitment_is_over_the_outputs_spent() -> None:

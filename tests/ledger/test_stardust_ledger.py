@@ -3,17 +3,20 @@
 import json
 from base64 import b64decode
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ledger import ids, stardust
 from ledger.eras import STARDUST, Era, Eras
+from ledger.inputs import OutputFacts
 from ledger.merkle import merkle_root
 from ledger.protocol_parameters import find_violation, parse_parameters_json, storage_deposit
+from ledger.stardust_conflicts import apply
 from ledger.stardust_json import block_json, milestone_json, output_json
 from ledger.stardust_parse import pack_block_json, parse_block_json, parse_milestone_json, parse_output_json
-from ledger.stardust_values import Milestone, Transaction
+from ledger.stardust_values import AddressCondition, BasicOutput, Milestone, ReceiptOption, Transaction
 from ledger.white_flag import white_flag_order
 from tests.conftest import needs_shared
 from tests.ledger.cases import IOTA, lines, load
@@ -227,3 +230,51 @@ def test_the_shipped_blocks_of_shimmer_are_those_of_the_data_set() -> None:
         (each["id"], each["bytes_hex"]) for each in shipped
     ]
     assert len(blocks) == 88
+
+
+def transactions(line: dict[str, Any]) -> list[tuple[bytes, Transaction]]:
+    """(block id, payload) of a milestone's transactions, in white-flag order."""
+    blocks = sorted(line["blocks"], key=lambda each: each["metadata"]["whiteFlagIndex"])
+    decoded = [(raw(each["id"]), stardust.decode_block(raw(each["bytes_hex"])).payload) for each in blocks]
+    return [(block_id, payload) for block_id, payload in decoded if isinstance(payload, Transaction)]
+
+
+def migrated(line: dict[str, Any]) -> list[tuple[bytes, BasicOutput]]:
+    """The outputs of a milestone's receipt."""
+    milestone = parse_milestone_json(line["milestone"]["payload"])
+    receipts = [each for each in milestone.options if isinstance(each, ReceiptOption)]
+    funds = [fund for each in receipts for fund in each.funds]
+    milestone_id = stardust.milestone_id(milestone)
+    outputs = [BasicOutput(each.deposit, (), (AddressCondition(each.address),), ()) for each in funds]
+    return [(ids.output_id(milestone_id, index), each) for index, each in enumerate(outputs)]
+
+
+@needs_shared
+def test_every_verdict_and_change_is_the_oracles(milestones: list[dict[str, Any]], expected: dict[str, Any]) -> None:
+    facts: dict[bytes, OutputFacts[Any]] = {
+        raw(each["outputId"]): OutputFacts(parse_output_json(each["output"]), (0, 0))
+        for each in json.loads((LEDGER / "genesis.json").read_text())["outputs"]
+    }
+    reasons = {raw(each["id"]): each["conflictReason"] for each in expected["conflicts"]}
+    judged = 0
+    for line in milestones:
+        index, time = line["milestone"]["index"], line["milestone"]["timestamp"]
+        known = dict(facts)
+        verdicts = list(apply(index, time, transactions(line), known.get))
+        assert {each.message_id: each.conflict for each in verdicts if each.conflict} == {
+            raw(each["id"]): reasons.pop(raw(each["id"])) for each in line["blocks"] if raw(each["id"]) in reasons
+        }
+        created = [pair for each in verdicts for pair in each.created] + migrated(line)
+        consumed = [output_id for each in verdicts for output_id, _ in each.spent]
+        assert ["0x" + each.hex() for each, _ in created] == line["milestone"]["utxoChanges"]["createdOutputs"]
+        assert ["0x" + each.hex() for each in consumed] == line["milestone"]["utxoChanges"]["consumedOutputs"]
+        facts |= {output_id: OutputFacts(output, (index, 0)) for output_id, output in created}
+        for output_id in consumed:
+            facts[output_id] = replace(facts[output_id], spent=(index, 0))
+        # What a store that is ahead knows of this milestone does not disturb.
+        assert list(apply(index, time, transactions(line), facts.get)) == verdicts
+        judged += len(verdicts)
+    assert not reasons
+    assert judged == expected["counts"]["included"] + expected["counts"]["conflicting"]
+    left = {"0x" + key.hex(): output_json(each.output) for key, each in facts.items() if each.spent is None}
+    assert left == {key: each["output"] for key, each in expected["outputs"].items() if not each["metadata"]["isSpent"]}

@@ -1,6 +1,7 @@
 """Fixtures of the store suite: every test that asks for `store` runs over every adapter."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,9 @@ def cassandra_keyspace(cassandra: CassandraServer) -> Iterator[Keyspace]:
 def cassandra_settings(cassandra_keyspace: Keyspace) -> StoreSettings:
     cassandra_keyspace.empty()
     return cassandra_keyspace.settings
+
+
+@pytest.fixture
+def acsylla_settings(cassandra_settings: StoreSettings) -> StoreSettings:
+    """The same store, read by acsylla."""
+    return replace(cassandra_settings, reader="acsylla")

@@ -9,8 +9,12 @@ NETWORK = "permatest-1"
 CHUNK_SIZE = 7
 PARTITION_SIZE = 3
 
-STORES = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
-"""A further adapter is one more line."""
+STORES = [
+    pytest.param("sqlite"),
+    pytest.param("cassandra", marks=pytest.mark.cassandra),
+    pytest.param("acsylla", marks=pytest.mark.cassandra),
+]
+"""A further adapter, or a further reader of one, is one more line."""
 
 
 def settings_of(url: str) -> StoreSettings:

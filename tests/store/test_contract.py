@@ -47,7 +47,8 @@ async def test_a_row_comes_back_in_the_types_of_its_columns(store):
         "conflict_reason": 255,
     }
     key = (A, "legacy", "address", True, 0, 0, 5, OUTPUT, B)
-    put(store, schema.outputs_by_address, schema.outputs_by_address.names, [(*key, 1, 0, 2**62)])
+    told = (*schema.outputs_by_address.key, "ms_timestamp", "output_type", "amount")
+    put(store, schema.outputs_by_address, told, [(*key, 1, 0, 2**62)])
     row = await store.get(
         schema.outputs_by_address, (A.hex(), "legacy", "address", True, 0, 0, 5, OUTPUT.hex(), B.hex())
     )

@@ -124,3 +124,25 @@ async def test_ranges_are_read_a_hundred_at_a_time_to_the_end(store):
         put_range(store, range_id, sync_rows([range_id * 7 + offset for offset in range(7)]))
     assert await sync.complete(store, "n") == [(0, 205 * 7 - 1)]
     assert await milestones.get_ledger_index(store, "n") == 205 * 7 - 1
+
+
+async def test_parameters_are_those_announced_by_then_and_of_several_for_one_milestone_the_last(store):
+    columns = ("network", "milestone_index", "announced_by", "params")
+    announced = [(40, 30, b"first"), (40, 31, b"second"), (60, 45, b"later"), (20, 10, b"early")]
+    put(store, schema.protocol_parameters, columns, [("n", *row) for row in announced])
+
+    async def known(milestone_index):
+        rows = await milestones.list_parameters(store, "n", milestone_index)
+        return [(row["milestone_index"], row["params"]) for row in rows]
+
+    assert await known(9) == []
+    assert await known(10) == [(20, b"early")]
+    assert await known(30) == [(40, b"first"), (20, b"early")]
+    assert await known(44) == [(40, b"second"), (20, b"early")]
+    assert await known(45) == [(60, b"later"), (40, b"second"), (20, b"early")]
+    assert await milestones.list_parameters(store, "another", 50) == []
+
+
+async def test_a_milestone_that_is_not_loaded_has_no_timestamp(store):
+    put(store, schema.milestones, ("milestone_index", "timestamp"), [(3, 30), (4, 40)])
+    assert await milestones.find_timestamps(store, [4, 5, 3]) == [40, None, 30]

@@ -8,6 +8,7 @@ import importlib
 import json
 import pkgutil
 import sys
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -27,10 +28,13 @@ def plain(name: str) -> str:
 
 
 def typed(value: Any, hint: Any) -> Any:
-    """A value as the client takes it: a word of an enumeration as its member."""
+    """A value as the client takes it: a word of an enumeration as its member, a body as the model that has its keys."""
     for kind in (hint, *get_args(hint)):
         if isinstance(kind, type) and issubclass(kind, Enum):
             return kind(value)
+        if isinstance(value, dict) and hasattr(kind, "from_dict"):
+            with suppress(KeyError):
+                return kind.from_dict(value)
     return value
 
 
@@ -42,7 +46,7 @@ def check_typed(value: Any, where: str) -> None:
         for each in value:
             check_typed(each, f"{where}[]")
     if attrs.has(type(value)):
-        if unknown := list(value.additional_properties):
+        if unknown := list(getattr(value, "additional_properties", ())):
             raise TypeError(f"{where} has keys that {type(value).__name__} lacks: {unknown}")
         for name in attrs.fields_dict(type(value)).keys() - {"additional_properties"}:
             check_typed(getattr(value, name), f"{where}.{name}")
@@ -54,6 +58,7 @@ def main() -> None:
     sys.path.insert(0, str(folder.parent))
     package = importlib.import_module(folder.name)
     asking = modules(importlib.import_module(f"{folder.name}.api"))
+    file = importlib.import_module(f"{folder.name}.types").File
     client = package.Client(base_url=base, raise_on_unexpected_status=True)
     for line in sys.stdin:
         operation, given = json.loads(line)
@@ -62,7 +67,7 @@ def main() -> None:
         names = {plain(name): name for name in hints}
         arguments = {names[plain(name)]: typed(value, hints[names[plain(name)]]) for name, value in given.items()}
         found = ask(client=client, **arguments)
-        if hasattr(found.parsed, "payload"):
+        if isinstance(found.parsed, file):
             answer = found.parsed.payload.read().hex()
         else:
             check_typed(found.parsed, operation)

@@ -1,19 +1,24 @@
-// Asks a node through iota.js. Arguments: endpoint, base path, mnemonic. A call is [name, ...arguments], where
-// {"hex": …} stands for bytes and null for an argument that is left out; the name "" asks for the client's own methods.
+// Asks a node through iota.js. Arguments: its package (1.8.6 or 2.0.0-rc.4), endpoint, base path, mnemonic. A call is
+// [name, ...arguments], where {"hex": …} stands for bytes and null for an argument that is left out; the name "" asks
+// for the client's own methods.
+import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
-import { Converter } from "@iota/util.js";
-import * as iota from "@iota/iota.js";
 
-const [endpoint, basePath, mnemonic] = process.argv.slice(2);
+const [name, endpoint, basePath, mnemonic] = process.argv.slice(2);
+const require = createRequire(import.meta.url);
+const iota = require(name);
+const { Converter, WriteStream } = createRequire(require.resolve(name))("@iota/util.js");
 const client = new iota.SingleNodeClient(endpoint, { basePath });
 const seed = iota.Ed25519Seed.fromMnemonic(mnemonic);
 
 /** How many empty addresses end a search: more than lie between two that are used. */
 const EMPTY_ADDRESSES = 20;
 
-/** What iota.js builds from several answers; wallets call these. */
+/** What iota.js builds from several answers, which wallets call, and what it knows by itself. */
 const functions = {
     "": async () => Object.getOwnPropertyNames(iota.SingleNodeClient.prototype),
+    indexer: (method, argument) => new iota.IndexerPluginClient(client)[method](argument),
+    addressBalance: address => iota.addressBalance(client, address),
     getBalance: account => iota.getBalance(client, seed, account),
     getUnspentAddress: account => iota.getUnspentAddress(client, seed, account),
     getUnspentAddresses: account => iota.getUnspentAddresses(client, seed, account),
@@ -25,6 +30,11 @@ const functions = {
             client, seed, first, iota.generateBip44Address, wanted, EMPTY_ADDRESSES
         );
         return found.map(({ input, addressKeyPair }) => ({ input, publicKey: addressKeyPair.publicKey }));
+    },
+    serializeOutput: async output => {
+        const stream = new WriteStream();
+        iota.serializeOutput(stream, output);
+        return stream.finalBytes();
     }
 };
 
@@ -40,8 +50,8 @@ function encoded(_, value) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-    const [name, ...given] = JSON.parse(line);
-    const call = functions[name] ?? client[name].bind(client);
+    const [method, ...given] = JSON.parse(line);
+    const call = functions[method] ?? client[method].bind(client);
     let found;
     try {
         found = { answer: (await call(...given.map(decoded))) ?? null };

@@ -1,0 +1,133 @@
+"""How large the partitions of a hot tag become, and whether its thousandth page costs what its first does.
+
+    python -m bench.hot [--messages 205000] [--archives DIR] [--seconds 2]
+
+First the arithmetic alone: every message of a day of ROWS_PER_S messages a second under one tag, 86.4 million rows,
+milestone by milestone in loads of a hundred, with the default geometry. Then a real load: a generated archive whose
+messages nearly all carry one tag, with partitions of PARTITION_SIZE rows. A partition may hold its size and one
+milestone's rows. Pages of PAGE_SIZE by that tag are asked of `permanode serve`, one worker on loopback, by wrk with 32
+connections: the first and the thousandth, in turn, and the median of five rounds counts.
+"""
+
+import argparse
+import json
+import os
+import sqlite3
+import statistics
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from urllib.request import urlopen
+
+from bench.load import archive, check, load, show
+from bench.servers import Server, ask, serving, wrk_is_missing
+from bench.tangle import GeneratorSettings
+from bench.traffic import HOT_TAG
+from db.connect import StoreSettings
+from db.migrate import migrate
+from db.partitions import grow, place
+
+ROWS_PER_S, MILESTONE_S, DAY_S = 1_000, 10, 86_400
+LOADED_AT_ONCE = 100
+"""Milestones."""
+
+GENERATED = GeneratorSettings(indexations=1.0, transactions=0.0, hot_tag=1.0, data_bytes=100)
+PARTITION_SIZE = 1_000
+PAGE_SIZE, FAR = 100, 1_000
+PATH = f"/api/v1/messages?index={HOT_TAG.hex()}&page_size={PAGE_SIZE}"
+ROUNDS = 5
+MOST = 1.3
+"""The bar: how many times longer the far page may take."""
+
+
+def a_day() -> bool:
+    """Prints the partitions of the arithmetic; whether the largest is within its bound."""
+    settings = StoreSettings("sqlite:///none", "none")
+    per_milestone, milestones = ROWS_PER_S * MILESTONE_S, DAY_S // MILESTONE_S
+    splits, tail = None, -1
+    for first in range(0, milestones, LOADED_AT_ONCE):
+        run = range(first, min(first + LOADED_AT_ONCE, milestones))
+        rows = [(index, per_milestone) for index in run]
+        splits = grow(splits, rows, run, tail, chunk_size=settings.chunk_size, partition_size=settings.partition_size)
+        tail = run[-1]
+    firsts = splits.first_milestones if splits else ()
+    sizes = Counter(place(firsts, index) for index in range(milestones))
+    largest = per_milestone * max(sizes.values())
+    return told("a day's arithmetic", per_milestone * milestones, len(sizes), largest, settings, per_milestone)
+
+
+def told(name: str, rows: int, partitions: int, largest: int, settings: StoreSettings, milestone: int) -> bool:
+    """Prints it; whether the largest partition is within its bound."""
+    bound = settings.partition_size + milestone
+    print(f"{name:20}{rows:12,} rows {partitions:6,} partitions, the largest of {largest:9,} rows (at most {bound:,})")
+    return largest <= bound
+
+
+def loaded(folder: Path, archives: Path, messages: int) -> tuple[StoreSettings, bool]:
+    """A store of such an archive; whether its largest partition is within its bound."""
+    generated = archive(archives, messages, GENERATED)
+    settings = StoreSettings(f"sqlite:///{folder.absolute()}", GENERATED.network, partition_size=PARTITION_SIZE)
+    migrate(settings)
+    run = load(settings, "local[*]", generated / "all")
+    show("hot tag", run)
+    check(run.report, generated / "all")
+    database = folder / (folder / "CURRENT").read_text().strip()
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    of_tag = "FROM tags WHERE tag = ? GROUP BY "
+    sizes = [
+        count for (count,) in connection.execute(f"SELECT count(*) {of_tag} ms_range_id, partition_id", (HOT_TAG,))
+    ]
+    milestone = max(count for (count,) in connection.execute(f"SELECT count(*) {of_tag} milestone_index", (HOT_TAG,)))
+    connection.close()
+    return settings, told("a load", sum(sizes), len(sizes), max(sizes), settings, milestone)
+
+
+def far_page(server: Server) -> str:
+    """The path of the thousandth page."""
+    path = PATH
+    for _ in range(FAR - 1):
+        with urlopen(server.base + path) as answer:  # noqa: S310 (loopback)
+            path = f"{PATH}&state={json.load(answer)['data']['state']}"
+    return path
+
+
+def pages(settings: StoreSettings, seconds: int, folder: Path) -> bool:
+    """Prints what the two pages cost; whether the far one is within the bar and free of errors."""
+    with serving(settings.url, settings.network) as server:
+        asked = {"page 1": PATH, f"page {FAR:,}": far_page(server)}
+        rates: dict[str, list[float]] = {name: [] for name in asked}
+        errors = 0
+        for _ in range(ROUNDS):
+            for name, path in asked.items():
+                figure = ask(server, [path], seconds, folder)
+                rates[name].append(figure.per_second)
+                errors += figure.errors
+    near, far = (statistics.median(each) for each in rates.values())
+    print(
+        f"page 1 {near:.0f} req/s, page {FAR:,} {far:.0f} req/s: {near / far:.2f} x (at most {MOST}), {errors} errors"
+    )
+    return near / far <= MOST and errors == 0
+
+
+def main() -> int:
+    """Runs all of it; 1 when a bar of the project is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--messages", type=int, default=205_000, help="size of the archive")
+    parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
+    parser.add_argument(
+        "--seconds", type=int, default=2, choices=range(1, 6), help="how long the server is asked at once"
+    )
+    options = parser.parse_args()
+    if wrk_is_missing():
+        return 2
+    in_theory = a_day()
+    os.environ["PERMANODE_STORE_PARTITION_SIZE"] = str(PARTITION_SIZE)
+    with tempfile.TemporaryDirectory() as name:
+        settings, in_practice = loaded(Path(name) / "store", options.archives, options.messages)
+        flat = pages(settings, options.seconds, Path(name))
+    return 0 if in_theory and in_practice and flat else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

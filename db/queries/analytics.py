@@ -1,0 +1,185 @@
+"""Questions about the analytics tables: series by milestone, by day, by address, and what a day counted.
+
+Rules of this file: as in messages.py. Series are read as they are asked for, some rows at a time, so whoever streams
+one holds little; both ends are inclusive. What is not analysed yet is left out.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from db import schema
+from db.intervals import intersect, parse_intervals
+from db.model import Order, Table
+from db.store import Bound, Key, Row, Store
+from db.streams import key_of
+from db.sync import list_ranges
+
+ROWS_AT_ONCE = 1_000
+
+LEDGER_HINT = ("ledger", "address", True)
+"""addresses_hints of address_analytics, after the address: output kind, variant, included."""
+
+SUMMED = ("message_count", "transaction_count", "transferred_tokens")
+"""What Chronicle sums over consecutive milestones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive milestones [first, last] and the sums of their SUMMED."""
+
+    first: int
+    last: int
+    message_count: int
+    transaction_count: int
+    transferred_tokens: int
+
+    def before(self, later: "Run") -> "Run":
+        """Both as one, where `later` follows this one."""
+        sums = (getattr(self, name) + getattr(later, name) for name in SUMMED)
+        return Run(self.first, later.last, *sums)
+
+
+async def find_milestone(store: Store, chunk_size: int, milestone_index: int) -> Row | None:
+    """The row of `ms_analytics`, that of genesis too; None where there is none."""
+    return await store.get(schema.ms_analytics, (milestone_index // chunk_size, milestone_index))
+
+
+async def list_milestones(
+    store: Store, network: str, first: int, last: int, *, newest: bool = False, columns: Sequence[str] | None = None
+) -> AsyncIterator[Row]:
+    """Rows of `ms_analytics` of the complete milestones among [first, last]; `columns`: with the index, those alone."""
+    ranges = [
+        row["ms_range_id"]
+        async for row in list_ranges(store, network)
+        if intersect(parse_intervals(row["complete"]), [(first, last)])
+    ]
+    wanted = None if columns is None else tuple(dict.fromkeys(("milestone_index", "message_count", *columns)))
+    for ms_range_id in reversed(ranges) if newest else ranges:
+        rows = _between(store, schema.ms_analytics, (ms_range_id,), (first,), (last,), newest=newest, columns=wanted)
+        async for row in rows:
+            if row["message_count"] is not None:
+                yield row
+
+
+async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncIterator[Run]:
+    """The milestones [first, last] in runs without a gap, the newest first: of whole runs of a range what is summed
+    there, of the two that may be cut the milestones themselves.
+    """
+    run: Run | None = None
+    async for row in _between(store, schema.analytics_ranges, (network,), None, None, newest=True):
+        for held in reversed(parse_runs(row["runs"])):
+            low, high = max(held.first, first), min(held.last, last)
+            if low > high:
+                continue
+            part: Run | None = held
+            if (low, high) != (held.first, held.last):
+                bounds = (row["ms_range_id"],), (low,), (high,)
+                columns = ("milestone_index", *SUMMED)
+                rows = _between(store, schema.ms_analytics, *bounds, newest=False, columns=columns)
+                part = next(iter(runs_of([each async for each in rows])), None)
+            if part is not None and run is not None and part.last == run.first - 1:
+                run = part.before(run)
+            elif part is not None:
+                if run is not None:
+                    yield run
+                run = part
+    if run is not None:
+        yield run
+
+
+def runs_of(rows: Iterable[Row]) -> list[Run]:
+    """Rows of `ms_analytics`, ascending, as runs; those that are not analysed are left out."""
+    found: list[Run] = []
+    for row in rows:
+        if row["message_count"] is not None:
+            index = row["milestone_index"]
+            run = Run(index, index, *(row[name] for name in SUMMED))
+            if found and found[-1].last == index - 1:
+                run = found.pop().before(run)
+            found.append(run)
+    return found
+
+
+def format_runs(runs: Sequence[Run]) -> str:
+    """As `analytics_ranges` keeps them."""
+    return json.dumps([astuple(run) for run in runs])
+
+
+def parse_runs(text: str) -> list[Run]:
+    """From what format_runs gives."""
+    return [Run(*each) for each in json.loads(text)]
+
+
+async def list_days(store: Store, network: str, first: str, last: str, *, newest: bool = False) -> AsyncIterator[Row]:
+    """Rows of `daily_analytics` of the UTC days [first, last], ISO 8601."""
+    years = set[int]()
+    async for row in list_ranges(store, network):
+        if row["min_timestamp"] is not None:
+            years.update(range(_year(row["min_timestamp"]), _year(row["max_timestamp"]) + 1))
+    inside = years.intersection(range(int(first[:4]), int(last[:4]) + 1))
+    for year in sorted(inside, reverse=newest):
+        async for row in _between(store, schema.daily_analytics, (year,), (first,), (last,), newest=newest):
+            yield row
+
+
+async def list_address(
+    store: Store, address: str, first: int, last: int, *, newest: bool = False
+) -> AsyncIterator[Row]:
+    """Rows of `address_analytics` of an address (hex of its serialized form) in the milestones [first, last], as far as
+    the ledger state goes.
+    """
+    hints = _between(store, schema.addresses_hints, (address, *LEDGER_HINT), None, None, newest=newest)
+    known: int | None = None
+    async for hint in hints:
+        ms_range_id = hint["ms_range_id"]
+        if ms_range_id == known:
+            # A hot address has several partitions of updates in a range, and one here.
+            continue
+        known = ms_range_id
+        partition = (address, ms_range_id)
+        async for row in _between(store, schema.address_analytics, partition, (first,), (last,), newest=newest):
+            yield row
+
+
+async def list_metric(store: Store, date: str, variant: str, metric: str) -> AsyncIterator[Row]:
+    """Rows of `metrics_cache` of a UTC day, by value: whose days they are is daily_analytics' to count."""
+    key = (variant, metric)
+    async for row in _between(store, schema.metrics_cache, (date,), key, key, newest=False):
+        yield row
+
+
+async def find_day(store: Store, date: str) -> Row | None:
+    """The row of `date_cache` of a UTC day, ISO 8601; None where no complete milestone is of it."""
+    return await store.get(schema.date_cache, (date,))
+
+
+async def _between(
+    store: Store,
+    table: Table,
+    partition: Key,
+    lower: Key | None,
+    upper: Key | None,
+    *,
+    newest: bool,
+    columns: tuple[str, ...] | None = None,
+) -> AsyncIterator[Row]:
+    """Rows of a partition between two bounds, the last first where `newest`."""
+    bounds: dict[str, Any] = {
+        "lower": None if lower is None else Bound(lower),
+        "upper": None if upper is None else Bound(upper),
+    }
+    reverse = (table.order is Order.DESC) != newest
+    while True:
+        rows = await store.slice(table, partition, **bounds, reverse=reverse, limit=ROWS_AT_ONCE, columns=columns)
+        for row in rows:
+            yield row
+        if len(rows) < ROWS_AT_ONCE:
+            return
+        bounds["upper" if newest else "lower"] = Bound(key_of(table, rows[-1]), inclusive=False)
+
+
+def _year(ms_timestamp: int) -> int:
+    return datetime.fromtimestamp(ms_timestamp / 1000, UTC).year

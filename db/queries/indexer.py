@@ -1,0 +1,143 @@
+"""Questions of the indexer: outputs of some kinds that meet all of some conditions.
+
+Rules of this file: as in lookups.py. Of the conditions that name keys the first in ORDER is the lookup, all else is
+told by the columns of its rows: which condition is the lookup changes what is read, never what is found.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+from itertools import chain
+from typing import TypeAlias
+
+from db import schema
+from db.paging import Page
+from db.queries.lookups import ANY, By, Filter, list_created
+from db.queries.unspent import list_all_unspent, list_unspent
+from db.roles import ADDRESS, TAG
+from db.store import Row, Store
+from db.times import FOREVER, Window, find_window
+
+ORDER = (
+    ADDRESS,
+    "storage_deposit_return",
+    "expiration_return",
+    "governor",
+    "state_controller",
+    "issuer",
+    "sender",
+    TAG,
+)
+"""Variants, those that few outputs stand under first."""
+
+UNLOCKING = (ADDRESS, "storage_deposit_return", "expiration_return", "state_controller", "governor")
+"""Variants whose address may unlock an output, now or under some condition."""
+
+Test: TypeAlias = Callable[[Row], bool]
+
+Standing: TypeAlias = tuple[By, ...]
+"""A condition that names keys: the output stands under any of them."""
+
+
+class Spent(Enum):
+    """Which outputs are listed: those unspent at the ledger index, those spent by then, or all that ever were."""
+
+    UNSPENT = "unspent"
+    ONLY = "only"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Outputs of those kinds that stand under a key of each of `standing`, and of which all `tests` hold."""
+
+    kinds: Sequence[str]
+    standing: Sequence[Standing]
+    tests: Sequence[Filter]
+
+
+async def list_outputs(
+    store: Store,
+    network: str,
+    asked: Asked,
+    spent: Spent,
+    *,
+    as_of: int,
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """A page of the outputs asked for, each once, with their ids. Only what is unspent can be listed without any key.
+
+    It may be short, and empty, while its cursor still leads on. CursorError as list_unspent.
+    """
+    lookup = min(asked.standing, key=_rank, default=None)
+    where = _all_of([*asked.tests, *(_test(each, lookup) for each in asked.standing if not _is_met(each, lookup))])
+    if lookup is None:
+        assert spent is Spent.UNSPENT, "no lookup holds every output that ever was"
+        return await list_all_unspent(
+            store, network, as_of=as_of, kinds=asked.kinds, where=where, window=window,
+            newest=newest, page_size=page_size, cursor=cursor,
+        )  # fmt: skip
+    if spent is Spent.UNSPENT:
+        return await list_unspent(
+            store, lookup, as_of=as_of, kinds=asked.kinds, where=where, window=window,
+            newest=newest, page_size=page_size, cursor=cursor,
+        )  # fmt: skip
+    return await list_created(
+        store, lookup, as_of=as_of, kinds=asked.kinds, spent=spent is Spent.ONLY, where=where, window=window,
+        newest=newest, page_size=page_size, cursor=cursor,
+    )  # fmt: skip
+
+
+async def find_span(store: Store, network: str, after_s: int | None, before_s: int | None) -> Window | None:
+    """after_s < t < before_s, in whole seconds since 1970; None where neither is given.
+
+    Genesis is before every time that is not bounded from below: no milestone dates it.
+    """
+    if after_s is None and before_s is None:
+        return None
+    start_ms = 0 if after_s is None else 1_000 * (after_s + 1)
+    end_ms = FOREVER if before_s is None else 1_000 * before_s
+    found = await find_window(store, network, start_ms, end_ms)
+    if after_s is None and end_ms > 0:
+        genesis = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
+        found = found.from_genesis(genesis[0]["ledger_index"])
+    return found
+
+
+def _rank(standing: Standing) -> tuple[int, int]:
+    """What is chosen first: by variant, and of one variant what names fewer keys."""
+    return ORDER.index(standing[0].variant), len(standing)
+
+
+def _is_met(standing: Standing, lookup: Standing | None) -> bool:
+    """Whether all that the lookup finds meets the condition."""
+    return lookup is not None and set(lookup) <= set(standing)
+
+
+def _test(standing: Standing, lookup: Standing | None) -> Filter:
+    """A condition that names keys as a test of what the lookup's rows tell: all but the owner. No output that the
+    lookup finds by an owner has another one.
+    """
+    keys = [(by.variant, by.key) for by in standing if by.variant != ADDRESS]
+    assert len(keys) == len(standing) or (lookup is not None and lookup[0].variant == ADDRESS)
+
+    def holds(row: Row) -> bool:
+        return any(row[variant] == key for variant, key in keys)
+
+    return Filter(str(keys), tuple(variant for variant, _ in keys), holds)
+
+
+def _all_of(filters: Sequence[Filter]) -> Filter:
+    if not filters:
+        return ANY
+    columns = dict.fromkeys(chain.from_iterable(each.columns for each in filters))
+    text = " ".join(each.text for each in filters)
+    return Filter(text, tuple(columns), reduce(_both, (each.holds for each in filters)))
+
+
+def _both(one: Test, other: Test) -> Test:
+    return lambda row: one(row) and other(row)

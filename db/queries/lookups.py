@@ -1,0 +1,143 @@
+"""Questions about outputs by whatever they are looked up by: an address in any role, a tag, a chain id.
+
+Rules of this file: as in messages.py; db/roles.py says which kinds stand under what. Keys of several kinds or roles are
+one listing: their streams are merged and an output comes once. A filter is of columns that the rows have, so a page
+reads nothing beside them, but whether an output is spent where that is asked; it may be short, and empty, while its
+cursor still leads on, as its work is bounded.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+from db import schema
+from db.paging import Keep, Listing, Page, list_lookup, list_page, read_columns
+from db.roles import CHAIN, KINDS, LOOKUP_OF_TABLE, Role, listing_key, roles_of
+from db.store import Row, Store
+from db.streams import lookup_source
+from db.times import Window
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Outputs under a key: of an address role the address in hex, of a tag its bytes in hex, of a chain its id in hex.
+
+    `variant`: a variant of db.roles.ROLES.
+    """
+
+    variant: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Rows that are shown: those of which `holds` is true, given `columns`; `text` tells it from any other filter."""
+
+    text: str
+    columns: tuple[str, ...]
+    holds: Callable[[Row], bool]
+
+
+ANY = Filter("", (), lambda _: True)
+
+
+async def list_created(
+    store: Store,
+    asked: Sequence[By],
+    *,
+    kinds: Sequence[str] = KINDS,
+    included: bool = True,
+    spent: bool = False,
+    where: Filter = ANY,
+    columns: Sequence[str] = (),
+    window: Window | None = None,
+    as_of: int | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Outputs that ever stood under any of those keys, spent or not, each once; `spent`: those that are by the ledger
+    index alone; not `included`: those of attachments that took no effect, a row an attachment. `columns`: what rows
+    need beside ids and milestones. Chain ids have list_states.
+    """
+    table = schema.outputs_by_address
+    read = read_columns(table, (*columns, *where.columns), window)
+    standing = standing_under(asked, kinds)
+    assert all(role.table.clustering == table.clustering for role, _ in standing), "chain ids have list_states"
+    listing = Listing(
+        table,
+        [
+            lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=included), read)
+            for role, by in standing
+        ],
+        f"created {included} {spent} {question_of(standing)} {where.text}",
+        keep=_keep(store, where, spent=spent),
+        window=window,
+        as_of=as_of,
+    )
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+async def list_states(
+    store: Store,
+    output_kind: str,
+    chain_id: str,
+    *,
+    spent: bool = False,
+    where: Filter = ANY,
+    columns: Sequence[str] = (),
+    window: Window | None = None,
+    as_of: int | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Every state of an alias, NFT or foundry in the order in which they took effect, those of one milestone too;
+    `spent`: those that are by the ledger index.
+    """
+    (role,) = (each for each in roles_of(CHAIN) if each.output_kind == output_kind)
+    return await list_lookup(
+        store,
+        LOOKUP_OF_TABLE[role.table],
+        [(chain_id,)],
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        keep=_keep(store, where, spent=spent),
+        question=f"states {spent} {where.text}",
+        window=window,
+        as_of=as_of,
+        columns=(*columns, *where.columns),
+    )
+
+
+def standing_under(asked: Sequence[By], kinds: Sequence[str]) -> list[tuple[Role, By]]:
+    """The roles that outputs of those kinds have, by what was asked."""
+    return [(role, by) for by in asked for role in roles_of(by.variant) if role.output_kind in kinds]
+
+
+def is_spent(output: Row, as_of: int | None) -> bool:
+    """Whether a row of `outputs`, or of `unspent_outputs`, was spent."""
+    milestone_index = output["spent_milestone_index"]
+    return milestone_index is not None and (as_of is None or milestone_index <= as_of)
+
+
+def _keep(store: Store, where: Filter, *, spent: bool) -> Keep | None:
+    async def keep(rows: Sequence[Row], as_of: int | None) -> list[bool]:
+        held = [where.holds(row) for row in rows]
+        if not spent:
+            return held
+        wanted = [(row["output_id"],) for row in compress(rows, held)]
+        found = iter(await store.get_many(schema.outputs, wanted))
+        return [is_held and _ended(next(found), as_of) for is_held in held]
+
+    return None if where is ANY and not spent else keep
+
+
+def _ended(output: Row | None, as_of: int | None) -> bool:
+    return output is not None and is_spent(output, as_of)
+
+
+def question_of(standing: Sequence[tuple[Role, By]]) -> str:
+    """What is asked for, as text: no other keys give the same."""
+    return " ".join(f"{role.output_kind}:{by.variant}:{by.key}" for role, by in standing)

@@ -1,0 +1,192 @@
+"""Questions about what is unspent at a ledger index, by whatever outputs are looked up by.
+
+Rules of this file: as in lookups.py. `unspent_outputs` keeps what was spent lately, so a page leaves out what was spent
+by its ledger index and every page of a listing shows the same state; one that is not kept any more is refused.
+"""
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from db import schema
+from db.paging import CursorError, Keep, Listing, Page, list_page, read_columns
+from db.partitions import ms_range_id
+from db.queries.lookups import ANY, By, Filter, is_spent, list_states, question_of, standing_under
+from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
+from db.store import Bound, Key, Row, Store
+from db.streams import ChainedStream, PartitionStream, Source, Stream, get_chunk_size, lookup_source
+from db.times import Window
+
+UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]
+
+UNSPENT_FROM = "unspent_from"
+"""keyspace_info: the ledger index from which on `unspent_outputs` can answer; none: all of them."""
+
+
+async def list_unspent(
+    store: Store,
+    asked: Sequence[By],
+    *,
+    as_of: int,
+    kinds: Sequence[str] = KINDS,
+    where: Filter = ANY,
+    columns: Sequence[str] = (),
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Outputs under any of those keys that are unspent at a ledger index, each once.
+
+    A first page is asked for at the ledger index of now; CursorError where the state that a listing began at is not
+    kept any more.
+    """
+    read = _read(where, columns, window)
+    standing = standing_under(asked, kinds)
+    sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read) for role, by in standing]
+    listing = Listing(
+        schema.unspent_outputs,
+        sources,
+        f"unspent {question_of(standing)} {where.text}",
+        keep=_living(where),
+        window=window,
+        as_of=as_of,
+    )
+    return await _list(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+async def list_all_unspent(
+    store: Store,
+    network: str,
+    *,
+    as_of: int,
+    kinds: Sequence[str] = KINDS,
+    where: Filter = ANY,
+    columns: Sequence[str] = (),
+    window: Window | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """As list_unspent, of all outputs of those kinds."""
+    genesis = (await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1))[0]["ledger_index"]
+    read = _read(where, columns, window)
+    listing = Listing(
+        schema.unspent_outputs,
+        [_all_source(kind, genesis, read) for kind in kinds],
+        f"all unspent {' '.join(kinds)} {where.text}",
+        keep=_living(where),
+        window=window,
+        as_of=as_of,
+    )
+    return await _list(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+async def find_unspent_state(store: Store, output_kind: str, chain_id: str, as_of: int) -> Row | None:
+    """The state of a chain object at a ledger index, as list_states tells it; None where there was none, or it was
+    destroyed by then.
+    """
+    page = await list_states(store, output_kind, chain_id, as_of=as_of, newest=True, page_size=1, cursor=None)
+    if not page.rows:
+        return None
+    output = await store.get(schema.outputs, (page.rows[0]["output_id"],))
+    return None if output is None or is_spent(output, as_of) else page.rows[0]
+
+
+def _read(where: Filter, columns: Sequence[str], window: Window | None) -> tuple[str, ...] | None:
+    return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns, *where.columns), window)
+
+
+def _living(where: Filter) -> Keep:
+    async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
+        return [not is_spent(row, at) and where.holds(row) for row in rows]
+
+    return keep
+
+
+async def _list(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
+    page = await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    if cursor is not None and page.as_of is not None:
+        # Asked last: rows that compaction took away while they were read are gone only once this is noted.
+        unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
+        if unspent_from is not None and page.as_of < int(unspent_from["value"]):
+            raise CursorError(f"the ledger state of {page.as_of} is not kept any more: begin the listing again")
+    return page
+
+
+def _all_source(output_kind: str, genesis: int, columns: tuple[str, ...] | None) -> Source:
+    """Every output of a kind: those of genesis by the first byte of their ids, then the others."""
+    later = lookup_source(UNSPENT, (ALL, output_kind, ALL), columns)
+
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        parts = [
+            _GenesisStream(store, output_kind, genesis, start, columns, newest=newest),
+            later(store, start, newest),
+        ]
+        return ChainedStream(parts[::-1] if newest else parts)
+
+    return source
+
+
+_GENESIS_KEYS: WeakKeyDictionary[Store, dict[str, dict[int, Key]]] = WeakKeyDictionary()
+
+
+async def _genesis_keys(store: Store, output_kind: str, genesis: int) -> dict[int, Key]:
+    """The partitions of the kind's outputs that genesis holds, by the first byte of their ids: asked once, as nothing
+    comes to them after genesis, and one that compaction empties costs an empty read.
+    """
+    of_store = _GENESIS_KEYS.setdefault(store, {})
+    if output_kind not in of_store:
+        range_id = ms_range_id(genesis, await get_chunk_size(store))
+        keys: list[Key] = [(ALL, output_kind, f"{byte:02x}", range_id, 0) for byte in range(256)]
+        hints = await store.get_many(schema.unspent_hints, keys)
+        of_store[output_kind] = {byte: keys[byte] for byte, hint in enumerate(hints) if hint is not None}
+    return of_store[output_kind]
+
+
+class _GenesisStream:
+    """Outputs of a kind that genesis holds, all of one milestone and in the first partition of its range: by id."""
+
+    def __init__(
+        self,
+        store: Store,
+        output_kind: str,
+        genesis: int,
+        start: Bound | None,
+        columns: tuple[str, ...] | None,
+        *,
+        newest: bool,
+    ) -> None:
+        self._store, self._output_kind, self._genesis = store, output_kind, genesis
+        self._start, self._columns, self._newest = start, columns, newest
+        self._chain: ChainedStream | None = None
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows, of ids that begin alike."""
+        if self._chain is None:
+            self._chain = ChainedStream(await self._open())
+        return await self._chain.next(limit)
+
+    async def _open(self) -> list[Stream]:
+        """The partitions that there are, from the one that holds the first row wanted on."""
+        held = await _genesis_keys(self._store, self._output_kind, self._genesis)
+        return [
+            PartitionStream(
+                self._store, schema.unspent_outputs, held[byte], self._start, newest=self._newest, columns=self._columns
+            )
+            for byte in self._bytes()
+            if byte in held
+        ]
+
+    def _bytes(self) -> Sequence[int]:
+        """First bytes of ids in the listing's order, without those before its start."""
+        wanted = range(256)
+        if self._start is not None:
+            milestone_index, *output_id = self._start.values
+            assert isinstance(milestone_index, int)
+            if milestone_index != self._genesis:
+                reached = (milestone_index > self._genesis) == self._newest
+                wanted = wanted if reached else range(0)
+            elif output_id:
+                first = int(str(output_id[0])[:2], 16)
+                wanted = range(first + 1) if self._newest else range(first, 256)
+        return wanted[::-1] if self._newest else wanted

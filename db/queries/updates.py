@@ -1,0 +1,93 @@
+"""Questions about what came to an address and was spent, from the outputs of genesis on.
+
+Rules of this file: as in ledger.py. Genesis changes nothing, so `ledger_updates_by_address` begins behind it; what was
+the address's then stands in `outputs_by_address`, and is listed as if genesis had been a milestone.
+"""
+
+from db import schema
+from db.paging import Listing, Page, list_page, read_columns
+from db.queries.balances import OWNERS
+from db.roles import LOOKUP_OF_TABLE, listing_key, roles_of
+from db.store import Bound, Row, Store
+from db.streams import ChainedStream, Source, Stream, lookup_source, merged, within
+
+UPDATES = LOOKUP_OF_TABLE[schema.ledger_updates_by_address]
+
+NO_MESSAGE = "00" * 32
+"""Stands for the message of what genesis holds."""
+
+COLUMNS = ("amount", "transaction_id", "ms_timestamp")
+
+
+async def list_updates_by_address(
+    store: Store,
+    address: str,
+    applied: range,
+    *,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    start: Bound | None = None,
+) -> Page:
+    """Rows of `ledger_updates_by_address`: outputs that were the address's when they came to it or were spent.
+
+    `applied`: the milestones of the ledger state, behind genesis. `start`: of the clustering columns.
+    """
+    table = schema.ledger_updates_by_address
+    later = lookup_source(UPDATES, (address,), read_columns(table, COLUMNS, None))
+    first = _genesis_source(address, applied.start - 1)
+
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        parts = [first(store, start, newest), later(store, start, newest)]
+        return ChainedStream(parts[::-1] if newest else parts)
+
+    listing = Listing(table, [source], f"updates {address}", as_of=applied.stop - 1)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
+
+
+def _genesis_source(address: str, genesis: int) -> Source:
+    """The outputs of genesis that name an address their owner, as updates."""
+    table = schema.outputs_by_address
+    columns = read_columns(table, ("amount", "ms_timestamp"), None)
+    owned = [
+        lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, address, included=True), columns)
+        for variant in OWNERS
+        for role in roles_of(variant)
+    ]
+    held = within(merged(owned, table), [(genesis, genesis)])
+    return lambda store, start, newest: _GenesisUpdates(held(store, _of_outputs(start, newest=newest), newest))
+
+
+def _of_outputs(start: Bound | None, *, newest: bool) -> Bound | None:
+    """Where outputs begin when updates begin there: no output of genesis was spent in it."""
+    if start is None or len(start.values) == 1:
+        return start
+    *output, is_spent = start.values
+    inclusive = bool(is_spent) or start.inclusive if newest else not is_spent and start.inclusive
+    return Bound(tuple(output), inclusive)
+
+
+class _GenesisUpdates:
+    """Rows of `outputs_by_address` of genesis as rows of `ledger_updates_by_address`."""
+
+    def __init__(self, outputs: Stream) -> None:
+        self._outputs = outputs
+
+    async def next(self, limit: int) -> list[Row]:
+        """The next rows; those that messages made in that milestone are told by its updates."""
+        while rows := await self._outputs.next(limit):
+            found = [
+                {
+                    "milestone_index": row["milestone_index"],
+                    "output_id": row["output_id"],
+                    "is_spent": False,
+                    "amount": row["amount"],
+                    "transaction_id": row["output_id"][:64],
+                    "ms_timestamp": row["ms_timestamp"],
+                }
+                for row in rows
+                if row["message_id"] == NO_MESSAGE
+            ]
+            if found:
+                return found
+        return []

@@ -1,0 +1,145 @@
+"""Questions about VAAs.
+
+Rules of this file: as in messages.py. A message is asked for by chain, emitter (64 hex digits) and sequence; of several
+bodies under an id the canonical one is meant. What was written of a message stands beside what follows from its bytes.
+"""
+
+import json
+from collections.abc import Sequence
+
+from db.families import CHAIN, DETAILS, PAYLOAD_COLUMNS
+from db.paging import Keep, Listing, Page, list_lookup, list_page
+from db.schema_wormhole import (
+    LOOKUP,
+    SEQUENCE_RANGE_DIGITS,
+    guardian_sets,
+    sequence_hints,
+    tokens,
+    vaa_payloads,
+    vaa_signatures,
+    vaa_states,
+    vaas,
+)
+from db.store import Bound, Key, NotFound, Row, Store
+from db.streams import HintedStream, PartitionStream, Source, Stream
+from ledger.wormhole.ids import row_key, sequence_key
+
+KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token")
+"""What messages are looked up by."""
+
+BODIES_MAX = 100
+"""Bodies of one id, at most; more than one is a rare conflict."""
+
+ROWS_MAX = 1_000
+"""Rows of one message in any table, at most: each guardian of each set signs once."""
+
+WRITTEN_FIRST = frozenset(each.column for each in PAYLOAD_COLUMNS if each.family in (DETAILS, CHAIN))
+"""Columns of which what was written goes before what is computed: it has the prices of its time."""
+
+
+async def find_bodies(store: Store, chain: int, emitter: str, sequence: int) -> list[Row]:
+    """All rows of `vaas` of an id, the canonical one first; that of what was written alone, without a digest, last."""
+    key = sequence_key(sequence)
+    rows = await store.slice(
+        vaas,
+        (chain, emitter, key[:SEQUENCE_RANGE_DIGITS]),
+        lower=Bound((key,)),
+        upper=Bound((key,)),
+        limit=BODIES_MAX,
+    )
+    return sorted(rows, key=lambda row: (not row["digest"], not row["canonical"]))
+
+
+async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> Row:
+    """The canonical row of `vaas`; NotFound when no signed VAA of that id is known."""
+    for row in await find_bodies(store, chain, emitter, sequence):
+        if row["canonical"]:
+            return row
+    raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
+
+
+async def find_publication(store: Store, chain: int, emitter: str, sequence: int) -> Row | None:
+    """What was written of a message, whether or not a signed VAA is known: seen, and perhaps waiting for guardians."""
+    rows = await find_bodies(store, chain, emitter, sequence)
+    return next((row for row in rows if not row["digest"]), None)
+
+
+async def find_payload(store: Store, key: str, digest: str) -> Row | None:
+    """The payload's families of a body, by row key: one row of what its bytes say and what was written; None: none."""
+    told, written = await store.get_many(vaa_payloads, [(key, digest), (key, "")])
+    if told is None or written is None:
+        return told or written
+    first = {name: (written, told) if name in WRITTEN_FIRST else (told, written) for name in vaa_payloads.names}
+    return {name: one[name] if one[name] is not None else other[name] for name, (one, other) in first.items()}
+
+
+async def list_signatures(store: Store, key: str) -> list[Row]:
+    """Rows of vaa_signatures of a row key, those without a digest first."""
+    return await store.slice(vaa_signatures, (key,), limit=ROWS_MAX)
+
+
+async def list_states(store: Store, key: str) -> list[Row]:
+    """Rows of vaa_states of a row key, by guardian set and time."""
+    return await store.slice(vaa_states, (key,), limit=ROWS_MAX)
+
+
+async def list_vaas(
+    store: Store,
+    asked: Sequence[tuple[str, str]],
+    *,
+    with_unverified: bool = False,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged."""
+
+    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
+        return [row["canonical"] and (with_unverified or row["verified"]) for row in rows]
+
+    filtered: Keep = keep
+    return await list_lookup(
+        store,
+        LOOKUP,
+        asked,
+        newest=newest,
+        page_size=page_size,
+        cursor=cursor,
+        keep=filtered,
+        question="with unverified" if with_unverified else "verified",
+    )
+
+
+async def list_emitted(
+    store: Store, chain: int, emitter: str, *, newest: bool, page_size: int, cursor: str | None
+) -> Page:
+    """Rows of `vaas` of an emitter by sequence, every body and what was written alone."""
+    listing = Listing(vaas, [_emitted(chain, emitter)], f"emitted {chain} {emitter}")
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+def _emitted(chain: int, emitter: str) -> Source:
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        async def first() -> Key:
+            assert start is not None
+            return (str(start.values[0])[:SEQUENCE_RANGE_DIGITS],)
+
+        def open_partition(hint: Row) -> Stream:
+            return PartitionStream(store, vaas, (chain, emitter, hint["seq_range"]), start, newest=newest)
+
+        return HintedStream(
+            store, sequence_hints, (chain, emitter), first if start else None, open_partition, newest=newest
+        )
+
+    return source
+
+
+async def list_guardian_sets(store: Store, network: str) -> list[Row]:
+    """All guardian sets, the current one first, their addresses as lists of hex."""
+    rows = await store.slice(guardian_sets, (network,), limit=ROWS_MAX)
+    return [row | {"addresses": json.loads(row["addresses"])} for row in rows]
+
+
+async def find_token(store: Store, token_key: str) -> Row | None:
+    """What a token is called at home, if a verified message told."""
+    return await store.get(tokens, (token_key,))

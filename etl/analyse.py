@@ -1,0 +1,193 @@
+"""What `permanode load` ends with and `permanode analytics` does: the analytics tables, as far as they lag behind.
+
+Rules of this file: steps are data, and run in their order; what was done is noted in keyspace_info, after its rows, so
+that the next run completes one that was killed. Milestones are analysed once they are complete, those of a run again;
+of their days all is made anew. What the ledger state says is written with it (etl/ledger.py), and here where it was
+not.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
+from db.model import Table
+from db.partitions import ms_range_id
+from db.queries.analytics import SUMMED, format_runs, runs_of
+from etl.analytics import days, measures
+from etl.analytics.addresses import address_analytics
+from etl.analytics.measures import STATE_COLUMNS, Begun
+from etl.balances import balances
+from etl.changes import far
+from etl.lake import either
+from etl.publish import ANALYSED, ANALYSED_TO, Publication, ranges_of
+from etl.report import Progress
+from etl.tables import TableFrame
+from etl.writer import FrameMaker, upsert_frames
+
+DAYS_AT_ONCE = 30
+"""Made anew in one transaction."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of STEPS: what it fills, from those milestones."""
+
+    name: str
+    tables: tuple[Table, ...]
+    run: Callable[[Publication, Intervals], None]
+
+
+def lagging(publication: Publication) -> Intervals:
+    """Complete milestones that are not analysed."""
+    return subtract(publication.reads.complete(), analysed(publication))
+
+
+def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals) -> None:
+    """Every step: of the complete ones of `milestones`, and of the ledger's part of `ledger`; the report tells rows and
+    seconds.
+    """
+    wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
+    wanted["days"] = wanted["milestones"]
+    for number, step in enumerate(STEPS, start=1):
+        if wanted[step.name]:
+            publication.notify(Progress("analytics", number, len(STEPS), f"analytics, {step.name}"))
+            with publication.report.timed(f"analytics_{step.name}"):
+                step.run(publication, wanted[step.name])
+    if wanted["milestones"]:
+        _note(publication, add(analysed(publication), wanted["milestones"]))
+
+
+def catch_up(publication: Publication) -> None:
+    """As `analyse`, of all that lags behind."""
+    reads, lake = publication.reads, publication.lake
+    last, ledger = reads.ledger_index(), Intervals()
+    if last is not None and _analysed_to(publication) < last:
+        ledger = [(lake.genesis_index(), last)]
+    analyse(publication, lagging(publication), ledger=ledger)
+
+
+def analysed(publication: Publication) -> Intervals:
+    """Milestones that are."""
+    return parse_intervals(publication.reads.info(ANALYSED) or "[]")
+
+
+def forget(publication: Publication, milestones: Intervals) -> None:
+    """Notes that those milestones are to be analysed again; before their rows are written again."""
+    held = analysed(publication)
+    if intersect(held, milestones):
+        _note(publication, subtract(held, milestones))
+
+
+def begun_at(publication: Publication, genesis: int, frontier: int) -> Begun | None:
+    """Where the ledger's measures go on after the frontier; None where they do not reach it."""
+    if _analysed_to(publication) < frontier:
+        return None
+    chunk_size = publication.store_settings.chunk_size
+    (row,) = publication.reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
+    if row is None or any(row[name] is None for name in STATE_COLUMNS):
+        return None
+    return Begun(frontier + 1, genesis, {name: row[name] for name in STATE_COLUMNS})
+
+
+def ledger_makers(
+    changes: DataFrame, after: DataFrame, begun: Begun, last: int, chunk_size: int, wanted: Intervals | None = None
+) -> list[FrameMaker]:
+    """What the changes of [begun.first, last] and the balances after them say; `wanted`: of those milestones alone."""
+
+    def chosen(made: TableFrame) -> TableFrame:
+        return made if wanted is None else TableFrame(made.table, made.frame.where(either(wanted)))
+
+    # Nobody sent what genesis holds, nor are there hints that lead to it.
+    later = changes.where(F.col("milestone_index") > begun.genesis)
+    return [
+        lambda _: chosen(measures.of_changes(changes, after, begun, last, chunk_size)),
+        lambda _: chosen(address_analytics(later, chunk_size)),
+    ]
+
+
+def _milestones(publication: Publication, milestones: Intervals) -> None:
+    """ms_analytics, but for what the ledger says, and its sums by range."""
+    lake, chunk_size = publication.lake.messages(milestones), publication.store_settings.chunk_size
+    _write(publication, [lambda _: measures.of_messages(lake, chunk_size)])
+    reads, columns = publication.reads, ("milestone_index", *SUMMED)
+    rows = []
+    for each in sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)}):
+        found = reads.partition(schema.ms_analytics, (each,), columns)
+        rows.append((reads.network, each, format_runs(runs_of(reversed(list(found))))))
+    with publication.store.batch() as batch:
+        publication.report.wrote(
+            "analytics_ranges", batch.upsert(schema.analytics_ranges, schema.analytics_ranges.names, rows)
+        )
+
+
+def _days(publication: Publication, milestones: Intervals) -> None:
+    """metrics_cache and daily_analytics of the days that those milestones touch, from all that is complete of them."""
+    lake = publication.lake
+    touched = lake.milestones(milestones).where("verified IS NOT NULL")
+    row = touched.agg(F.sort_array(F.collect_set(F.to_date("timestamp").cast("string")))).first()
+    dates = row[0] if row else []
+    for some in (dates[at : at + DAYS_AT_ONCE] for at in range(0, len(dates), DAYS_AT_ONCE)):
+        spans = publication.reads.many(schema.date_cache, [(date,) for date in some])
+        held = intersect(
+            publication.reads.complete(),
+            add([(span["start_ms"], span["end_ms"]) for span in spans if span is not None], []),
+        )
+        of_days = F.to_date("timestamp").cast("string").isin(some)
+        counted = days.counts(lake.messages(held).where(of_days))
+        folder = publication.staging.write("counts", counted)
+        # Few rows by now: sorting and summing them in one task needs no further shuffles, nor samples of them.
+        counted = publication.spark.read.schema(counted.schema).parquet(str(folder)).coalesce(1)
+        _write(publication, _day_makers(counted, lake.milestones(held).where(of_days).coalesce(1)), emptied=some)
+        publication.staging.free(folder)
+
+
+def _day_makers(counted: DataFrame, milestones: DataFrame) -> list[FrameMaker]:
+    return [
+        lambda _: days.metrics_cache(counted),
+        lambda _: days.daily_analytics(counted, milestones),
+    ]
+
+
+def _ledger(publication: Publication, milestones: Intervals) -> None:
+    """What the ledger says of those milestones, all up to the ledger index; from genesis on, by the lake."""
+    last = publication.reads.ledger_index()
+    if last is None:
+        return
+    genesis, chunk_size = publication.lake.genesis_index(), publication.store_settings.chunk_size
+    changes = far(publication, genesis, genesis, last).changes
+    after = balances(changes, None, genesis - 1)
+    begun = Begun(genesis, genesis)
+    _write(publication, ledger_makers(changes, after, begun, last, chunk_size, milestones))
+    if not subtract([(genesis, last)], milestones):
+        with publication.store.batch() as batch:
+            batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED_TO, str(last))])
+
+
+STEPS: tuple[Step, ...] = (
+    Step("milestones", (schema.ms_analytics, schema.analytics_ranges), _milestones),
+    Step("days", (schema.metrics_cache, schema.daily_analytics), _days),
+    Step("ledger", (schema.ms_analytics, schema.address_analytics), _ledger),
+)
+
+
+def _write(publication: Publication, makers: Sequence[FrameMaker], emptied: Sequence[Any] = ()) -> None:
+    """Those frames, once the partitions of metrics_cache of those days are emptied."""
+    with publication.store.batch() as batch:
+        for date in emptied:
+            batch.delete(schema.metrics_cache, (date,))
+        upsert_frames(batch, publication.writer, makers, publication.report.wrote)
+
+
+def _note(publication: Publication, milestones: Intervals) -> None:
+    with publication.store.batch() as batch:
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED, format_intervals(milestones))])
+
+
+def _analysed_to(publication: Publication) -> int:
+    """The ledger index up to which the ledger's part is there; -1: nothing is."""
+    return int(publication.reads.info(ANALYSED_TO) or -1)

@@ -1,0 +1,22 @@
+"""Changes → address_analytics: what an address sent and received in a milestone.
+
+Rules of this file: as in tables.py. Sent is what was spent of its outputs, received what was created for it, so change
+that goes back to it is both.
+"""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from etl.placement import range_of
+from etl.tables import TableFrame, conform
+
+
+def address_analytics(changes: DataFrame, chunk_size: int) -> TableFrame:
+    """A row an address and milestone that changed it."""
+    rows = changes.groupBy(F.col("owner").alias("address"), "milestone_index").agg(
+        F.max("ms_timestamp").alias("ms_timestamp"),
+        F.sum(F.when(F.col("is_spent"), F.col("amount")).otherwise(0)).alias("sent_tokens"),
+        F.sum(F.when(F.col("is_spent"), 0).otherwise(F.col("amount"))).alias("recv_tokens"),
+    )
+    return conform(rows.withColumn("ms_range_id", range_of("milestone_index", chunk_size)), schema.address_analytics)

@@ -1,0 +1,110 @@
+"""The measures as data, and the rows of ms_analytics that they make: one pass over messages, one over changes.
+
+Rules of this file: a measure fills columns of its own, and nothing here knows what one means; what looks at the ledger
+state takes changes (etl.changes.CHANGES), which reach no further than that does. Nothing here reads or writes.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from db import schema
+from etl.analytics.activity import activity
+from etl.analytics.chains import chains
+from etl.analytics.created_outputs import created_outputs
+from etl.analytics.entries import entries
+from etl.analytics.holders import holders
+from etl.analytics.message_sizes import message_sizes
+from etl.analytics.native_tokens import native_tokens
+from etl.analytics.transaction_sizes import transaction_sizes
+from etl.analytics.transfers import active_addresses, transferred_amount
+from etl.analytics.unspent_outputs import ledger_size, unclaimed, unlock_conditions, unspent_outputs
+from etl.placement import range_of
+from etl.tables import TableFrame, conform
+
+Aggregates: TypeAlias = dict[str, Column]
+
+OF_MESSAGES: Mapping[str, Callable[[], Aggregates]] = {
+    "activity": activity,
+    "message sizes": message_sizes,
+    "transaction sizes": transaction_sizes,
+    "created outputs": created_outputs,
+}
+"""Aggregates over etl.analytics.entries, of any complete milestone."""
+
+OF_TRANSACTIONS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
+    "active addresses": active_addresses,
+    "transferred amount": transferred_amount,
+    "chains": chains,
+    "native tokens": native_tokens,
+}
+"""What the changes of a milestone did: rows to be summed."""
+
+OF_STATE: Mapping[str, Callable[[int], Aggregates]] = {
+    "unspent outputs": lambda _: unspent_outputs(),
+    "ledger size": lambda _: ledger_size(),
+    "unclaimed outputs": unclaimed,
+    "unlock conditions": lambda _: unlock_conditions(),
+}
+"""What the changes of a milestone added to the ledger state, by the index of genesis; `holders` is one of them."""
+
+STATE_COLUMNS = schema.ms_analytics.names[schema.ms_analytics.names.index("holders") :]
+"""Those that tell of the state after the milestone."""
+
+FLOW_COLUMNS = schema.ms_analytics.names[
+    schema.ms_analytics.names.index("active_addresses") : schema.ms_analytics.names.index("holders")
+]
+"""Those that tell what its changes did."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Where the ledger's measures go on: the row of ms_analytics at the milestone before `first`. `state` None: `first`
+    is genesis, which the changes tell too.
+    """
+
+    first: int
+    genesis: int
+    state: Mapping[str, int] | None = None
+
+
+def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
+    """Rows of those of the lake's messages that stand in complete milestones."""
+    found = {name: column for measure in OF_MESSAGES.values() for name, column in measure().items()}
+    rows = (
+        entries(lake)
+        .groupBy("milestone_index")
+        .agg(F.max("ms_timestamp").alias("ms_timestamp"), *(column.alias(name) for name, column in found.items()))
+    )
+    return conform(rows.withColumn("ms_range_id", range_of("milestone_index", chunk_size)), schema.ms_analytics)
+
+
+def of_changes(changes: DataFrame, balances: DataFrame, begun: Begun, last: int, chunk_size: int) -> TableFrame:
+    """Rows of every milestone of [begun.first, last], from its changes and from the balances that they led to
+    (etl.ledger.balances).
+    """
+    spark = changes.sparkSession
+    states = {name: column for measure in OF_STATE.values() for name, column in measure(begun.genesis).items()}
+    state = changes.groupBy("milestone_index").agg(*(column.alias(name) for name, column in states.items()))
+    later = changes.where(F.col("milestone_index") > begun.genesis)
+    milestones = spark.range(begun.first, last + 1, numPartitions=1).select(
+        F.col("id").cast("int").alias("milestone_index")
+    )
+    parts = [milestones, state, holders(balances), *(measure(later) for measure in OF_TRANSACTIONS.values())]
+    together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    summed = together.groupBy("milestone_index").agg(
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (*FLOW_COLUMNS, *STATE_COLUMNS))
+    )
+    so_far = Window.orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
+    before = begun.state or dict.fromkeys(STATE_COLUMNS, 0)
+    rows = summed.select(
+        "milestone_index",
+        *(F.when(F.col("milestone_index") > begun.genesis, F.col(name)).alias(name) for name in FLOW_COLUMNS),
+        *((F.sum(name).over(so_far) + before[name]).alias(name) for name in STATE_COLUMNS),
+        range_of("milestone_index", chunk_size).alias("ms_range_id"),
+    )
+    return conform(rows, schema.ms_analytics)

@@ -1,0 +1,156 @@
+"""Milestones of a store become archive files, which a load reads again.
+
+Rules of this file: partition reads only, a milestone at a time; what is read is verified as loads do it, and then
+written. A milestone's `sync.logged_by` is set once the file that holds it is durable.
+"""
+
+import asyncio
+import os
+import socket
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from db import schema
+from db.connect import StoreSettings
+from db.intervals import Intervals, add, intersect, size, subtract
+from db.partitions import ms_range_id
+from db.queries.milestones import get_milestone, list_cone
+from db.store import Store, WritableStore
+from db.sync import complete, find_newest_milestone
+from etl.archive import MAX_FILE_BYTES
+from etl.archive.checks import Checks
+from etl.archive.lines import milestone_line
+from etl.archive.validate import Fault, fault_of
+from etl.archive.writer import archive_writer, held_by_closed
+from etl.report import Notify, Progress, quiet
+from etl.sources.cone import Cone, Entry
+from ledger import stardust, stardust_values
+from ledger.eras import CHRYSALIS, STARDUST, Codec
+
+MESSAGES_AT_ONCE = 1_000
+
+WHOLE_CONE = 1 << 31
+"""More messages than a cone has."""
+
+MARKED_AT_ONCE = 20_000
+
+LEASE_S = 60
+
+REPORTED_EVERY = 100
+
+LOGGED = ("ms_range_id", "milestone_index", "logged_by")
+
+
+@dataclass(slots=True)
+class Exported:
+    """What an export wrote; `held`: milestones that the folder had already; `lacking`: those asked for that the store
+    does not have whole, or not as its Merkle root says.
+    """
+
+    milestones: int = 0
+    held: int = 0
+    lacking: Intervals = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+def export(
+    settings: StoreSettings,
+    store: WritableStore,
+    into: Path,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+    mark: bool = True,
+    notify: Notify = quiet,
+) -> Exported:
+    """Writes the complete milestones of [first, last) into the folder `into`, but for those that its files hold.
+
+    `mark`: in the end the store is told which of its milestones the folder's files hold. FolderInUse while another run
+    writes there, LeaseHeld while one writes to the store: the files are good then, and the next export tells it.
+    """
+    done = Exported()
+
+    with (
+        asyncio.Runner() as runner,
+        archive_writer(into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer,
+    ):
+        whole = runner.run(complete(store, settings.network))
+        if first is None and last is None:
+            asked = whole
+        else:
+            top = whole[-1][1] if whole else 0
+            asked = [(first if first is not None else whole[0][0] if whole else 0, top if last is None else last - 1)]
+        done.lacking = subtract(asked, whole)
+        wanted = intersect(asked, whole)
+        missing = subtract(wanted, writer.held())
+        done.held = size(wanted) - size(missing)
+        checks = Checks.of(settings, runner.run(_codec_of(store, settings.network)))
+        for low, high in missing:
+            for index in range(low, high + 1):
+                cone = runner.run(read_milestone(store, index))
+                checked = checks.cone(index, cone, settings.url)
+                done.faults += map(fault_of, checked.rejects)
+                if checked.verified is None:
+                    done.lacking = add(done.lacking, [(index, index)])
+                    continue
+                writer.append(index, milestone_line(checked))
+                done.milestones += 1
+                if done.milestones % REPORTED_EVERY == 0:
+                    notify(Progress("export", done.milestones, size(missing), "milestones"))
+    if mark:
+        mark_logged(store, settings, intersect(whole, held_by_closed(into)))
+    return done
+
+
+async def read_milestone(store: Store, milestone_index: int) -> Cone:
+    """The cone of a complete milestone. NotFound where the store lacks its row."""
+    row = await get_milestone(store, milestone_index)
+    codec = _codec(row["payload"])
+    cone = Cone(milestone_index, codec=codec)
+    if codec is STARDUST:
+        payload = stardust.decode_payload(row["payload"])
+        assert isinstance(payload, stardust_values.Milestone)
+        cone.milestone = payload
+    listed = await list_cone(store, milestone_index, WHOLE_CONE)
+    for start in range(0, len(listed), MESSAGES_AT_ONCE):
+        keys = [(each["message_id"],) for each in listed[start : start + MESSAGES_AT_ONCE]]
+        for message in await store.get_many(schema.messages, keys):
+            if message is not None:
+                cone.entries.append(
+                    Entry(
+                        bytes.fromhex(message["message_id"]),
+                        codec.decode(message["message"]),
+                        message["milestone_index"],
+                        message["inclusion_state"],
+                        message["conflict_reason"],
+                    )
+                )
+    return cone
+
+
+def mark_logged(store: WritableStore, settings: StoreSettings, milestones: Intervals) -> None:
+    """Tells the store that durable archive files hold those milestones. LeaseHeld while another run writes to it."""
+    lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", uuid.uuid4().hex[:12], LEASE_S)
+    try:
+        for first, last in milestones:
+            for low in range(first, last + 1, MARKED_AT_ONCE):
+                indices = range(low, min(last + 1, low + MARKED_AT_ONCE))
+                with store.batch() as batch:
+                    rows = [(ms_range_id(index, settings.chunk_size), index, 0) for index in indices]
+                    batch.upsert(schema.sync, LOGGED, rows)
+                lease = store.renew(lease, LEASE_S)
+    finally:
+        store.release(lease)
+
+
+async def _codec_of(store: Store, network: str) -> Codec | None:
+    newest = await find_newest_milestone(store, network)
+    return None if newest is None else _codec((await get_milestone(store, newest))["payload"])
+
+
+def _codec(payload: bytes) -> Codec:
+    """By the type of a milestone's payload, its first byte."""
+    return STARDUST if payload[0] == stardust_values.Milestone.KIND else CHRYSALIS

@@ -1,0 +1,68 @@
+"""A verified milestone as the line that we write: node JSON of its era, the form that etl/sources reads again.
+
+Rules of this file: one milestone gives one line, byte for byte, whatever it was read from: messages stand in white-flag
+order, keys in the order written here, and nothing is told that was not verified or, as conflict reasons, cannot be.
+"""
+
+from typing import Any
+
+import orjson
+
+from etl.proof import STATE_NAMES
+from etl.sources.cone import Entry
+from etl.verify import Checked
+from ledger import chrysalis_values, rest_json, stardust, stardust_json, stardust_values
+
+
+def milestone_line(checked: Checked) -> bytes:
+    """The line of a milestone whose cone is whole, with its line feed."""
+    milestone, entries = checked.milestone, [entry for entry, _ in checked.messages]
+    head: dict[str, Any]
+    if isinstance(milestone, stardust_values.Milestone):
+        head = {
+            "index": milestone.index,
+            "timestamp": milestone.timestamp,
+            "milestoneId": f"0x{stardust.milestone_id(milestone).hex()}",
+            "payload": stardust_json.milestone_json(milestone),
+        }
+        return _line({"milestone": head, "blocks": [_block(entry, milestone.index) for entry in entries]})
+    assert isinstance(milestone, chrysalis_values.Milestone), "a whole cone has its milestone"
+    head = {
+        "index": milestone.index,
+        "timestamp": milestone.timestamp,
+        "messageId": entries[-1].message_id.hex(),
+        "payload": rest_json.milestone_json(milestone),
+    }
+    return _line({"milestone": head, "messages": [_message(entry, milestone.index) for entry in entries]})
+
+
+def pending_line(entry: Entry) -> bytes:
+    """The line of a message that no milestone references, with its line feed."""
+    return _line((_block if isinstance(entry.message, stardust_values.Block) else _message)(entry, None))
+
+
+def _message(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
+    assert isinstance(entry.message, chrysalis_values.Message)
+    message = rest_json.message_json(entry.message)
+    return {"id": entry.message_id.hex(), "message": message, "metadata": _metadata(entry, milestone_index)}
+
+
+def _block(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
+    assert isinstance(entry.message, stardust_values.Block)
+    block = stardust_json.block_json(entry.message)
+    return {"id": f"0x{entry.message_id.hex()}", "block": block, "metadata": _metadata(entry, milestone_index)}
+
+
+def _metadata(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
+    """As a node calls it; what is not known is left out."""
+    state = None if entry.inclusion_state is None else STATE_NAMES[entry.inclusion_state]
+    told = {
+        "referencedByMilestoneIndex": milestone_index,
+        "ledgerInclusionState": state,
+        "conflictReason": entry.conflict_reason,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _line(document: dict[str, Any]) -> bytes:
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)

@@ -1,0 +1,200 @@
+"""Writes archive files so that a crash at any instant leaves nothing that looks whole and is not.
+
+A file grows as `{from}.part`. Closing it syncs it, writes its checksum beside it, and only then gives it its name; so a
+`.log` with a checksum is whole and durable. A `.part` that a killed run left is read again when the next one begins:
+what is whole of it stays, a torn end is cut off, and the run goes on in it.
+
+Rules of this file: where a file ends follows from the milestones and from `max_bytes` alone, never from when a run was
+killed, so a run that is repeated writes the same bytes. Nothing that is closed is touched again.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from db.intervals import Intervals, add, intervals, of_indices
+from etl.archive import MAX_FILE_BYTES
+from etl.archive.names import checksum_path, closed_path, growing_path, promise_of
+from etl.sources import milestones_of
+from etl.sources.files import lines, open_stream
+from ledger.json_reader import JsonError
+
+DIGEST_BYTES = 32
+
+OnClosed: TypeAlias = Callable[[Path, int, int], None]
+"""Is told of each file that is durable: where it stands, its first milestone and the one after its last."""
+
+
+class FolderInUse(Exception):
+    """Another run writes into the folder."""
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A file that grows: its milestones first ≤ m < end, its size and the hash of its bytes."""
+
+    path: Path
+    first: int
+    end: int
+    size: int
+    digest: Any
+
+
+class ArchiveWriter:
+    """Writes milestones, ascending, into the files of a folder; a milestone that does not follow begins a new file."""
+
+    def __init__(self, folder: Path, max_bytes: int = MAX_FILE_BYTES, on_closed: OnClosed | None = None) -> None:
+        self.folder = folder
+        self._max_bytes = max_bytes
+        self._on_closed = on_closed
+        self._left = list(_recover(folder))
+        self._file: _Growing | None = None
+
+    def held(self) -> Intervals:
+        """The milestones that the folder's files hold, those of a killed run's too."""
+        left = intervals((each.first, each.end - 1) for each in self._left)
+        return add(held_by_closed(self.folder), left)
+
+    def append(self, milestone_index: int, line: bytes) -> None:
+        """Writes the line of a milestone above all that this writer wrote before."""
+        file = self._file
+        if file is not None and (file.end != milestone_index or file.size + len(line) > self._max_bytes):
+            self._close(file)
+            file = None
+        if file is None:
+            file = next((each for each in self._left if each.end == milestone_index), None)
+            if file is not None:
+                self._left.remove(file)
+                if file.size + len(line) > self._max_bytes:
+                    self._close(file)
+                    file = None
+        if file is None:
+            path = growing_path(self.folder, milestone_index)
+            file = _Growing(path, milestone_index, milestone_index, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
+        with file.path.open("ab") as stream:
+            stream.write(line)
+        file.digest.update(line)
+        file.size += len(line)
+        file.end = milestone_index + 1
+        self._file = file
+
+    def close(self) -> None:
+        """Closes the file that grows, and those that killed runs left."""
+        for file in [*self._left, *([self._file] if self._file else [])]:
+            self._close(file)
+        self._left, self._file = [], None
+
+    def _close(self, file: _Growing) -> None:
+        path = closed_path(self.folder, file.first, file.end)
+        sync(file.path)
+        write_durably(checksum_path(path), f"{file.digest.hexdigest()}  {path.name}\n".encode())
+        file.path.replace(path)
+        sync(self.folder)
+        if self._on_closed is not None:
+            self._on_closed(path, file.first, file.end)
+
+
+@contextmanager
+def archive_writer(
+    folder: Path, max_bytes: int = MAX_FILE_BYTES, on_closed: OnClosed | None = None
+) -> Iterator[ArchiveWriter]:
+    """A writer into a folder, made if need be, that is closed when the block ends well; FolderInUse when another run
+    writes there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FolderInUse(f"{folder}: another run writes archive files there") from None
+        writer = ArchiveWriter(folder, max_bytes, on_closed)
+        yield writer
+        writer.close()
+    finally:
+        os.close(lock)
+
+
+def held_by_closed(folder: Path) -> Intervals:
+    """The milestones of a folder's closed files: of those with a checksum by their names, others are read."""
+    found: list[tuple[int, int]] = []
+    for path in sorted(folder.iterdir()):
+        promise = promise_of(path)
+        if promise is None or promise.end is None:
+            continue
+        if checksum_path(path).exists() and promise.first < promise.end:
+            found.append((promise.first, promise.end - 1))
+        else:
+            found += of_indices(_indices_in(path))
+    return intervals(found)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Puts a whole file in the place of whatever stood there; the folder itself is still to be synced."""
+    growing = path.with_name(path.name + ".new")
+    growing.write_bytes(data)
+    sync(growing)
+    growing.replace(path)
+
+
+def sync(path: Path) -> None:
+    """Returns when the file's bytes, or the folder's names, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _indices_in(path: Path) -> Iterator[int]:
+    with open_stream(str(path)) as stream:
+        for _, _, line in lines(stream):
+            try:
+                yield from milestones_of(line)
+            except JsonError:
+                continue
+
+
+def _recover(folder: Path) -> Iterator[_Growing]:
+    """What killed runs left in a folder, durable from here on."""
+    for path in sorted(folder.glob("*.part")):
+        promise = promise_of(path)
+        if promise is None:
+            continue
+        file = _whole_lines(path, promise.first)
+        if file.size == 0:
+            path.unlink()
+            continue
+        if file.size < path.stat().st_size:
+            os.truncate(path, file.size)
+        sync(path)
+        yield file
+    sync(folder)
+
+
+def _whole_lines(path: Path, first: int) -> _Growing:
+    """As far as a file holds whole lines of consecutive milestones."""
+    file = _Growing(path, first, first, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
+    with path.open("rb") as stream:
+        for line in stream:
+            if not line.endswith(b"\n") or not _is_line_of(line, file.end):
+                break
+            file.digest.update(line)
+            file.size += len(line)
+            file.end += 1
+    return file
+
+
+def _is_line_of(line: bytes, milestone_index: int) -> bool:
+    try:
+        orjson.loads(line)
+        return milestones_of(line) == [milestone_index]
+    except (orjson.JSONDecodeError, JsonError):
+        return False

@@ -1,0 +1,190 @@
+"""Keeps at a network's head: what its node has confirmed since is fetched run by run, and handed on.
+
+Rules of this file: a run holds at least RUN_S seconds of milestones, so that what comes after it (a load starts Spark)
+is worth its start; what a run could not have is tried again with each later one. Nothing is kept from run to run but
+which milestones those are, so days cost no more memory than minutes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from db.connect import StoreSettings
+from db.intervals import subtract
+from etl.archive import PENDING_FILE
+from etl.archive.lines import pending_line
+from etl.archive.writer import archive_writer, sync, write_durably
+from etl.fetch.node import UNREADABLE, WRONG_ID, Fault, Node
+from etl.fetch.run import Fetched, FetchSettings, Source, fill, opened
+from etl.fetch.walk import GENESIS, Recent
+from etl.report import Notify, quiet
+from etl.sources.cone import Cone, Entry
+from etl.verify import Copy
+from ledger.reader import CodecError
+
+RUN_S = 60.0
+"""Seconds that a run covers at least, from its first milestone to its last."""
+
+RUN_MOST = 1_000
+"""Milestones of a run at most, so that catching up hands on what it has."""
+
+POLL_S = 5.0
+
+PENDING_MOST, PENDING_AT_ONCE = 10_000, 100
+"""Messages that a run takes from what the node's tips lead to, about at most; and how many of them at once."""
+
+HandOn: TypeAlias = Callable[["Run"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run brought: durable files, and how many pending messages `pending.jsonl` has now."""
+
+    fetched: Fetched
+    files: tuple[Path, ...]
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much a run holds, in seconds and in milestones, and how often the node is asked for news."""
+
+    run_s: float = RUN_S
+    run_most: int = RUN_MOST
+    poll_s: float = POLL_S
+
+
+def follow(
+    store: StoreSettings,
+    urls: Sequence[str],
+    into: Path,
+    hand_on: HandOn,
+    *,
+    first: int | None = None,
+    settings: FetchSettings | None = None,
+    pace: Pace | None = None,
+    notify: Notify = quiet,
+) -> Fetched:
+    """Fetches from milestone `first` on, else from where the folder ends, else from the newest, until a signal comes.
+
+    Raises ValueError for URLs that are none and nodes of another network, FolderInUse. What `hand_on` raises ends it.
+    """
+
+    async def run() -> Fetched:
+        async with opened(store, urls, settings or FetchSettings()) as source:
+            return await _Following(source, into, hand_on, pace or Pace(), notify).run(first)
+
+    return asyncio.run(run())
+
+
+class _Following:
+    """Runs behind each other."""
+
+    def __init__(self, source: Source, into: Path, hand_on: HandOn, pace: Pace, notify: Notify) -> None:
+        self._source, self._into, self._hand_on, self._pace, self._notify = source, into, hand_on, pace, notify
+        self._codec = source.checks.eras.eras[-1].codec
+        self._recent = Recent()
+        self._turn = 0
+        self._all = Fetched()
+
+    async def run(self, first: int | None) -> Fetched:
+        """Until a signal comes; what all runs brought, and what is lacking now."""
+        start = first
+        with archive_writer(self._into) as writer:
+            if start is None and (held := writer.held()):
+                start = held[-1][1] + 1
+        begin = start
+        while not self._source.stop.is_set():
+            try:
+                node = self._node()
+                newest = await node.newest(self._codec)
+                if begin is None or start is None:
+                    start = begin = newest
+                last = min(newest, begin + self._pace.run_most - 1)
+                if last < begin or not await self._is_enough(node, begin, last):
+                    await self._wait(self._pace.poll_s)
+                    continue
+            except Fault as fault:
+                # A node that is away for hours is asked again as one that has no news.
+                self._all.faults[fault.kind] += 1
+                self._turn += 1
+                await self._wait(max(self._pace.poll_s, fault.wait_s))
+                continue
+            done = await self._fetch(start, last)
+            pending = await self._take_pending(node)
+            files = tuple(self._into / name for name in done.files)
+            begin = last + 1
+            self._all.lacking = done.lacking
+            if files or pending:
+                await self._hand_on(Run(done, files, pending))
+        return self._all
+
+    def _node(self) -> Node:
+        return self._source.nodes[self._turn % len(self._source.nodes)]
+
+    async def _is_enough(self, node: Node, first: int, last: int) -> bool:
+        """Whether a run of those milestones is worth its while."""
+        if last - first + 1 >= self._pace.run_most:
+            return True
+        begun, ended = await node.head(self._codec, first), await node.head(self._codec, last)
+        return ended.timestamp - begun.timestamp >= self._pace.run_s
+
+    async def _fetch(self, first: int, last: int) -> Fetched:
+        """One run: what of those milestones the folder lacks, earlier runs' failures among it."""
+        done = Fetched()
+        max_bytes = self._source.settings.max_bytes
+        with archive_writer(self._into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer:
+            missing = subtract([(first, last)], writer.held())
+            await fill(self._source, writer, missing, self._recent, done, self._notify)
+        self._all.milestones += done.milestones
+        self._all.faults += done.faults
+        return done
+
+    async def _take_pending(self, node: Node) -> int:
+        """Puts what the node's tips lead to, and no milestone references, into the folder; how many messages."""
+        found: dict[bytes, bytes] = {}
+        try:
+            unseen = list(await node.tips(self._codec))
+        except Fault as fault:
+            self._all.faults[fault.kind] += 1
+            unseen = []
+        seen = set(unseen)
+        while unseen and len(found) < PENDING_MOST:
+            some, unseen = unseen[:PENDING_AT_ONCE], unseen[PENDING_AT_ONCE:]
+            for entry in await asyncio.gather(*(self._pending(node, each) for each in some)):
+                if entry is not None:
+                    found[entry.message_id] = pending_line(entry)
+                    fresh = [each for each in entry.message.parents if each not in seen]
+                    seen.update(fresh)
+                    unseen += fresh
+        path = self._into / PENDING_FILE
+        if found:
+            write_durably(path, b"".join(line for _, line in sorted(found.items())))
+        else:
+            path.unlink(missing_ok=True)
+        sync(self._into)
+        return len(found)
+
+    async def _pending(self, node: Node, message_id: bytes) -> Entry | None:
+        """A message that no milestone references, verified; None for any other."""
+        if message_id == GENESIS or self._recent.has(message_id):
+            return None
+        try:
+            if (await node.told(self._codec, message_id)).referenced_by is not None:
+                return None
+            data = await node.raw(self._codec, message_id)
+            entry = Entry(message_id, self._codec.decode(data), None, None, None)
+        except (Fault, CodecError) as fault:
+            self._all.faults[fault.kind if isinstance(fault, Fault) else UNREADABLE] += 1
+            return None
+        checked = self._source.checks.pending(Copy("", 0, lambda: Cone(None, None, [entry], codec=self._codec)))
+        self._all.faults[WRONG_ID] += len(checked.rejects)
+        return None if checked.rejects else entry
+
+    async def _wait(self, seconds: float) -> None:
+        """That long, or until a signal comes."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._source.stop.wait(), seconds)

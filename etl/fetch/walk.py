@@ -1,0 +1,182 @@
+"""A milestone's cone, asked of a node message by message: from where it begins over the parents, as long as they are
+said to be of this milestone.
+
+Rules of this file: bytes count when they hash to the id that was asked for, and stay then, whatever else fails and
+whichever node is asked next. That a message is of an earlier milestone is the node's word; the proof at the end, over
+all that was found, is what decides (etl/verify.py).
+"""
+
+import asyncio
+
+from etl.archive.checks import Checks
+from etl.archive.lines import milestone_line
+from etl.fetch.node import NOT_THERE, UNPROVED, UNREADABLE, WRONG_ID, Fault, Head, Node, Told
+from etl.sources.cone import Cone, Entry
+from ledger import chrysalis
+from ledger.eras import STARDUST, Codec
+from ledger.ids import message_id as id_of
+from ledger.levels import BELIEVED
+from ledger.reader import CodecError
+
+GENESIS = bytes(32)
+"""The message that every tangle began with, which no node has."""
+
+FAULTS_A_RUN = 8
+"""Questions that may fail before no others are asked."""
+
+DEPTH = 15
+"""Milestones below one whose messages may still be approved (below max depth of every network's nodes)."""
+
+
+class Recent:
+    """Which milestone references a message, of the milestones that were fetched last."""
+
+    def __init__(self) -> None:
+        self._by_milestone: dict[int, frozenset[bytes]] = {}
+
+    def add(self, milestone_index: int, message_ids: frozenset[bytes]) -> None:
+        """Keeps a cone, and forgets those that are no longer approved."""
+        self._by_milestone[milestone_index] = message_ids
+        for old in [each for each in self._by_milestone if each < milestone_index - DEPTH]:
+            del self._by_milestone[old]
+
+    def has(self, message_id: bytes) -> bool:
+        """Whether one of them references it."""
+        return any(message_id in each for each in self._by_milestone.values())
+
+
+class Walk:
+    """The way to one milestone. What was answered is kept from one try to the next."""
+
+    def __init__(self, milestone_index: int, codec: Codec, checks: Checks, recent: Recent, at_once: int) -> None:
+        self.milestone_index = milestone_index
+        self.faults: list[Fault] = []
+        self._codec, self._checks, self._recent = codec, checks, recent
+        self._head: Head | None = None
+        self._bytes: dict[bytes, bytes] = {}
+        self._told: dict[bytes, Told | None] = {}
+        self._asking = asyncio.Semaphore(at_once)
+        self._edges: set[str] = set()
+        self._looking_for_edge = asyncio.Lock()
+
+    @property
+    def answered(self) -> int:
+        """How many questions have their answer."""
+        return len(self._bytes) + len(self._told)
+
+    @property
+    def message_ids(self) -> frozenset[bytes]:
+        """The messages of the cone, once the walk is done."""
+        return frozenset(each for each in self._bytes if self._is_ours(each))
+
+    async def run(self, node: Node) -> bytes:
+        """The milestone's line, verified. Raises the first Fault of `faults`; the next run goes on where it failed.
+
+        One that fails does not end the others at once: what is under way may be answered, and is kept.
+        """
+        self.faults = []
+        try:
+            if self._head is None:
+                self._head = await node.head(self._codec, self.milestone_index)
+        except Fault as fault:
+            self.faults.append(fault)
+            raise
+        seen = set(self._head.roots)
+        async with asyncio.TaskGroup() as group:
+            for root in self._head.roots:
+                group.create_task(self._visit(node, root, group, seen))
+        if self.faults:
+            raise self.faults[0]
+        try:
+            return self._verified()
+        except Fault as fault:
+            self.faults.append(fault)
+            raise
+
+    async def _visit(self, node: Node, message_id: bytes, group: asyncio.TaskGroup, seen: set[bytes]) -> None:
+        """Follows a message to its parents, unless enough has failed in this run."""
+        if message_id == GENESIS or self._recent.has(message_id):
+            return
+        async with self._asking:
+            if len(self.faults) >= FAULTS_A_RUN:
+                return
+            try:
+                parents = await self._parents(node, message_id)
+            except Fault as fault:
+                self.faults.append(fault)
+                return
+        for parent in parents:
+            if parent not in seen:
+                seen.add(parent)
+                group.create_task(self._visit(node, parent, group, seen))
+
+    async def _parents(self, node: Node, message_id: bytes) -> tuple[bytes, ...]:
+        """The parents of a message of this milestone, which is fetched; none of another's."""
+        if message_id not in self._told:
+            self._told[message_id] = await self._ask(node, message_id)
+        if not self._is_ours(message_id):
+            return ()
+        if message_id not in self._bytes:
+            data = await node.raw(self._codec, message_id)
+            if (derived := id_of(data)) != message_id:
+                raise Fault(WRONG_ID, f"{node.url}: {message_id.hex()} asked for, the bytes hash to {derived.hex()}")
+            self._bytes[message_id] = data
+        return self._decode(message_id).parents
+
+    async def _ask(self, node: Node, message_id: bytes) -> Told | None:
+        """What the node says of a message; None for one that is older than what the node holds."""
+        try:
+            return await node.told(self._codec, message_id)
+        except Fault as fault:
+            if fault.kind != NOT_THERE:
+                raise
+            # In Stardust the Merkle root over all blocks decides; in Chrysalis it is over what changed the ledger.
+            if self._codec is STARDUST:
+                return None
+            async with self._looking_for_edge:
+                if node.url in self._edges or await self._is_at_edge(node):
+                    self._edges.add(node.url)
+                    return None
+            text = f"{node.url}: {message_id.hex()} is unknown there, and so old that it was pruned it is not"
+            raise Fault(UNREADABLE, text) from None
+
+    async def _is_at_edge(self, node: Node) -> bool:
+        """Whether the node lacks one of the milestones whose messages this one's may approve."""
+        for index in range(self.milestone_index - 1, max(self.milestone_index - DEPTH - 1, 0), -1):
+            try:
+                await node.head(self._codec, index)
+            except Fault as fault:
+                if fault.kind == NOT_THERE:
+                    return True
+                raise
+        return False
+
+    def _is_ours(self, message_id: bytes) -> bool:
+        told = self._told.get(message_id)
+        return told is not None and told.referenced_by == self.milestone_index
+
+    def _decode(self, message_id: bytes) -> chrysalis.Message:
+        try:
+            found: chrysalis.Message = self._codec.decode(self._bytes[message_id])
+        except CodecError as error:
+            raise Fault(UNREADABLE, f"{message_id.hex()}: {error}") from error
+        return found
+
+    def _verified(self) -> bytes:
+        assert self._head is not None
+        cone = Cone(self.milestone_index, self._head.milestone, codec=self._codec)
+        for message_id in sorted(self.message_ids):
+            told = self._told[message_id]
+            assert told is not None
+            message = self._decode(message_id)
+            cone.entries.append(
+                Entry(message_id, message, told.referenced_by, told.inclusion_state, told.conflict_reason)
+            )
+        checked = self._checks.cone(self.milestone_index, cone, "")
+        if checked.verified in (None, BELIEVED):
+            # Bytes are right, so what was said of them is not: where the cone ends, or what became of a message.
+            self._told.clear()
+            self._head = None
+            reason = checked.rejects[0].reason if checked.rejects else "nothing proves its inclusion states"
+            raise Fault(UNPROVED, f"milestone {self.milestone_index}: {reason}")
+        return milestone_line(checked)

@@ -1,0 +1,133 @@
+"""What a milestone proves of its cone: that it is signed, and which transactions changed the ledger.
+
+Rules of this file: pure; a source's word about a message is taken only where nothing proves it, and refused with its
+reason where something proves the contrary. Which transactions changed the ledger is guessed cheaply and decided by the
+Merkle root: a guess that gives it is right, as another set of messages that does is not to be found.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, Refused
+from ledger import chrysalis, ids, stardust_values
+from ledger.eras import CHRYSALIS, STARDUST
+from ledger.levels import BELIEVED, MERKLE, SIGNED
+from ledger.merkle import merkle_root
+from ledger.proof import Coordinator, Milestone, find_signature_fault
+
+TRANSACTIONS = (chrysalis.Transaction, stardust_values.Transaction)
+
+STATE_NAMES = {state: name for name, state in reversed(INCLUSION_STATES.items())}
+"""As a node calls them."""
+
+OTHER_BLOCKS = "inclusionMerkleRoot: not that of the blocks, so some are missing, too many or not the milestone's"
+WRONG_STATES = "inclusion states: by them the Merkle root is not the milestone's"
+
+Messages: TypeAlias = list[tuple[Entry, bytes]]
+"""Of a whole cone in white-flag order, with their bytes."""
+
+
+@dataclass(slots=True)
+class Proof:
+    """The messages with the inclusion states that hold, what of the source's word is refused, and how far that is
+    proved; `level` None: the milestone itself is refused.
+    """
+
+    level: str | None
+    messages: Messages
+    refused: list[Refused] = field(default_factory=list)
+
+
+def prove(
+    milestone: Milestone, messages: Messages, coordinator: Coordinator | None, named: Coordinator | None = None
+) -> Proof:
+    """As far as the cone alone goes. Without a coordinator nobody knows who may sign; whom the line itself names
+    (`named`) may refute the milestone then, and proves nothing.
+    """
+    signers = coordinator or named
+    if signers is not None and (fault := find_signature_fault(milestone, signers)):
+        return Proof(None, messages, [Refused("", fault)])
+    ends = [(entry.message_id, entry.message.payload) for entry, _ in messages]
+    cone_root = milestone.inclusion_merkle_root if isinstance(milestone, stardust_values.Milestone) else None
+    if cone_root is not None and merkle_root([message_id for message_id, _ in ends]) != cone_root:
+        return Proof(None, messages, [Refused("", OTHER_BLOCKS)])
+    applied = applied_root(milestone)
+    for included in _guesses(milestone, messages):
+        leaves = [message_id for (message_id, _), each in zip(ends, included, strict=True) if each]
+        if merkle_root(leaves) == applied:
+            proof = Proof(MERKLE if coordinator is None else SIGNED, [])
+            states: list[int | None] = [
+                (INCLUDED if each else CONFLICTING) if isinstance(payload, TRANSACTIONS) else NO_TRANSACTION
+                for (_, payload), each in zip(ends, included, strict=True)
+            ]
+            break
+    else:
+        proof = Proof(BELIEVED, [])
+        states = [
+            entry.inclusion_state or None if isinstance(entry.message.payload, TRANSACTIONS) else NO_TRANSACTION
+            for entry, _ in messages
+        ]
+        if any(state in (INCLUDED, CONFLICTING) for state in states):
+            proof.refused.append(Refused("", WRONG_STATES))
+    for (entry, data), state in zip(messages, states, strict=True):
+        proof.messages.append((_settle(entry, state, proof.refused), data))
+    return proof
+
+
+def applied_root(milestone: Milestone) -> bytes:
+    """The Merkle root over the messages that changed the ledger."""
+    if isinstance(milestone, stardust_values.Milestone):
+        return milestone.applied_merkle_root
+    return milestone.inclusion_merkle_proof
+
+
+def state_refused(message_id: bytes, expected: int, found: int) -> Refused:
+    """A source's word about a message that is proved to be wrong."""
+    reason = f"inclusion state: {STATE_NAMES[expected]} expected, as is proved, found {STATE_NAMES[found]}"
+    return Refused(message_id.hex(), reason)
+
+
+def _settle(entry: Entry, state: int | None, refused: list[Refused]) -> Entry:
+    """A message with the state that holds; what the source says against it goes to `refused`."""
+    told, reason = entry.inclusion_state, entry.conflict_reason
+    if state is not None and told is not None and told != state:
+        refused.append(state_refused(entry.message_id, state, told))
+    if state is None and told is not None:
+        refused.append(Refused(entry.message_id.hex(), "inclusion state: included or conflicting expected, found none"))
+    if reason is not None and state in (NO_TRANSACTION, INCLUDED):
+        text = f"conflict reason: none expected where nothing conflicts, found {reason}"
+        refused.append(Refused(entry.message_id.hex(), text))
+        reason = None
+    if (told, entry.conflict_reason) == (state, reason):
+        return entry
+    return replace(entry, inclusion_state=state, conflict_reason=reason)
+
+
+def _guesses(milestone: Milestone, messages: Messages) -> Iterator[Sequence[bool]]:
+    """Which messages may have changed the ledger: as told, where nothing is told all transactions; all of them; all but
+    those that spend again what one of the cone did, or what never came to be.
+    """
+    payloads = [entry.message.payload for entry, _ in messages]
+    every = [isinstance(payload, TRANSACTIONS) for payload in payloads]
+    told = [each and entry.inclusion_state != CONFLICTING for each, (entry, _) in zip(every, messages, strict=True)]
+    yield told
+    if told != every:
+        yield every
+    codec = STARDUST if isinstance(milestone, stardust_values.Milestone) else CHRYSALIS
+    spent: set[bytes] = set()
+    created: dict[bytes, bool] = {}
+    guess = []
+    for payload, (_, data) in zip(payloads, messages, strict=True):
+        if not isinstance(payload, TRANSACTIONS):
+            guess.append(False)
+            continue
+        inputs = [each for each in payload.essence.inputs if isinstance(each, chrysalis.UtxoInput)]
+        consumed = {ids.output_id(each.transaction_id, each.index) for each in inputs}
+        good = not consumed & spent and all(created.get(each.transaction_id, True) for each in inputs)
+        transaction_id = ids.transaction_id(codec.payload_bytes(data))
+        created[transaction_id] = good or created.get(transaction_id, False)
+        spent |= consumed if good else set()
+        guess.append(good)
+    if guess not in (told, every):
+        yield guess

@@ -1,0 +1,69 @@
+"""Archive lines of Stardust: format D, {milestone: {message: record}, messages: [record]}, whose ids and messages are
+tagged with their protocol.
+
+A record is {message_id: {"Shimmer": ID}, message: {"Shimmer": BLOCK}, milestone_index, inclusion_state, …}, its block
+as the node's core API v2 writes it. The milestone's record gives its payload; its block is of a later cone.
+"""
+
+from typing import Any
+
+from etl.sources.archive import bee_conflict_reason, bee_inclusion_state, untagged
+from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.fields import has_key, read_message_id
+from ledger import stardust
+from ledger.eras import STARDUST
+from ledger.json_reader import JsonError
+from ledger.reader import CodecError
+from ledger.stardust_parse import pack_block_json
+from ledger.stardust_values import Block, Milestone
+
+TAG = "Shimmer"
+
+
+class BlockRecords:
+    """Format D of Stardust."""
+
+    name = "archive D of Stardust"
+
+    def claims(self, document: Any) -> bool:
+        """By the protocol that the milestone's record is tagged with."""
+        if not has_key(document, "milestone") or not isinstance(document.get("messages"), list):
+            return False
+        own = document["milestone"]
+        if not has_key(own, "message") or not has_key(own["message"], "message"):
+            return False
+        return has_key(own["message"]["message"], TAG)
+
+    def read(self, document: Any) -> list[Cone]:
+        """The milestone of the one record, the blocks of the others."""
+        payload = _block(document["milestone"]["message"]).payload
+        if not isinstance(payload, Milestone):
+            raise JsonError("milestone.message", "a block that carries a milestone")
+        cone = Cone(payload.index, payload, codec=STARDUST)
+        for position, record in enumerate(document["messages"]):
+            _take(cone, record, f"messages[{position}]")
+        return [cone]
+
+
+def _take(cone: Cone, record: Any, path: str) -> None:
+    record = record if isinstance(record, dict) else {}
+    item = str(untagged(record.get("message_id", path))).removeprefix("0x")
+    try:
+        cone.entries.append(
+            Entry(
+                read_message_id(item, "message_id"),
+                _block(record),
+                record.get("milestone_index"),
+                bee_inclusion_state(record.get("inclusion_state")),
+                bee_conflict_reason(record.get("conflict_reason")),
+            )
+        )
+    except (JsonError, CodecError) as refusal:
+        cone.refused.append(Refused(item, str(refusal)))
+
+
+def _block(record: dict[str, Any]) -> Block:
+    tagged = record.get("message")
+    if not has_key(tagged, TAG):
+        raise JsonError("message", f"a block tagged {TAG}, as the milestone is")
+    return stardust.decode_block(pack_block_json(untagged(tagged)))

@@ -1,0 +1,133 @@
+"""Raw Stardust blocks: what a node's core API v2 answers for `application/vnd.iota.serializer-v1`, without metadata.
+
+Packed, a file is a row of records, each a u32 (little-endian) length and so many bytes: a milestone payload, then the
+blocks of its cone in any order, then the next milestone payload. Blocks before the first payload are pending ones.
+A folder holds the same one by one: a file *.milestone a payload, a file *.block a block. Its blocks belong to the first
+milestone of the folder that reaches them, as milestones refer to what none before them did.
+
+Rules of this file: a block's id is the hash of its bytes; nothing else is said of it.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from etl.sources.cone import NO_TRANSACTION, Cone, Entry, Refused
+from ledger import stardust
+from ledger.eras import STARDUST
+from ledger.ids import message_id
+from ledger.reader import CodecError
+from ledger.stardust import MAX_BLOCK_BYTES
+from ledger.stardust_values import Block, Milestone, Transaction
+from ledger.white_flag import white_flag_order
+
+BLOCK_SUFFIX, MILESTONE_SUFFIX = ".block", ".milestone"
+
+_LENGTH = struct.Struct("<I")
+_PAYLOAD = struct.pack("<I", Milestone.KIND)
+HEAD = _LENGTH.size + 1
+"""Bytes that tell packed records from JSON."""
+
+
+def is_packed(head: bytes) -> bool:
+    """Whether the first HEAD bytes of a file begin a record: no JSON has such a byte behind four others."""
+    return len(head) == HEAD and head[-1] in (Milestone.KIND, stardust.PROTOCOL_VERSION)
+
+
+def groups(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """(record from 1, offset, bytes) of each milestone's records, and of those before the first.
+
+    Raises EOFError where the file is cut off, ValueError where no record can be.
+    """
+    first, offset = 1, 0
+    held: list[bytes] = []
+    for number, record in enumerate(_records(stream), 1):
+        if held and record.startswith(_PAYLOAD, _LENGTH.size):
+            data = b"".join(held)
+            yield first, offset, data
+            first, offset, held = number, offset + len(data), []
+        held.append(record)
+    if held:
+        yield first, offset, b"".join(held)
+
+
+def _records(stream: BinaryIO) -> Iterator[bytes]:
+    while head := stream.read(_LENGTH.size):
+        if len(head) < _LENGTH.size:
+            raise EOFError("the file is cut off inside the length of a record")
+        (length,) = _LENGTH.unpack(head)
+        if not 0 < length <= MAX_BLOCK_BYTES:
+            raise ValueError(f"a record of 1 to {MAX_BLOCK_BYTES} bytes expected, found {length}")
+        data = stream.read(length)
+        if len(data) < length:
+            raise EOFError(f"the file is cut off inside a record of {length} bytes")
+        yield head + data
+
+
+def read_group(data: bytes) -> Cone:
+    """The cone of one group. Raises CodecError for a milestone payload that cannot be read."""
+    cone = Cone(None, codec=STARDUST)
+    offset = 0
+    while offset < len(data):
+        (length,) = _LENGTH.unpack_from(data, offset)
+        record = data[offset + _LENGTH.size : offset + _LENGTH.size + length]
+        if offset == 0 and record.startswith(_PAYLOAD):
+            milestone = stardust.decode_payload(record)
+            assert isinstance(milestone, Milestone)
+            cone.milestone, cone.milestone_index = milestone, milestone.index
+        else:
+            _take(cone, record)
+        offset += _LENGTH.size + length
+    return cone
+
+
+def _take(cone: Cone, data: bytes) -> None:
+    block_id = message_id(data)
+    try:
+        block = stardust.decode_block(data)
+    except CodecError as refusal:
+        cone.refused.append(Refused(block_id.hex(), str(refusal)))
+        return
+    state = None
+    if cone.milestone_index is not None and not isinstance(block.payload, Transaction):
+        state = NO_TRANSACTION
+    cone.entries.append(Entry(block_id, block, cone.milestone_index, state, None))
+
+
+def pack_folder(folder: Path) -> bytes:
+    """The packed form of a folder's files; what cannot be decoded stands among the pending ones, to be refused."""
+    blocks = {message_id(data): data for data in _contents(folder, BLOCK_SUFFIX)}
+    parents = {identity: block.parents for identity, block in _decoded(blocks)}
+    payloads = [(_milestone(data), data) for data in _contents(folder, MILESTONE_SUFFIX)]
+    records: list[bytes] = []
+    for milestone, data in sorted(payloads, key=lambda each: -1 if each[0] is None else each[0].index):
+        records.append(data)
+        if milestone is None:
+            continue
+        root = stardust.milestone_id(milestone)
+        *cone, _ = white_flag_order(root, parents | {root: milestone.parents})
+        for identity in cone:
+            records.append(blocks.pop(identity))
+            del parents[identity]
+    return b"".join(_LENGTH.pack(len(data)) + data for data in [*blocks.values(), *records])
+
+
+def _contents(folder: Path, suffix: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(folder.iterdir()) if path.name.endswith(suffix)]
+
+
+def _decoded(blocks: dict[bytes, bytes]) -> Iterator[tuple[bytes, Block]]:
+    for identity, data in blocks.items():
+        try:
+            yield identity, stardust.decode_block(data)
+        except CodecError:
+            continue
+
+
+def _milestone(data: bytes) -> Milestone | None:
+    try:
+        payload = stardust.decode_payload(data)
+    except CodecError:
+        return None
+    return payload if isinstance(payload, Milestone) else None

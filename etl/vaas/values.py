@@ -1,0 +1,105 @@
+"""Values of the event tables' cells, bytes → what the columns hold.
+
+Rules of this file: a form of db/families.py each; what is not of its form is refused with what was expected, never
+guessed. The writers' two oddities are undone here: 256-bit numbers whose 64-bit limbs stand in reverse order, and
+floats as eight bytes.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import TypeAlias
+
+from db.families import Form
+
+Column: TypeAlias = str | int | bytes
+
+_DIGITS = re.compile(r"[0-9]{1,78}", re.ASCII)
+_HEX = re.compile(r"(?:0x)?([0-9a-fA-F]{64})", re.ASCII)
+_GO_TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))? \+0000 UTC(?: m=\S+)?", re.ASCII)
+_LIMB = 8
+_U256 = 32
+
+
+class ValueFormError(ValueError):
+    """A cell's value that is not of its column's form; the message says what was expected."""
+
+
+def read_value(form: Form, value: bytes) -> Column:
+    """The value of a cell as its column holds it. Raises ValueFormError."""
+    return _READ[form](value)
+
+
+def _text(value: bytes) -> str:
+    # NUL is what some emitters pad names with, and no store takes it in a text.
+    return value.decode("utf-8", "replace").replace("\0", "")
+
+
+def _number(value: bytes) -> int:
+    text = _text(value)
+    if not _DIGITS.fullmatch(text) or int(text) >= 2**63:
+        raise ValueFormError(f"expected a number in decimal digits, found {text[:40]!r}")
+    return int(text)
+
+
+def _amount(value: bytes) -> str:
+    text = value.decode("utf-8", "replace")
+    # Beyond 64 bits the writer put the limbs there.
+    return str(int(text)) if _DIGITS.fullmatch(text) else _token_id(value)
+
+
+def _token_id(value: bytes) -> str:
+    if len(value) > _U256:
+        raise ValueFormError(f"expected at most {_U256} bytes, found {len(value)}")
+    padded = value.rjust(_U256, b"\0")
+    limbs = [padded[start : start + _LIMB] for start in range(0, _U256, _LIMB)]
+    return str(int.from_bytes(b"".join(reversed(limbs))))
+
+
+def _hex(value: bytes) -> bytes:
+    text = _text(value)
+    match = _HEX.fullmatch(text)
+    if match is None:
+        raise ValueFormError(f"expected 64 hex digits, found {text[:80]!r}")
+    return bytes.fromhex(match[1])
+
+
+def _float(value: bytes) -> str:
+    if len(value) != _LIMB:
+        raise ValueFormError(f"expected a float of {_LIMB} bytes, found {len(value)}")
+    (number,) = struct.unpack(">d", value)
+    if number != number or number in (float("inf"), float("-inf")):
+        raise ValueFormError(f"expected a finite float, found {number}")
+    return plain(Decimal(repr(number)))
+
+
+def _time(value: bytes) -> int:
+    text = _text(value)
+    match = _GO_TIME.fullmatch(text)
+    try:
+        if match is not None:
+            moment = datetime.fromisoformat(f"{match[1]}+00:00")
+            return int(moment.timestamp()) * 1000 + int(f"{match[2] or '':0<3}"[:3])
+    except ValueError:
+        pass
+    raise ValueFormError(f"expected a time as '2021-09-21 01:52:26.038 +0000 UTC', found {text[:60]!r}")
+
+
+_READ: Mapping[Form, Callable[[bytes], Column]] = {
+    "text": _text,
+    "number": _number,
+    "amount": _amount,
+    "token_id": _token_id,
+    "hex": _hex,
+    "bytes": bytes,
+    "float": _float,
+    "time": _time,
+}
+
+
+def plain(number: Decimal) -> str:
+    """A number in digits, without an exponent or zeros behind the point."""
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

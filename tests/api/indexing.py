@@ -1,0 +1,39 @@
+"""Asking the indexer for whole lists, with the work of each page counted."""
+
+from typing import Any, TypeAlias
+
+from tests.api.asgi import ask
+from tests.api.test_work import CountingStore, bound
+
+Json: TypeAlias = dict[str, Any]
+
+BASE = "/api/indexer/v1"
+
+
+def path_of(route: str) -> str:
+    """Where the list of a route stands."""
+    return f"{BASE}/outputs" if route == "all" else f"{BASE}/outputs/{route}"
+
+
+def sent(filters: Json) -> Json:
+    """Values as they stand in a query."""
+    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in filters.items()}
+
+
+async def walk(app: Any, store: CountingStore, path: str, query: Json, page_size: int) -> tuple[list[Json], list[str]]:
+    """The bodies of all pages, and their items in turn; no page reads more rows than it may."""
+    bodies: list[Json] = []
+    items: list[str] = []
+    question = sent(query) | {"pageSize": page_size}
+    while True:
+        store.rows = 0
+        status, body = await ask(app, path, question)
+        assert status == 200, (path, question, body)
+        assert store.rows <= bound(page_size), (path, question, store.rows)
+        assert len(body["items"]) <= page_size
+        bodies.append(body)
+        items += body["items"]
+        if "cursor" not in body:
+            return bodies, items
+        assert len(bodies) <= 10_000, "the list does not end"
+        question["cursor"] = body["cursor"]

@@ -1,0 +1,35 @@
+"""How the tests of poi v1 ask: an application over a network whose signers are known, and what it is asked."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import orjson
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from ledger.proof import parse_coordinator
+from tests.api.asgi import ask
+from tests.inclusion import Json, ledger
+
+BASE = "/api/poi/v1"
+provable = cache(ledger)
+
+
+def proving(mount: NetworkMount, signers: Sequence[str] | None = None, threshold: int = 0) -> Any:
+    """The application over a network, with the keys that sign its milestones if any are set."""
+    with_keys = replace(mount, coordinator=parse_coordinator(signers or (), threshold))
+    return create_app({"proving": with_keys}, "proving", ApiSettings())
+
+
+async def validate(app: Any, route: str, proof: Any) -> Any:
+    """What a route of POST …validate says of a proof."""
+    return await ask(app, f"{BASE}{route}/validate", posted=orjson.dumps(proof))
+
+
+VALID, INVALID = (200, {"valid": True}), (200, {"valid": False})
+
+
+def refusal(status: int, message: str) -> tuple[int, Json]:
+    return status, {"error": {"code": str(status), "message": message}}

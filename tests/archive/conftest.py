@@ -1,0 +1,93 @@
+"""The oracle ledgers as archive lines, stores that hold them, and servers over those that stand for nodes.
+
+Rules of this file: what a file must hold is put together from the oracle's own JSON, never by what writes it.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from db.connect import StoreSettings
+from ledger.eras import CHRYSALIS, STARDUST, Codec
+from tests.api import processes
+from tests.api.conftest import fill, fill_stardust
+from tests.api.oracle import Oracle
+from tests.api.stardust import StardustLedger
+from tests.conftest import ROOT
+from tests.reference import ORACLE
+
+Json: TypeAlias = dict[str, Any]
+
+ERAS = ["chrysalis", "stardust"]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """An oracle ledger, and a store that holds it."""
+
+    codec: Codec
+    store: StoreSettings
+    milestones: list[Json]
+    pending: list[Json]
+
+    @property
+    def entries(self) -> str:
+        return "messages" if self.codec is CHRYSALIS else "blocks"
+
+    @property
+    def network(self) -> str:
+        return self.store.network
+
+    def lines(self, first: int, end: int) -> list[Json]:
+        """What an archive file of first ≤ m < end must hold, line by line."""
+        return [self._line(line) for line in self.milestones if first <= line["milestone"]["index"] < end]
+
+    def _line(self, line: Json) -> Json:
+        head, own = line["milestone"], "messageId" if self.codec is CHRYSALIS else "milestoneId"
+        content = "message" if self.codec is CHRYSALIS else "block"
+        names = ("referencedByMilestoneIndex", "ledgerInclusionState", "conflictReason")
+        return {
+            "milestone": {name: head[name] for name in ("index", "timestamp", own, "payload")},
+            self.entries: [
+                {
+                    "id": entry["id"],
+                    content: entry[content],
+                    "metadata": {name: entry["metadata"][name] for name in names if name in entry["metadata"]},
+                }
+                for entry in line[self.entries]
+            ],
+        }
+
+
+def settings_of(era: str, url: str, network: str) -> StoreSettings:
+    parameters = str(ROOT / "sample" / "stardust" / "info.json") if era == "stardust" else ""
+    return StoreSettings(url, network, protocol_parameters=parameters)
+
+
+@pytest.fixture(scope="session", params=ERAS)
+def ledger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ledger:
+    """Either oracle ledger, in a store that the naive reference filled."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "chrysalis":
+        oracle = Oracle.read(ORACLE)
+        settings = settings_of("chrysalis", f"sqlite:///{folder}", oracle.expected["network"])
+        with closing(fill(settings, oracle)):
+            return Ledger(CHRYSALIS, settings, oracle.milestones, oracle.pending)
+    stardust = StardustLedger.read()
+    settings = settings_of("stardust", f"sqlite:///{folder}", stardust.network)
+    with closing(fill_stardust(settings, stardust)):
+        return Ledger(STARDUST, settings, list(stardust.milestones), list(stardust.pending))
+
+
+@pytest.fixture(scope="session")
+def node(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server over that store."""
+    folder = Path(ledger.store.url.removeprefix("sqlite:///"))
+    more = {"PERMANODE_STORE_PROTOCOL_PARAMETERS": ledger.store.protocol_parameters}
+    log = tmp_path_factory.mktemp("node") / "log"
+    with processes.permanode(folder, ledger.network, log, **more) as base:
+        yield base

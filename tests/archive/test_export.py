@@ -1,0 +1,119 @@
+"""Exporting a store: the files hold the oracle's own JSON, and what they hold durably the store is told."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import cli
+from db import schema
+from db.connect import open_store
+from db.store import LeaseHeld
+from etl.archive.export import export
+from tests.archive.conftest import Ledger
+from tests.archive.test_merge import lines_of
+from tests.conftest import ROOT
+
+
+def logged(ledger: Ledger) -> set[int]:
+    """The milestones of which the store was told that a file holds them."""
+    with closing(open_store(ledger.store)) as store:
+        rows = asyncio.run(store.slice(schema.sync, (0,), limit=1000))
+    return {row["milestone_index"] for row in rows if row["logged_by"] == 0}
+
+
+def environment(ledger: Ledger) -> dict[str, str]:
+    return {
+        "PERMANODE_STORE": ledger.store.url,
+        "PERMANODE_NETWORK": ledger.network,
+        "PERMANODE_STORE_PROTOCOL_PARAMETERS": ledger.store.protocol_parameters,
+    }
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledger, tmp_path: Path) -> None:
+    with closing(open_store(ledger.store)) as store:
+        part = export(ledger.store, store, tmp_path / "unmarked", first=3, last=9, mark=False)
+    assert (part.milestones, part.files, part.faults, part.lacking) == (6, ["3to9.log"], [], [])
+    assert lines_of(tmp_path / "unmarked") == ledger.lines(3, 9)
+    before = logged(ledger)
+    with closing(open_store(ledger.store, writable=True)) as store:
+        done = export(ledger.store, store, tmp_path / "marked", first=40, last=60)
+        assert (done.milestones, done.lacking) == (11, [(51, 59)])
+        again = export(ledger.store, store, tmp_path / "marked", first=40, last=51)
+        assert (again.milestones, again.held, again.files) == (0, 11, [])
+    assert lines_of(tmp_path / "marked") == ledger.lines(40, 51)
+    assert logged(ledger) == before | set(range(40, 51))
+
+
+def test_while_another_run_writes_the_files_are_good_and_the_store_is_told_by_the_next(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    with (
+        closing(open_store(ledger.store, writable=True)) as store,
+        closing(open_store(ledger.store, writable=True)) as other,
+    ):
+        lease = other.acquire("elsewhere:1", "run", 60)
+        with pytest.raises(LeaseHeld, match="elsewhere"):
+            export(ledger.store, store, tmp_path, first=20, last=22)
+        other.release(lease)
+        assert lines_of(tmp_path) == ledger.lines(20, 22)
+        assert not {20, 21} & logged(ledger)
+        assert export(ledger.store, store, tmp_path, first=20, last=22).held == 2
+    assert {20, 21} <= logged(ledger)
+
+
+def test_the_command_says_what_the_store_lacks(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(ledger).items():
+        monkeypatch.setenv(name, value)
+    command = ["archive", "export", "--into", str(tmp_path), "--no-mark", "--range"]
+    assert CliRunner().invoke(cli.app, [*command, "5:10"]).exit_code == 0
+    short = CliRunner().invoke(cli.app, [*command, "45:55"])
+    assert short.exit_code == 3
+    assert "not to be had whole: 51–54" in short.output
+
+
+def test_an_export_that_is_killed_again_and_again_writes_the_same_bytes(ledger: Ledger, tmp_path: Path) -> None:
+    with closing(open_store(ledger.store)) as store:
+        export(ledger.store, store, tmp_path / "whole", mark=False, max_bytes=300_000)
+    whole = contents(tmp_path / "whole")
+    assert len(whole) > 4
+    command = [sys.executable, "-c", "import cli; cli.main()", "archive", "export", "--no-mark"]
+    command += ["--max-size", "300000", "--into", str(tmp_path / "killed")]
+    variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
+    kills = 0
+    for lines in (3, 20, 33):
+        process = subprocess.Popen(
+            command, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        end = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < end and _written(tmp_path / "killed") < lines:
+            time.sleep(0.001)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait(120)
+    assert kills
+    assert subprocess.run(command, env=variables, cwd=tmp_path, check=False, capture_output=True).returncode == 0
+    assert contents(tmp_path / "killed") == whole
+
+
+def _written(folder: Path) -> int:
+    """Lines in the folder's files, whole or not."""
+    count = 0
+    for path in [*folder.glob("*.part"), *folder.glob("*.log")]:
+        try:
+            count += path.read_bytes().count(b"\n")
+        except FileNotFoundError:
+            continue
+    return count

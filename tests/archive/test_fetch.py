@@ -1,0 +1,287 @@
+"""Fetching from a server over the oracle ledgers that stands for a node, with all that may go wrong on the way.
+
+Rules of this file: what must come out is what the oracle's JSON says, byte by byte the same however bad the way was.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from typer.testing import CliRunner
+
+import cli
+import settings
+from db.connect import StoreSettings
+from etl.fetch import follow as following
+from etl.fetch.follow import Pace, Run
+from etl.fetch.node import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
+from etl.fetch.run import Fetched, FetchSettings, fetch
+from etl.report import Progress
+from ledger.eras import CHRYSALIS
+from tests.archive.conftest import Json, Ledger
+from tests.archive.proxy import proxied
+from tests.archive.test_export import contents, environment
+from tests.archive.test_merge import lines_of
+from tests.conftest import ROOT
+
+QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=8)
+
+MESSAGE = re.compile(r"/(?:messages|blocks)/(?:0x)?([0-9a-f]{64})(?:/|$)")
+
+
+def ids_below(ledger: Ledger, milestone_index: int) -> set[str]:
+    """What a node that pruned all before that milestone no longer knows."""
+    below = [line for line in ledger.milestones if line["milestone"]["index"] < milestone_index]
+    return {entry["id"].removeprefix("0x") for line in below for entry in line[ledger.entries]}
+
+
+def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    done = fetch(ledger.store, [node], tmp_path, [(1, 6)], QUICK)
+    assert (done.milestones, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
+    assert lines_of(tmp_path) == ledger.lines(1, 7)
+
+
+def test_a_permanodes_network_is_a_node_too(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    done = fetch(ledger.store, [f"{node}/api/{ledger.network}"], tmp_path, [(2, 3)], QUICK)
+    assert done.lacking == []
+    assert lines_of(tmp_path) == ledger.lines(2, 4)
+
+
+def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    """Of every five questions one fails at first, each in its own way."""
+    kinds = ["503", "truncated", "half", "wrong id", "503", "truncated", "half", "wrong id", "timeout"]
+
+    def spoil(path: str, nth: int) -> str | None:
+        drawn = crc32(path.encode())
+        if nth > 1 or "/info" in path or drawn % 5:
+            return None
+        kind = kinds[drawn // 5 % len(kinds)]
+        is_raw = path.endswith("/raw") or re.search(r"/blocks/0x[0-9a-f]{64}$", path)
+        return "half" if kind == "wrong id" and not is_raw else kind
+
+    with proxied(node, spoil=spoil) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 8)], QUICK)
+    assert done.lacking == []
+    assert {TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID} <= done.faults.keys()
+    assert lines_of(tmp_path) == ledger.lines(1, 9)
+    assert max(proxy.asked.values()) <= 8
+
+
+def test_what_the_node_says_wrongly_of_a_message_is_found_out_and_asked_again(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    (line,) = ledger.lines(4, 5)
+    chosen = next(
+        entry["id"] for entry in line[ledger.entries] if entry["metadata"]["ledgerInclusionState"] == "included"
+    )
+    lies = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal lies
+        if chosen in path and path.endswith("/metadata") and lies < 2:
+            lies += 1
+            return status, body.replace(b'"referencedByMilestoneIndex":4', b'"referencedByMilestoneIndex":3')
+        return status, body
+
+    with proxied(node, edit=edit) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(4, 4)], QUICK)
+    assert (done.milestones, done.faults[UNPROVED]) == (1, 2)
+    assert lines_of(tmp_path) == ledger.lines(4, 5)
+
+
+def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    gone = ids_below(ledger, 6)
+
+    def spoil(path: str, nth: int) -> str | None:
+        found = MESSAGE.search(path)
+        milestone = re.search(r"/milestones/(?:by-index/)?(\d+)$", path)
+        return "404" if (found and found[1] in gone) or (milestone and int(milestone[1]) < 6) else None
+
+    with proxied(node, spoil=spoil) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 9)], QUICK)
+        assert (done.milestones, done.lacking, done.files) == (4, [(3, 5)], ["6to10.log"])
+        assert done.faults[NOT_THERE] == 3
+        assert all("not there" in text for text in done.failures)
+        # Each milestone above the edge looks for it once, and 5 itself is asked for.
+        assert max(proxy.asked[path] for path in proxy.asked if path.endswith("/5")) <= 4 + 1
+        # Another node has them: it is asked when the first has nothing.
+        healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
+    assert (healed.milestones, healed.held, healed.lacking) == (3, 4, [])
+    assert lines_of(tmp_path) == ledger.lines(3, 10)
+
+
+def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (line,) = ledger.lines(3, 4)
+    chosen = line[ledger.entries][0]["id"]
+    impatient = FetchSettings(backoff_s=0.01, tries=3)
+    with proxied(node, spoil=lambda path, nth: "503" if chosen in path else None) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
+    assert (done.milestones, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
+    assert max(proxy.asked.values()) <= 3 + 1
+    # The same run again asks for that one alone, and for nothing that is held.
+    with proxied(node) as proxy:
+        again = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
+    assert (again.milestones, again.held, again.files) == (1, 4, ["3to4.log"])
+    asked = {int(found[1]) for path in proxy.asked if (found := re.search(r"/milestones/(?:by-index/)?(\d+)$", path))}
+    assert 3 in asked
+    assert not asked & {4, 5}
+
+
+def test_what_is_held_is_never_asked_for(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    fetch(ledger.store, [node], tmp_path, [(1, 3)], QUICK)
+    before = contents(tmp_path)
+    with proxied(node) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 3)], QUICK)
+    assert (done.milestones, done.held) == (0, 3)
+    assert all(path.endswith("/info") for path in proxy.asked)
+    assert contents(tmp_path) == before
+
+
+def test_a_node_of_another_network_and_no_node_are_refused(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    other = StoreSettings("", "elsewhere-1", protocol_parameters=ledger.store.protocol_parameters)
+    with pytest.raises(ValueError, match=f"a node of network elsewhere-1 expected, found {ledger.network}"):
+        fetch(other, [node], tmp_path, [(1, 2)], QUICK)
+    with pytest.raises(ValueError, match="a URL as http"):
+        fetch(ledger.store, ["nonsense"], tmp_path, [(1, 2)], QUICK)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    fetch(ledger.store, [node], tmp_path / "whole", [(1, 12)], FetchSettings(max_bytes=200_000))
+    command = [sys.executable, "-c", "import cli; cli.main()", "fetch", "--node", node, "--range", "1:13"]
+    command += ["--max-size", "200000", "--into", str(tmp_path / "killed")]
+    variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for said in process.stderr:
+        if json.loads(said)["done"] >= 4:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait(60)
+    process.stderr.close()
+    assert list((tmp_path / "killed").glob("*.part")), "killed too late"
+    done = subprocess.run(command, env=variables, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (held,) = re.findall(r"(\d+) were there already", done.stdout)
+    assert int(held) >= 4
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_the_command_ends_with_3_and_says_what_could_not_be_had(
+    ledger: Ledger, node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(ledger).items():
+        monkeypatch.setenv(name, value)
+    command = ["fetch", "--node", node, "--into", str(tmp_path)]
+    done = CliRunner().invoke(cli.app, [*command, "--range", "49:53"])
+    assert done.exit_code == 3
+    assert "could not be had: 51–52" in done.output
+    assert CliRunner().invoke(cli.app, [*command, "--range", "40:51", "--missing"]).exit_code == 0
+    assert len(lines_of(tmp_path)) == 2
+    for wrong in (["--range", "5:"], ["--follow", "--range", "1:5"], ["--load", "--range", "1:5"]):
+        assert CliRunner().invoke(cli.app, [*command, *wrong]).exit_code == 2
+
+
+def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    """The node's newest milestone rises by three with every question; milestones are ten seconds apart."""
+    pending = [entry["id"] for entry in ledger.pending]
+    runs: list[Run] = []
+    newest, away = 0, 2
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal newest
+        if path.endswith("/tips"):
+            named = {"tipMessageIds": pending} if ledger.codec is CHRYSALIS else {"tips": pending}
+            return 200, json.dumps({"data": named} if ledger.codec is CHRYSALIS else named).encode()
+        if path.endswith("/info") and status == 200:
+            return status, rewritten(path, json.loads(body))
+        return status, body
+
+    def rewritten(path: str, body: Any) -> bytes:
+        nonlocal newest
+        newest += 3
+        if "/v2/" in path:
+            body["status"]["confirmedMilestone"]["index"] = min(newest, 30)
+        else:
+            body["data"]["confirmedMilestoneIndex"] = min(newest, 30)
+        return json.dumps(body).encode()
+
+    def spoil(path: str, nth: int) -> str | None:
+        return "503" if path.endswith("/info") and 4 <= nth < 4 + away else None
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+        assert all(path.exists() for path in run.files)
+        if len(runs) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with proxied(node, edit=edit, spoil=spoil) as proxy:
+        done = following.follow(
+            ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01)
+        )
+    spans = [[line["milestone"] for line in lines_in(run.files)] for run in runs]
+    assert all(span[-1]["timestamp"] - span[0]["timestamp"] >= 60 for span in spans)
+    assert [each["index"] for span in spans for each in span] == list(range(1, done.milestones + 1))
+    assert lines_of(tmp_path) == ledger.lines(1, done.milestones + 1)
+    assert done.faults[REFUSED] == away
+    told = [json.loads(line) for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
+    content = "message" if ledger.codec is CHRYSALIS else "block"
+    expected = [{"id": entry["id"], content: entry[content], "metadata": {}} for entry in ledger.pending]
+    assert told == sorted(expected, key=lambda entry: entry["id"])
+    assert [run.pending for run in runs] == [len(pending)] * 2
+
+
+def lines_in(files: tuple[Path, ...]) -> list[Json]:
+    return [json.loads(line) for path in files for line in path.read_bytes().splitlines()]
+
+
+def test_a_signal_lets_what_is_under_way_be_written_and_the_next_run_takes_the_rest(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    def notify(step: Progress) -> None:
+        if step.done == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    done = fetch(ledger.store, [node], tmp_path, [(1, 20)], QUICK, notify)
+    assert 2 <= done.milestones < 20
+    assert (done.left, done.lacking, done.files) == (20 - done.milestones, [], [f"1to{done.milestones + 1}.log"])
+    assert lines_of(tmp_path) == ledger.lines(1, done.milestones + 1)
+
+
+async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes, commands = iter([1, 0, 3]), []
+
+    class Ended:
+        async def wait(self) -> int:
+            return next(codes)
+
+    async def start(*command: str, env: dict[str, str]) -> Ended:
+        commands.append(command[3:])
+        assert env["PERMANODE_STORE"] == "sqlite:///x"
+        return Ended()
+
+    monkeypatch.setattr(cli.asyncio, "create_subprocess_exec", start)
+    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
+    load_run = cli._loader(settings.read(None, {}, flags))
+    first, second, third = (tmp_path / name for name in ("1to8.log", "8to16.log", "16to24.log"))
+    await load_run(Run(Fetched(), (first,), 3))
+    await load_run(Run(Fetched(), (second,), 0))
+    await load_run(Run(Fetched(), (), 5))
+    await load_run(Run(Fetched(), (third,), 1))
+    waiting = str(tmp_path / "pending.jsonl")
+    assert commands == [
+        ("load", str(first), waiting),
+        ("load", str(first), str(second)),
+        ("load", str(third), waiting),
+    ]

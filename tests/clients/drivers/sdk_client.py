@@ -1,0 +1,66 @@
+"""Asks a node through iota-sdk. Argument: node. A call is [method, *arguments]; {"outputId": …} stands for an OutputId,
+{"query": …} for query parameters.
+
+Rules of this file: it runs in an environment of its own, on a Python that iota-sdk has wheels for; what the client
+holds as None it was not told; `refused` is null where the client refuses what the node has answered.
+"""
+
+import json
+import re
+import sys
+from dataclasses import is_dataclass
+from typing import Any
+
+from iota_sdk import Client, ClientError, OutputId
+from iota_sdk.client._node_indexer_api import NodeIndexerAPI, OutputIdsResponse
+
+STATUS = re.compile(r"status code (\d+): (.*), URL: ")
+NOT_FOUND = "was not found"
+
+
+def plain(value: Any) -> Any:
+    """JSON of what the client answers with: its objects with all they hold, declared or not, but for what is None."""
+    if is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, OutputIdsResponse):
+        value = vars(value)
+    if isinstance(value, OutputId):
+        return value.output_id
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items() if each is not None}
+    return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+def given(argument: Any) -> Any:
+    """An argument as the client takes it."""
+    if isinstance(argument, list):
+        return [given(each) for each in argument]
+    if isinstance(argument, dict) and "outputId" in argument:
+        return OutputId.from_string(argument["outputId"])
+    if isinstance(argument, dict) and "query" in argument:
+        return NodeIndexerAPI.QueryParameters(**argument["query"])
+    return argument
+
+
+def refused(error: ClientError) -> dict[str, Any]:
+    """Status and message of what a node refused; this client reads no body of a 404."""
+    text = error.args[0]["error"]
+    if NOT_FOUND in text:
+        return {"refused": 404, "message": text}
+    found = STATUS.search(text)
+    return {"refused": int(found[1]), "message": found[2]} if found else {"refused": None, "message": text}
+
+
+def main() -> None:
+    """Answers every line."""
+    client = Client(nodes=[sys.argv[1]])
+    for line in sys.stdin:
+        method, *arguments = json.loads(line)
+        try:
+            found = {"answer": plain(getattr(client, method)(*map(given, arguments)))}
+        except ClientError as error:
+            found = refused(error)
+        sys.stdout.write(json.dumps(found) + "\n")
+
+
+main()

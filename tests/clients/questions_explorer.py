@@ -1,0 +1,116 @@
+"""What every operation of explorer v2 is asked, with what the Stardust oracle ledger holds, and the whole bodies.
+
+Rules of this file: as in questions.py; what an answer has to hold is tests.api.explorer's plain reading. All of a
+listing is on one page: its cursor is null.
+"""
+
+from typing import Any
+
+from tests.api.explorer import Explorer
+from tests.api.oracle import Json
+from tests.api.stardust import StardustLedger
+from tests.clients.questions import Asked, Question
+
+PAGE_SIZE = 1000
+PAGED = {"pageSize": PAGE_SIZE}
+
+EVERY = 10
+"""Of blocks, milestones and addresses each tenth is asked for."""
+
+
+def of_explorer(ledger: StardustLedger) -> Asked:
+    """What a mount of the explorer is asked."""
+    explorer = Explorer(ledger)
+    return {
+        **of_addresses(explorer),
+        **of_milestones(explorer),
+        "/blocks/{blockId}/children": [of_children(explorer, entry["id"]) for entry in ledger.entries[::EVERY]],
+        "/blocks": [
+            listing({"tag": tag}, {"tag": tag, "items": items}) for tag, items in explorer.tagged.items() if tag != "0x"
+        ],
+        "/ledger/richest-addresses": [Question({"top": PAGE_SIZE}, richest(explorer))],
+        "/ledger/token-distribution": [Question({}, distribution(explorer))],
+    }
+
+
+def listing(given: Json, answer: Json) -> Question:
+    """A question whose answer is the only page."""
+    return Question(given | PAGED, answer | {"cursor": None})
+
+
+def of_children(explorer: Explorer, block_id: str) -> Question:
+    """All children of a block."""
+    found = explorer.children.get(block_id, [])
+    answer = {"blockId": block_id, "maxResults": PAGE_SIZE, "count": len(found), "children": found}
+    return listing({"blockId": block_id}, answer)
+
+
+def of_addresses(explorer: Explorer) -> Asked:
+    """Balances and both histories of addresses."""
+    addresses = explorer.addresses[::EVERY]
+    balances = [(each, explorer.balance(each)) for each in explorer.addresses]
+    return {
+        "/balance/{address}": [Question({"address": each}, balance) for each, balance in balances if balance],
+        "/ledger/updates/by-address/{address}": [
+            listing({"address": each}, {"address": each, "items": explorer.updates_of(each)}) for each in addresses
+        ],
+        "/ledger/outputs/by-address/{address}": [
+            listing(
+                {"address": each}, {"address": each, "ledgerIndex": explorer.last, "items": explorer.outputs_of(each)}
+            )
+            for each in addresses
+        ],
+    }
+
+
+def of_milestones(explorer: Explorer) -> Asked:
+    """Milestones, their blocks, and what they changed."""
+    entries = explorer.ledger.milestone_entries
+    newest: list[Any] = [{"milestoneId": each["milestoneId"], "index": each["index"]} for each in entries][::-1]
+    asked: Asked = {
+        "/milestones": [listing({}, {"items": newest}), listing({"sort": "oldest"}, {"items": newest[::-1]})]
+    }
+    for line in explorer.ledger.milestones[::EVERY]:
+        milestone_id, index = line["milestone"]["milestoneId"], line["milestone"]["index"]
+        blocks = {
+            "blocks": [
+                {"blockId": entry["id"], "payloadType": entry["block"].get("payload", {}).get("type")}
+                for entry in line["blocks"]
+            ][::-1]
+        }
+        for path, given, answer in (
+            ("/milestones/{milestoneId}/blocks", {"milestoneId": milestone_id}, blocks),
+            ("/milestones/by-index/{index}/blocks", {"index": index}, blocks),
+            (
+                "/ledger/updates/by-milestone/{milestoneId}",
+                {"milestoneId": milestone_id},
+                {"milestoneIndex": index, "items": explorer.updates_in(index)},
+            ),
+        ):
+            asked.setdefault(path, []).append(listing(given, answer))
+    return asked
+
+
+def richest(explorer: Explorer) -> Json:
+    """Who owns most, all of them."""
+    hexes = {each["bech32"]: (each["type"], each["hex"]) for each in explorer.ledger.expected["addresses"]}
+    ranked = sorted(explorer.owned().items(), key=lambda item: (-item[1], hexes[item[0]]))
+    return {"top": [{"address": who, "balance": str(much)} for who, much in ranked], "ledgerIndex": explorer.last}
+
+
+def distribution(explorer: Explorer) -> Json:
+    """How many own how much, by powers of ten."""
+    buckets: dict[int, list[int]] = {}
+    for balance in explorer.owned().values():
+        buckets.setdefault(len(str(balance)) - 1, []).append(balance)
+    return {
+        "distribution": [
+            {
+                "range": {"start": 10**power, "end": 10 ** (power + 1)},
+                "addressCount": str(len(buckets[power])),
+                "totalBalance": str(sum(buckets[power])),
+            }
+            for power in sorted(buckets)
+        ],
+        "ledgerIndex": explorer.last,
+    }

@@ -1,0 +1,113 @@
+"""What every list and object of the indexer is asked, with what the Stardust oracle ledger holds, and the whole bodies.
+
+Rules of this file: as in questions.py; what a list has to hold is a scan of the outputs (tests.reference_indexer).
+"""
+
+from typing import Any
+
+from tests import reference_indexer as reference
+from tests.api.oracle import Json
+from tests.api.stardust import StardustLedger
+from tests.clients.questions import Asked, Question
+from tests.reference_indexer import KINDS, NAMES_KEY, TAKES, Indexed
+
+PAGE_SIZE = 1000
+
+PATHS = {"all": "/outputs"} | {route: f"/outputs/{route}" for route in TAKES if route != "all"}
+CHAINS = {"alias": "aliasId", "foundry": "foundryId", "nft": "nftId"}
+"""Route of chain objects → the parameter that is their id."""
+
+
+def outputs_of(ledger: StardustLedger) -> list[Indexed]:
+    """Every output of the ledger."""
+    hrp = ledger.expected["bech32Hrp"]
+    return [Indexed(output_id, entry, hrp) for output_id, entry in ledger.outputs.items()]
+
+
+def body(ledger: StardustLedger, items: list[str], page_size: int = PAGE_SIZE) -> Json:
+    """The whole answer of a list that fits one page."""
+    assert len(items) <= PAGE_SIZE
+    return {"ledgerIndex": ledger.expected["milestones"], "pageSize": page_size, "items": items}
+
+
+def some_filters(outputs: list[Indexed], route: str) -> list[Json]:
+    """Each filter of a route alone, with up to two values that outputs of it meet; none at all; and many at once."""
+    of_route = [each for each in outputs if each.output["type"] in KINDS[route]]
+    found: list[Json] = [{}]
+    for name in TAKES[route]:
+        values = dict.fromkeys(value for each in of_route for value in reference.hits(each, name))
+        found += [{name: value} for value in list(values)[:2]]
+    richest = max(of_route, key=lambda each: sum(bool(reference.hits(each, name)) for name in TAKES[route]))
+    usable = {name: reference.hits(richest, name) for name in TAKES[route]}
+    return [*found, {name: values[0] for name, values in usable.items() if values}]
+
+
+def of_indexer(ledger: StardustLedger) -> Asked:
+    """What a mount of the indexer is asked."""
+    outputs = outputs_of(ledger)
+    asked: Asked = {
+        PATHS[route]: [
+            Question(filters, body(ledger, reference.found(outputs, route, filters)))
+            for filters in some_filters(outputs, route)
+        ]
+        for route in TAKES
+    }
+    address = ledger.expected["addresses"][0]["bech32"]
+    for route in ("all", "basic", "nft"):
+        given: Json = {"unlockableByAddress": address, "spent": "any", "sort": "newest"}
+        every = reference.found(outputs, route, {"unlockableByAddress": address}, "any")
+        asked[PATHS[route]].append(Question(given, body(ledger, every[::-1])))
+    for route, name in CHAINS.items():
+        asked[f"{PATHS[route]}/{{{name}}}"] = [
+            Question({name: chain_id, **given}, answer)
+            for chain_id, states in reference.chains(outputs, route).items()
+            for given, answer in of_chain(ledger, states)
+        ]
+    return asked
+
+
+def of_chain(ledger: StardustLedger, states: list[Indexed]) -> list[tuple[Json, Json]]:
+    """What is given beside a chain object's id, and the answers."""
+    living = [each.output_id for each in states if not each.metadata["isSpent"]]
+    every = [each.output_id for each in states]
+    alive: list[tuple[Json, Json]] = [({}, body(ledger, living, 0))] if living else []
+    return [*alive, ({"spent": "any"}, body(ledger, every))]
+
+
+SEED_PATHS = {"basic": "/outputs", "alias": "/aliases", "nft": "/nft", "foundry": "/foundries"}
+SEED_NAMES = {
+    "basic": {"address": "address", "requiresDustReturn": "hasStorageDepositReturn", "sender": "sender", "tag": "tag"},
+    "alias": {
+        "stateController": "stateController", "governer": "governor", "governor": "governor", "issuer": "issuer",
+        "sender": "sender",
+    },
+    "nft": {
+        "address": "address", "requiresDustReturn": "hasStorageDepositReturn", "issuer": "issuer", "sender": "sender",
+        "tag": "tag",
+    },
+    "foundry": {"address": "aliasAddress"},
+}  # fmt: skip
+"""Route → the names of filters in seeds/003 → those of TIP-26."""
+
+
+def of_seeds(ledger: StardustLedger) -> Asked:
+    """What a network's own mount is asked by the names of seeds/003: of the network of Stardust."""
+    outputs, network = outputs_of(ledger), {"network": ledger.network}
+    asked: Asked = {}
+    for route, path in SEED_PATHS.items():
+        questions: list[Question] = []
+        for name, own in SEED_NAMES[route].items():
+            of_route = (each for each in outputs if each.output["type"] in KINDS[route])
+            values: list[Any] = list(dict.fromkeys(value for each in of_route for value in reference.hits(each, own)))
+            for value in values[:2]:
+                for spent in ("unspent", "any") if own in NAMES_KEY else ("unspent",):
+                    found = reference.found(outputs, route, {own: value}, spent)
+                    questions.append(Question({**network, name: value, "spent": spent}, body(ledger, found)))
+        asked[path] = [Question(network, body(ledger, reference.found(outputs, route, {}))), *questions]
+        if route in CHAINS:
+            asked[f"{path}/{{{CHAINS[route]}}}"] = [
+                Question({**network, CHAINS[route]: chain_id, **given}, answer)
+                for chain_id, states in reference.chains(outputs, route).items()
+                for given, answer in of_chain(ledger, states)
+            ]
+    return asked

@@ -1,0 +1,36 @@
+"""What every operation of proof of inclusion is asked, with messages of an oracle ledger, and the whole bodies.
+
+Rules of this file: as in questions.py; proofs are made by their definition (tests/inclusion.py).
+"""
+
+from tests.clients.questions import Asked, Question
+from tests.inclusion import Json, Provable, ledger
+
+BODY = "body"
+"""Stands among what is given for the body of the request."""
+
+
+def of_poi(era: str) -> Asked:
+    """What a mount over that oracle ledger is asked: of messages at either end of a tree, and what was not applied."""
+    applied = [each for each in ledger(era) if each.is_applied][:4]
+    others = [each for each in ledger(era) if not each.is_applied and each.referenced is not None][:2]
+    by_reference = [(each, each.proof(each.by_reference)) for each in [*applied, *others]]
+    by_application = [(each, each.proof(each.applied)) for each in applied]
+    return {
+        "/referenced-block/create/{blockId}": created(by_reference),
+        "/applied-block/create/{blockId}": created(by_application),
+        "/create/{blockId}": created(by_reference),
+        "post /referenced-block/validate": validated(by_reference),
+        "post /applied-block/validate": validated(by_application),
+        "post /validate": validated(by_reference),
+    }
+
+
+def created(proofs: list[tuple[Provable, Json]]) -> list[Question]:
+    return [Question({"blockId": each.message_id}, proof) for each, proof in proofs]
+
+
+def validated(proofs: list[tuple[Provable, Json]]) -> list[Question]:
+    good = [Question({BODY: proof}, {"valid": True}) for _, proof in proofs]
+    (_, one), (_, other), *_ = proofs
+    return [*good, Question({BODY: one | {"proof": other["proof"]}}, {"valid": False})]

@@ -1,0 +1,405 @@
+"""The analytics tables through loads and recomputations, whole rows, against plain Python over the input files; and
+against inx-chronicle's own figures for three milestones of Shimmer.
+"""
+
+import json
+import random
+import re
+from base64 import b64decode
+from collections.abc import Sequence
+from contextlib import closing
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from db import schema
+from db.connect import open_adapter, open_store
+from etl import jobs
+from etl.analyse import STEPS
+from etl.analytics.chains import chains
+from etl.analytics.native_tokens import native_tokens
+from etl.analytics.transaction_sizes import transaction_sizes
+from etl.publish import ANALYSED, ANALYSED_TO
+from tests import reference, reference_stardust
+from tests.conftest import SHARED, needs_shared
+from tests.etl import test_stardust_oracle, test_two_eras
+from tests.etl.archives import NETWORK, Json, oracle, write
+from tests.etl.conftest import Loading, Stores
+from tests.etl.store_rows import ANALYTICS, by_key
+from tests.etl.test_two_eras import ERAS
+from tests.etl.two_eras import FIRST, stardust_lines
+from tests.reference_analytics import analytics_rows
+from tests.reference_facts import Genesis, Milestone
+
+pytestmark = pytest.mark.spark
+
+CHUNK_SIZE = 7
+GAP = range(21, 31)
+
+SHIMMER = SHARED / "iota" / "shimmer"
+
+
+def stardust_facts() -> tuple[list[Milestone], Genesis]:
+    """Stardust's oracle ledger."""
+    genesis = reference.read_json(reference_stardust.ORACLE / "genesis.json")
+    lines = test_stardust_oracle.oracle()
+    return [reference_stardust.milestone_fact(line) for line in lines], reference_stardust.genesis_fact(genesis)
+
+
+def facts_of_both() -> tuple[list[Milestone], Genesis]:
+    """Chrysalis's oracle ledger, and what follows it in Stardust."""
+    facts = [reference.milestone_fact(line) for line in oracle()]
+    facts += [reference_stardust.milestone_fact(line) for line in stardust_lines()]
+    return facts, reference.genesis_fact(reference.read_json(test_two_eras.GENESIS))
+
+
+@cache
+def expected_of_both() -> dict[str, list[Json]]:
+    return expected(*facts_of_both())
+
+
+def expected(facts: Sequence[Milestone], genesis: Genesis, network: str = NETWORK) -> dict[str, list[Json]]:
+    rows = analytics_rows(facts, genesis, network, CHUNK_SIZE)
+    assert all(rows[table.name] for table in ANALYTICS)
+    return {table.name: by_key(table, rows[table.name]) for table in ANALYTICS}
+
+
+def found_in(loading: Loading) -> dict[str, list[Json]]:
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        return {table.name: by_key(table, store.read_all(table)) for table in ANALYTICS}
+
+
+def check(found: dict[str, list[Json]], wanted: dict[str, list[Json]]) -> None:
+    for table, rows in wanted.items():
+        assert found[table] == rows, table
+
+
+def clear(loading: Loading) -> None:
+    """As a store that never knew of analytics."""
+    with closing(open_store(loading.store, writable=True)) as store:
+        lease = store.acquire("test", "clear", 60)
+        with store.batch() as batch:
+            for table in ANALYTICS:
+                batch.clear(table)
+            for name in (ANALYSED, ANALYSED_TO):
+                batch.delete(schema.keyspace_info, (name,))
+        store.release(lease)
+
+
+def recomputed(loading: Loading, first: int | None = None, last: int | None = None) -> dict[str, list[Json]]:
+    assert jobs.analytics(loading.store, loading.settings, first=first, last=last).exit_code == 0
+    return found_in(loading)
+
+
+@pytest.fixture(scope="module")
+def both_eras(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+    """Both eras, in loads that leave a gap and fill it; the state found by the store."""
+    folder = tmp_path_factory.mktemp("both")
+    loading = everywhere((CHUNK_SIZE, 3), eras=ERAS, ledger_near=10_000)
+    chrysalis = oracle()
+    early = [line for line in chrysalis if line["milestone"]["index"] not in GAP]
+    late = [line for line in chrysalis if line["milestone"]["index"] in GAP]
+    stardust = write(folder / "stardust.jsonl", stardust_lines())
+    report = loading.load(write(folder / "early.jsonl", early), stardust, genesis=test_two_eras.GENESIS)
+    assert (report.exit_code, report.ledger_index) == (0, GAP.start - 1)
+    held = {row["milestone_index"]: row for row in found_in(loading)["ms_analytics"]}
+    assert held.keys() == {*range(FIRST + 3)} - {*GAP}
+    assert [index for index, row in held.items() if row["holders"] is None] == [*range(GAP.stop, FIRST + 3)]
+    report = loading.load(write(folder / "late.jsonl", late))
+    assert (report.exit_code, report.ledger_index) == (0, FIRST + 2)
+    assert report.rows_by_table["daily_analytics"] == 1, "the day that the gap is in"
+    return loading
+
+
+def test_a_gap_filled_later_gives_the_rows_of_the_input_files(both_eras: Loading) -> None:
+    check(found_in(both_eras), expected_of_both())
+    days = expected_of_both()["daily_analytics"]
+    assert [day["milestone_count"] for day in days] == [FIRST + 1, 1]
+
+
+def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> None:
+    """Its state made from the lake."""
+    clear(both_eras)
+    assert not any(found_in(both_eras).values())
+    check(recomputed(both_eras), expected_of_both())
+    check(recomputed(both_eras), expected_of_both())
+
+
+def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -> None:
+    loading = stores((CHUNK_SIZE, 3), eras=ERAS, ledger_near=0)
+    lines = write(tmp_path / "chrysalis.jsonl", oracle()), write(tmp_path / "stardust.jsonl", stardust_lines())
+    without = loading.load(lines[0], genesis=test_two_eras.GENESIS, analytics=False)
+    assert not any(found_in(loading).values())
+    assert "daily_analytics" not in without.rows_by_table
+    again = loading.load(lines[1])
+    assert {f"analytics_{step.name}" for step in STEPS} <= again.seconds.keys()
+    check(found_in(loading), expected_of_both())
+    clear(loading)
+    found = recomputed(loading, 10, 20)
+    asked = [row for row in expected_of_both()["ms_analytics"] if 10 <= row["milestone_index"] < 20]
+    assert found["ms_analytics"] == asked
+    assert found["daily_analytics"] == expected_of_both()["daily_analytics"][:1]
+    asked = [row for row in expected_of_both()["address_analytics"] if 10 <= row["milestone_index"] < 20]
+    assert found["address_analytics"] == asked != []
+
+
+def test_every_measure_of_stardust_is_that_of_the_input_files(stores: Stores, tmp_path: Path) -> None:
+    """In one load, its state found by the store; then in a store that the lake fills."""
+    loading = stores((CHUNK_SIZE, 3), test_stardust_oracle.NETWORK, ledger_near=10_000)
+    file = write(tmp_path / "milestones.jsonl", test_stardust_oracle.oracle())
+    loading.load(file, genesis=reference_stardust.ORACLE / "genesis.json")
+    wanted = expected(*stardust_facts(), test_stardust_oracle.NETWORK)
+    check(found_in(loading), wanted)
+    silent = {name for name in wanted["ms_analytics"][0] if not any(row[name] for row in wanted["ms_analytics"])}
+    assert silent == SILENT
+    loading.rebuild()
+    check(found_in(loading), wanted)
+
+
+MANY = ("5", "6", "7", "small", "medium", "large", "huge")
+
+SILENT = {
+    "alias_governor_changed_count",
+    "treasury_transaction_payload_count",
+    "treasury_transaction_bytes",
+    *(f"legacy{name}" for name in ("_count", "_amount", "_created_count", "_created_amount")),
+    *(f"{items}_{size}" for items in ("inputs", "outputs") for size in MANY),
+}
+"""Columns that Stardust's oracle ledger leaves at nothing: legacy outputs are Chrysalis's, what is left is below."""
+
+
+def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None:
+    sizes = list(range(1, 129))
+    rows = spark.createDataFrame(
+        [(True, None, 1, size, size) for size in sizes],
+        "is_message BOOLEAN, idx INT, inclusion_state INT, inputs INT, outputs INT",
+    )
+    counted = rows.agg(*(column.alias(name) for name, column in transaction_sizes().items())).collect()[0].asDict()
+    assert counted == {f"{items}_{size}": 1 for items in ("inputs", "outputs") for size in "1234567"} | {
+        f"{items}_{name}": size
+        for items in ("inputs", "outputs")
+        for name, size in (("small", 8), ("medium", 16), ("large", 32), ("huge", 65))
+    }
+
+
+def amounts(rng: random.Random) -> int:
+    """A u256 of any length."""
+    return rng.choice((rng.getrandbits(rng.randint(1, 256)) or 1, 1 << rng.randint(0, 255), (1 << 256) - 1))
+
+
+def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) -> None:
+    """Hundreds of transactions, each a milestone: one token in, one or two outputs of it."""
+    rng, rows, wanted = random.Random(8), [], {}
+    for number in range(1, 300):
+        taken, made = amounts(rng), amounts(rng) if number % 3 else None
+        split = rng.randint(1, made) if made is not None and made > 1 else None
+        parts = [part for part in (split, made and made - (split or 0)) if part]
+        for is_spent, amount in ((True, taken), *((False, part) for part in parts)):
+            data = bytes(9) + b"\x01" + bytes(38) + amount.to_bytes(32, "little")
+            rows.append((number, b"t", is_spent, (1,), data))
+        gone = made is None
+        wanted[number] = (not gone and made > taken, not gone, gone or made < taken)
+    frame = spark.createDataFrame(
+        rows,
+        "milestone_index INT, transaction_id BINARY, is_spent BOOLEAN, stardust STRUCT<native_tokens: SMALLINT>, "
+        "data BINARY",
+    )
+    found = {row[0]: tuple(map(bool, row[1:])) for row in native_tokens(frame).collect()}
+    assert found == wanted
+    assert set(wanted.values()) >= {(True, True, False), (False, True, True), (False, False, True)}
+
+
+def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None:
+    """State index behind native tokens, of which the first state has one and the second none."""
+
+    def alias(state_index: int, tokens: int) -> bytes:
+        return b"\x04" + bytes(8) + bytes([tokens]) + bytes(70 * tokens + 32) + state_index.to_bytes(4, "little")
+
+    rows = [
+        (1, b"t", 4, True, (b"a", b"g", 1), alias(7, 1)),
+        (1, b"t", 4, False, (b"a", b"g", 0), alias(8, 0)),
+        (2, b"u", 4, True, (b"a", b"g", 0), alias(8, 0)),
+        (2, b"u", 4, False, (b"a", b"h", 2), alias(8, 2)),
+    ]
+    frame = spark.createDataFrame(
+        rows,
+        "milestone_index INT, transaction_id BINARY, output_type TINYINT, is_spent BOOLEAN, "
+        "stardust STRUCT<chain_id: BINARY, governor: BINARY, native_tokens: SMALLINT>, data BINARY",
+    )
+    found = {row["milestone_index"]: {n for n, told in row.asDict().items() if told} for row in chains(frame).collect()}
+    assert found == {
+        1: {"milestone_index", "alias_state_changed_count"},
+        2: {"milestone_index", "alias_governor_changed_count"},
+    }
+
+
+CHANGED = {
+    "analytics.active_addresses.count": "active_addresses",
+    "analytics.base_tokens.transferred_amount.0": "transferred_amount",
+    "analytics.output_activity.nft.created_count": "nft_new_count",
+    "analytics.output_activity.nft.transferred_count": "nft_transferred_count",
+    "analytics.output_activity.nft.destroyed_count": "nft_destroyed_count",
+    "analytics.output_activity.alias.created_count": "alias_new_count",
+    "analytics.output_activity.alias.governor_changed_count": "alias_governor_changed_count",
+    "analytics.output_activity.alias.state_changed_count": "alias_state_changed_count",
+    "analytics.output_activity.alias.destroyed_count": "alias_destroyed_count",
+    "analytics.output_activity.foundry.created_count": "foundry_new_count",
+    "analytics.output_activity.foundry.transferred_count": "foundry_transferred_count",
+    "analytics.output_activity.foundry.destroyed_count": "foundry_destroyed_count",
+    "analytics.block_activity.milestone_count": "milestone_payload_count",
+    "analytics.block_activity.no_payload_count": "no_payload_count",
+    "analytics.block_activity.tagged_data_count": "tagged_data_payload_count",
+    "analytics.block_activity.transaction_count": "transaction_payload_count",
+    "analytics.block_activity.treasury_transaction_count": "treasury_transaction_payload_count",
+    "analytics.block_activity.confirmed_count": "transaction_count",
+    "analytics.block_activity.conflicting_count": "conflicting_count",
+    "analytics.block_activity.no_transaction_count": "no_transaction_count",
+    "analytics.milestone_size.total_milestone_payload_bytes": "milestone_bytes",
+    "analytics.milestone_size.total_tagged_data_payload_bytes": "tagged_data_bytes",
+    "analytics.milestone_size.total_transaction_payload_bytes": "transaction_bytes",
+    "analytics.milestone_size.total_treasury_transaction_payload_bytes": "treasury_transaction_bytes",
+    "analytics.milestone_size.total_milestone_bytes": "message_bytes",
+}
+"""inx-chronicle's name of a measure of what happened → ours."""
+
+STANDING = {
+    **{
+        f"analytics.ledger_outputs.{kind}.{name}": f"{kind}_{ours}"
+        for kind in ("basic", "alias", "nft", "foundry")
+        for name, ours in (("count", "count"), ("amount.0", "amount"))
+    },
+    **{
+        f"analytics.unlock_conditions.{condition}.{name}": f"{condition}_{ours}"
+        for condition in ("expiration", "timelock", "storage_deposit_return")
+        for name, ours in (("count", "count"), ("amount.0", "amount"))
+    },
+    "analytics.unlock_conditions.storage_deposit_return_inner_amount": "storage_deposit_owed",
+    "analytics.ledger_size.total_key_bytes": "key_bytes",
+    "analytics.ledger_size.total_data_bytes": "data_bytes",
+}
+"""The same of the state: its first value is not ours to know, how it changes is."""
+
+BUCKETS = re.compile(r"analytics\.transaction_size\.(input|output)_buckets\.(?:single\()?(\w+)\)?")
+
+UNKNOWN = {
+    "analytics.address_balance.address_with_balance_count",
+    "analytics.unclaimed_tokens.unclaimed_count",
+    "analytics.unclaimed_tokens.unclaimed_amount.0",
+    "analytics.ledger_size.total_storage_deposit_amount.0",
+    "analytics.base_tokens.booked_amount.0",
+}
+"""Of the whole state before, which the file does not hold; and what follows from columns, and is tested apart."""
+
+
+def stated() -> dict[int, dict[str, int]]:
+    """measurements.ron: milestone → measure → value."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", (SHIMMER / "measurements.ron").read_text())
+    found = json.loads(re.sub(r",(\s*\})", r"\1", re.sub(r"(\d+): \{", r'"\1": {', text)))
+    return {int(index): values for index, values in found.items()}
+
+
+def mongo_address(value: Json) -> Json:
+    ((kind, data),) = value.items()
+    number, name = {"ed25519": (0, "pubKeyHash"), "alias": (8, "aliasId"), "nft": (16, "nftId")}[kind]
+    return {"type": number, name: mongo_hex(data)}
+
+
+def mongo_hex(value: Json) -> str:
+    return "0x" + b64decode(value["$binary"]["base64"]).hex()
+
+
+def mongo_feature(value: Json) -> Json:
+    number = ("sender", "issuer", "metadata", "tag").index(value["kind"])
+    if number < 2:
+        return {"type": number, "address": mongo_address(value["address"])}
+    return {"type": number, "data" if number == 2 else "tag": mongo_hex(value["data"])}
+
+
+def mongo_output(value: Json) -> Json:
+    """A spent output of in_memory_data.json as a node's JSON; of the conditions only those that these have."""
+    conditions = {"address_unlock_condition": 0, "state_controller_address_unlock_condition": 4}
+    conditions["governor_address_unlock_condition"] = 5
+    found: Json = {
+        "type": {"basic": 3, "alias": 4, "nft": 6}[value["kind"]],
+        "amount": value["amount"],
+        "unlockConditions": [
+            {"type": number, "address": mongo_address(value[name]["address"])}
+            for name, number in conditions.items()
+            if name in value
+        ],
+        "features": [mongo_feature(each) for each in value["features"]],
+        "nativeTokens": [mongo_token(each) for each in value["native_tokens"]],
+    }
+    found |= {"immutableFeatures": [mongo_feature(each) for each in value.get("immutable_features", ())]}
+    if value["kind"] == "alias":
+        found |= {"aliasId": mongo_hex(value["alias_id"]), "stateIndex": value["state_index"]}
+        found |= {"stateMetadata": mongo_hex(value["state_metadata"]), "foundryCounter": value["foundry_counter"]}
+    if value["kind"] == "nft":
+        found |= {"nftId": mongo_hex(value["nft_id"])}
+    return found
+
+
+def mongo_token(value: Json) -> Json:
+    amount = b64decode(value["amount"]["$binary"]["base64"])
+    return {"id": mongo_hex(value["token_id"]), "amount": hex(int.from_bytes(amount, "big"))}
+
+
+def shimmer_genesis() -> Json:
+    """What the three milestones spend and did not create, as a genesis before them; the rest of all is treasury."""
+    data = reference.read_json(SHIMMER / "in_memory_data.json")
+    ids = {json.dumps(each["output_id"]) for milestone in data.values() for each in milestone["created"]}
+    outputs = []
+    for milestone in data.values():
+        for each in (spent["output"] for spent in milestone["consumed"]):
+            if json.dumps(each["output_id"]) not in ids:
+                index = each["output_id"]["index"].to_bytes(2, "little").hex()
+                output_id = mongo_hex(each["output_id"]["transaction_id"]) + index
+                made = mongo_output(each["output"])
+                size = len(reference_stardust.output_bytes(made)) + 40
+                assert size == each["rent_structure"]["num_data_bytes"]
+                outputs.append({"outputId": output_id, "output": made})
+    supply = 1_813_620_509_061_365
+    left = supply - sum(int(each["output"]["amount"]) for each in outputs)
+    network_id = int.from_bytes(blake2b(b"shimmer", digest_size=32).digest()[:8], "little")
+    return {
+        "network": "shimmer",
+        "networkId": str(network_id),
+        "bech32Hrp": "smr",
+        "ledgerIndex": 17_338,
+        "treasury": {"milestoneId": f"0x{'00' * 32}", "amount": str(left)},
+        "coordinatorPublicKeys": [],
+        "outputs": outputs,
+    }
+
+
+@needs_shared
+def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stores, tmp_path: Path) -> None:
+    loading = stores((100_000, 100_000), "shimmer", ledger_near=10_000)
+    genesis = tmp_path / "genesis.json"
+    genesis.write_text(json.dumps(shimmer_genesis()))
+    report = loading.load(SHIMMER / "in_memory_data.json", genesis=genesis)
+    assert (report.complete, report.ledger_index, report.held) == (3, 17_341, "")
+    rows = {row["milestone_index"]: row for row in found_in(loading)["ms_analytics"]}
+    before: dict[str, Any] = {}
+    for index, values in stated().items():
+        row = rows[index]
+        buckets = {name: f"{found[1]}s_{found[2]}" for name in values if (found := BUCKETS.fullmatch(name))}
+        assert len(buckets) == 22
+        names = CHANGED | buckets
+        assert {name: row[ours] for name, ours in names.items()} == {name: values[name] for name in names}
+        booked = sum(row[f"{kind}_created_amount"] for kind in ("basic", "alias", "foundry", "nft"))
+        assert booked == values["analytics.base_tokens.booked_amount.0"]
+        if before:
+            moved = {name: row[ours] - rows[index - 1][ours] for name, ours in STANDING.items()}
+            assert moved == {name: values[name] - before[name] for name in STANDING}
+            cost = 100 * sum(
+                weight * (row[name] - rows[index - 1][name]) for name, weight in (("key_bytes", 10), ("data_bytes", 1))
+            )
+            name = "analytics.ledger_size.total_storage_deposit_amount.0"
+            assert cost == values[name] - before[name]
+        assert values.keys() == names.keys() | STANDING.keys() | UNKNOWN
+        before = values

@@ -1,0 +1,206 @@
+"""Lines of input, values of cells and price files: what is read, what is refused and with which words. No Spark."""
+
+import random
+import struct
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from db.families import FAMILY_COLUMNS
+from etl.vaas.cells import Cell, LineError, read_line
+from etl.vaas.messages import assemble
+from etl.vaas.prices import read_prices
+from etl.vaas.transfers import Token, address_key, transaction_key
+from etl.vaas.values import ValueFormError, read_value
+from ledger.wormhole.addresses import format_address
+from ledger.wormhole.ids import row_key
+from ledger.wormhole.vaa import encode_vaa
+from tests.conftest import ROOT
+from tests.etl.vaas import cell_line, row_line, vaa_line
+from tests.ledger.wormhole.cases import PRIVATE, guardian_set, published, shipped, signed, vaa_of
+
+TRANSFER = next(each for each in shipped() if each["payload_kind"] == "token_transfer" and each["quorum"])
+KEY = TRANSFER["row_key"]
+DATA = bytes.fromhex(TRANSFER["hex"])
+
+
+def test_a_vaa_is_read_in_every_form_and_is_one_and_the_same_cell():
+    data = bytes.fromhex(TRANSFER["hex"])
+    forms = [data, vaa_line(TRANSFER).encode(), vaa_line({**TRANSFER, "sequence": TRANSFER["sequence"] + 1}).encode()]
+    (cell,) = read_line(data)
+    assert [read_line(form) for form in forms] == [[cell]] * 3
+    assert (cell.family, cell.qualifier, cell.value, cell.time_ms) == ("QuorumState", "SignedVAA", data, None)
+    assert row_key(cell.chain, cell.emitter, cell.sequence) == KEY
+
+
+def test_its_transaction_is_a_cell_of_the_publication_at_the_time_that_it_was_observed():
+    signed_cell, published_cell = read_line(
+        vaa_line(TRANSFER, tx_id="0xAB", observed_at="2021-09-21T01:52:26.038Z").encode()
+    )
+    assert signed_cell.time_ms == published_cell.time_ms == 1_632_189_146_038
+    assert (published_cell.family, published_cell.qualifier, published_cell.value) == (
+        "MessagePublication",
+        "InitiatingTxID",
+        b"0xAB",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("[]", "expected a JSON object"),
+        ("{", "expected JSON, or the bytes of a VAA"),
+        ("{}", "expected a VAA as `vaa`"),
+        ('{"vaa": "zz"}', "vaa: expected bytes in base64"),
+        ('{"vaa": "02"}', "vaa: at byte 0: "),
+        (vaa_line(TRANSFER, observed_at="today"), "observed_at: expected milliseconds"),
+        (vaa_line(TRANSFER, tx_id=7), "tx_id: expected a text"),
+        (cell_line("2:ab:7", "ChainDetails", "SenderAddress", "x"), "row_key: '2:ab:7': expected CHAIN:ADDRESS:SEQ"),
+        (cell_line(KEY, "Colours", "Red", "x"), "Colours:Red: no such column; expected a family of MessagePub"),
+        (cell_line(KEY, "ChainDetails", "Red", "x"), "ChainDetails:Red: no such column; expected SenderAddress"),
+        (cell_line(KEY, "AssetMetaPayload", "Decimals", "six"), "AssetMetaPayload:Decimals: expected a number"),
+        (cell_line(KEY, "AssetMetaPayload", "Decimals", "32768"), "AssetMetaPayload:Decimals: expected a number up to"),
+        (cell_line(KEY, "ChainDetails", "SenderAddress", "x" * 4097), "expected a text of at most 4096 bytes"),
+        (cell_line(KEY, "Signatures", "me", "x"), "Signatures:me: expected the address of a guardian"),
+        (row_line("2:" + "0" * 64 + ":1", ("QuorumState", "SignedVAA", DATA, 1)), "expected a VAA of the row, found"),
+        (row_line(KEY, ("VAAState", "Signatures", b"\x02", 1)), "VAAState:Signatures: "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_says_what_was_expected(line: str, reason: str):
+    with pytest.raises(LineError) as refusal:
+        read_line(line.encode())
+    assert reason in str(refusal.value)
+
+
+def test_values_are_read_as_the_writers_wrote_them():
+    # reference/wormhole.md: NFT id 39 was written as 0x27 and 24 zero bytes.
+    assert read_value("token_id", b"\x27" + bytes(24)) == "39"
+    assert read_value("amount", b"18446744073709551615") == "18446744073709551615"
+    assert read_value("amount", (1).to_bytes(8) + bytes(24)) == "1"
+    assert read_value("float", struct.pack(">d", 12.5)) == "12.5"
+    assert read_value("float", struct.pack(">d", 1e-9)) == "0.000000001"
+    assert read_value("time", b"2021-09-21 01:52:26.038 +0000 UTC") == 1_632_189_146_038
+    with pytest.raises(ValueFormError):
+        read_value("float", struct.pack(">d", float("nan")))
+
+
+def test_cells_in_any_order_and_twice_give_the_same_rows():
+    cells = read_line(vaa_line(TRANSFER).encode()) + read_line(
+        row_line(
+            KEY,
+            ("QuorumState", "SignedVAA", bytes.fromhex(TRANSFER["hex"]), 9),
+            ("MessagePublication", "InitiatingTxID", b"b", 4),
+            ("MessagePublication", "InitiatingTxID", b"a", 4),
+            ("ChainDetails", "SenderAddress", b"x", 3),
+        ).encode()
+    )
+    first = assemble("mainnet", cells, published("mainnet"), Token())
+    assert first.vaas[0]["initiating_tx_id"] == "a"
+    assert first.vaas[1]["observed_at"] == 9
+    for seed in range(5):
+        again = cells + cells[:2]
+        random.Random(seed).shuffle(again)
+        assert assemble("mainnet", again, published("mainnet"), Token()) == first
+
+
+def test_another_body_under_the_same_id_is_kept_and_flagged_and_the_earlier_one_is_served():
+    keys = PRIVATE[:1]
+    history = {0: guardian_set(0, keys)}
+    one = signed(replace(vaa_of(TRANSFER), guardian_set_index=0), keys)
+    two = signed(replace(one, payload=b"other"), keys)
+
+    def cell(vaa, time_ms):
+        return Cell(
+            one.emitter_chain, one.emitter_address, one.sequence, "QuorumState", "SignedVAA", time_ms, encode_vaa(vaa)
+        )
+
+    for first, second in ((one, two), (two, one)):
+        rows = assemble("mainnet", [cell(first, 1), cell(second, 2)], history, Token()).vaas
+        assert [row["digests"] for row in rows] == [2, 2]
+        (served,) = [row for row in rows if row["canonical"]]
+        assert served["signed_vaa"] == encode_vaa(first)
+    # What does not verify flags nothing, and is served only where nothing else is there.
+    forged = signed(replace(two, guardian_set_index=0), PRIVATE[1:2])
+    rows = assemble("mainnet", [cell(one, 5), cell(forged, 1)], history, Token()).vaas
+    assert sorted((row["verified"], row["canonical"], row["digests"]) for row in rows) == [
+        (False, False, 1),
+        (True, True, 1),
+    ]
+
+
+def test_of_several_signed_forms_of_a_body_the_one_with_most_signatures_is_served_and_all_signatures_are_kept():
+    keys = PRIVATE[:4]
+    history = {0: guardian_set(0, keys)}
+    vaa = replace(vaa_of(TRANSFER), guardian_set_index=0)
+    few, most = signed(vaa, {0: keys[0], 1: keys[1], 3: keys[3]}), signed(vaa, keys)
+    cells = [cell for each in (few, most) for cell in read_line(encode_vaa(each))]
+    rows = assemble("mainnet", cells, history, Token())
+    (row,) = rows.vaas
+    assert (row["signed_vaa"], row["signature_count"], row["digests"]) == (encode_vaa(most), 4, 1)
+    assert len(rows.vaa_signatures) == 4
+
+
+def test_details_of_a_transfer_scale_the_amount_and_take_the_price_of_the_day():
+    """Old bug: a transfer whose AssetMeta came late never got its details; here they follow when it is known."""
+    cells = read_line(bytes.fromhex(TRANSFER["hex"]))
+    day = TRANSFER["timestamp"] // 86_400
+    key = f"{TRANSFER['decoded']['token_chain']}/{TRANSFER['decoded']['token_address']}"
+    prices = [(day - 1, "2"), (day, "3.5"), (day + 1, "9")]
+    (row,) = assemble("mainnet", cells, published("mainnet"), Token(key, (18, "X", "Xs"), prices)).vaa_payloads
+    amount = Decimal(TRANSFER["decoded"]["amount"]) / 10**8
+    assert Decimal(row["details_amount"]) == amount
+    assert Decimal(row["details_notional_usd"]) == amount * Decimal("3.5")
+    (bare,) = assemble("mainnet", cells, published("mainnet"), Token(key)).vaa_payloads
+    assert "details_amount" not in bare
+    assert Token(key, None, prices).price_on(day - 100) == 2
+
+
+def test_keys_of_lookups_are_the_same_however_an_id_is_written():
+    assert transaction_key("0xABcd") == "abcd"
+    assert transaction_key("AB" * 32) == "ab" * 32
+    base58 = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
+    assert transaction_key(base58) == base58
+    address = bytes(12) + bytes(range(20))
+    assert address_key(2, format_address(2, address)) == address.hex()
+    assert address_key(2, "who:knows") == "who/knows"
+
+
+def test_a_price_file_is_taken_whole_or_refused_by_its_line(tmp_path: Path):
+    key = "2/" + "0" * 64
+    file = tmp_path / "prices.csv"
+    file.write_text(f"symbol,token_key,date,price_usd\nX,{key},1970-01-02,1.50\nX,{key},1970-01-03,2e-9\n")
+    assert read_prices(file).to_pylist() == [
+        {"token_key": key, "day": 1, "price_usd": "1.5"},
+        {"token_key": key, "day": 2, "price_usd": "0.000000002"},
+    ]
+    for line, reason in (
+        (f"{key},1970-13-01,1", "3: date: expected YYYY-MM-DD"),
+        (f"{key},1970-01-01,-1", "3: price_usd: expected a number that is not negative"),
+        ("eth,1970-01-01,1", "3: token_key: expected CHAIN/ADDRESS"),
+        (f"{key},1970-01-01,2", "3: expected one price"),
+    ):
+        file.write_text(f"token_key,date,price_usd\n{key},1970-01-01,1\n{line}\n")
+        with pytest.raises(ValueError, match=reason):
+            read_prices(file)
+    file.write_text("token,date\n")
+    with pytest.raises(ValueError, match="1: expected a header with token_key, date, price_usd"):
+        read_prices(file)
+
+
+def test_the_sample_of_the_event_tables_has_every_column_that_is_documented_and_each_finds_its_place():
+    lines = (ROOT / "sample" / "wormhole" / "bigtable.jsonl").read_bytes().splitlines()
+    read = [read_line(line) for line in lines]
+    named = {(cell.family, cell.qualifier) for cells in read for cell in cells}
+    documented = {place for place, column in FAMILY_COLUMNS.items() if column.seeds}
+    assert documented <= named
+    found = [assemble("mainnet", cells, published("mainnet"), Token()) for cells in read]
+    held = {name for rows in found for row in (*rows.vaas, *rows.vaa_payloads) if not row["digest"] for name in row}
+    assert {FAMILY_COLUMNS[place].column for place in documented} - {"emitter"} <= held
+    transfer = found[0]
+    assert [row["signature_count"] for row in transfer.vaa_states] == [1, 2, 3]
+    alone = [row for row in transfer.vaa_signatures if not row["digest"]]
+    verified = [row for row in transfer.vaa_signatures if row["digest"]]
+    assert len(alone) == len(verified) == transfer.vaas[1]["signature_count"]
+    assert {row["observed_at"] for row in alone} == {row["observed_at"] for row in verified}

@@ -1,0 +1,83 @@
+"""Inputs of the tests of VAAs, and what must follow from them, computed from the records alone."""
+
+import base64
+import json
+from collections import defaultdict
+from decimal import ROUND_HALF_EVEN, Decimal
+from pathlib import Path
+from typing import Any
+
+from tests.ledger.wormhole.cases import shared, shipped
+
+PRICED = "2021-10-01"
+DAY_S = 86_400
+
+
+def records(*networks: str) -> list[dict[str, Any]]:
+    """Every record of those networks that there is."""
+    return [each for each in (shared() or shipped()) if each["network"] in networks]
+
+
+def vaa_line(record: dict[str, Any], **more: Any) -> str:
+    data = record["hex"] if record["sequence"] % 2 else base64.b64encode(bytes.fromhex(record["hex"])).decode()
+    return json.dumps({"vaa": data} | more)
+
+
+def cell_line(row_key: str, family: str, column: str, value: str, time: Any = None) -> str:
+    return json.dumps({"row_key": row_key, "family": family, "column": column, "value": value, "time": time})
+
+
+def row_line(row_key: str, *cells: tuple[str, str, bytes, int]) -> str:
+    families: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for family, column, value, time in cells:
+        families[family][column].append({"value": base64.b64encode(value).decode(), "time": time})
+    return json.dumps({"row_key": row_key, "families": families})
+
+
+def write_lines(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def token_key(record: dict[str, Any]) -> str:
+    return f"{record['decoded']['token_chain']}/{record['decoded']['token_address']}"
+
+
+def write_prices(path: Path, found: list[dict[str, Any]]) -> Path:
+    keys = sorted({token_key(each) for each in found if each["payload_kind"].startswith("token_transfer")})
+    return write_lines(
+        path, ["token_key,symbol,date,price_usd", *(f"{key},X,{PRICED},{at + 1}.25" for at, key in enumerate(keys))]
+    )
+
+
+def expected_days(found: list[dict[str, Any]], priced: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """vaa_daily from the records: by measure, day, emitter, target, token and address."""
+    rows = [line.split(",") for line in priced.read_text().splitlines()[1:]]
+    prices = {row[0]: Decimal(row[3]) for row in rows}
+    verified = {each["row_key"]: each for each in found if each["quorum"]}
+    told = [each for each in verified.values() if each["payload_kind"] == "asset_meta"]
+    decimals = {token_key(each): each["decoded"]["decimals"] for each in told}
+    days: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def add(key: tuple[Any, ...], amount: Decimal | None = None, usd: Decimal | None = None) -> None:
+        row = days.setdefault(key, {"message_count": 0, "amount": None, "notional_usd": None})
+        row["message_count"] += 1
+        for name, value in (("amount", amount), ("notional_usd", usd)):
+            if value is not None:
+                row[name] = (row[name] or 0) + value
+
+    for each in verified.values():
+        place = each["timestamp"] // DAY_S, each["emitter_chain"], each["emitter_address"]
+        add(("totals", *place, 0, "", ""))
+        if each["payload_kind"] == "nft_transfer":
+            add(("nfts", *place, 0, "", ""))
+        if each["payload_kind"].startswith("token_transfer"):
+            key, to = token_key(each), each["decoded"]["to_chain"]
+            amount = usd = None
+            if key in decimals:
+                amount = Decimal(each["decoded"]["amount"]) / 10 ** min(8, decimals[key])
+                # docs/schema.md: a notional value has 8 digits, half to even.
+                usd = (amount * prices[key]).quantize(Decimal("1e-8"), ROUND_HALF_EVEN)
+            add(("transfers", *place, to, key, ""), amount, usd)
+            add(("addresses", *place, to, "", each["decoded"]["to_address"]), None, usd)
+    return days
