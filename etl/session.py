@@ -119,7 +119,9 @@ class EtlSettings:
     max_result_size: str = field(
         default="16m", metadata={"help": "spark.driver.maxResultSize: no rows cross to the driver, so it stays small"}
     )
-    shuffle_partitions: int = field(default=0, metadata={"help": "partitions of a shuffle; 0: two a core"})
+    shuffle_partitions: int = field(
+        default=0, metadata={"help": "partitions of a shuffle; 0: two a core, and one in loads of seconds"}
+    )
     executor_python: str = field(
         default="python3", metadata={"help": "interpreter of a cluster's executors; it needs pyspark and pyarrow only"}
     )
@@ -210,6 +212,8 @@ def spark_session(
         "spark.python.worker.reuse": "true",
         # Set in some of a session's queries and not in others, it gives each kind Python workers of its own.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+        # Which line of ours made a column is told nobody, and noting it is two thirds of the calls to the JVM.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.scheduler.mode": "FAIR",
         **OPTIONS_OF[span],
     }
@@ -234,7 +238,8 @@ def spark_session(
         stack.enter_context(spark_context(conf))
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         stack.callback(session.stop)
-        partitions = settings.shuffle_partitions or 2 * session.sparkContext.defaultParallelism
+        several = 1 if span is Span.SECONDS else 2 * session.sparkContext.defaultParallelism
+        partitions = settings.shuffle_partitions or several
         session.conf.set("spark.sql.shuffle.partitions", str(partitions))
         yield session
 

@@ -158,11 +158,13 @@ def _sorted(frame: TableFrame) -> DataFrame:
             rows = rows.withColumn(name, F.col(name).cast("string"))
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
-    first = table.partition[0]
+    first, partitions = table.partition[0], int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    if partitions == 1:
+        # One task from end to end: nothing is shuffled, nor sampled before.
+        return rows.coalesce(1).sortWithinPartitions(*key)
     if first in LAKE_ORDER:
         return rows.sortWithinPartitions(*key)
     if first in HASH_OFFSETS:
-        partitions = int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
         offset = HASH_OFFSETS[first]
         head = byte_at(F.col(first), offset) * 256 + byte_at(F.col(first), offset + 1)
         share = (head * partitions / 65_536).cast("int")

@@ -49,7 +49,11 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for a server is marked by it."""
+    """Whatever asks for a server is marked by it. Files with what takes longest come first, so that processes which
+    share the suite end together (`--no-loadscope-reorder` keeps this order).
+    """
     for item in items:
         if "cassandra_runs" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cassandra)
+    heavy = {item.path for item in items if item.get_closest_marker("spark") or item.get_closest_marker("clients")}
+    items.sort(key=lambda item: item.path not in heavy)

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import httpx
 import pytest
@@ -25,6 +25,9 @@ READERS = [
     pytest.param("acsylla", id="acsylla", marks=pytest.mark.slow),
 ]
 """For tests of what fails: what each does then takes its time."""
+
+
+Filled: TypeAlias = dict[tuple[str, ...], WritableStore]
 
 
 @pytest.fixture(scope="session")
@@ -76,11 +79,24 @@ either of its readers.
 """
 
 
+@pytest.fixture(scope="session")
+def filled() -> Iterator[Filled]:
+    """Stores of this session by what is in them and how: each file of tests goes through all of them."""
+    stores: Filled = {}
+    yield stores
+    for store in stores.values():
+        store.close()
+
+
 @pytest.fixture(scope="session", params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Iterator[Any]:
-    filled = fill(new_store(request, tmp_path_factory, "api", oracle.expected["network"]), oracle)
-    yield filled
-    filled.close()
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, filled: Filled
+) -> WritableStore:
+    found = filled.get(("api", *request.param))
+    if found is None:
+        found = fill(new_store(request, tmp_path_factory, "api", oracle.expected["network"]), oracle)
+        filled["api", *request.param] = found
+    return found
 
 
 def new_store(
@@ -101,11 +117,13 @@ def stardust() -> StardustLedger:
 
 @pytest.fixture(scope="session", params=STORES)
 def stardust_store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stardust: StardustLedger
-) -> Iterator[Any]:
-    filled = fill_stardust(new_store(request, tmp_path_factory, "stardust", stardust.network), stardust)
-    yield filled
-    filled.close()
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stardust: StardustLedger, filled: Filled
+) -> WritableStore:
+    found = filled.get(("stardust", *request.param))
+    if found is None:
+        found = fill_stardust(new_store(request, tmp_path_factory, "stardust", stardust.network), stardust)
+        filled["stardust", *request.param] = found
+    return found
 
 
 @pytest.fixture(scope="session")

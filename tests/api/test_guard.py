@@ -10,7 +10,11 @@ from limits.strategies import MovingWindowRateLimiter
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from tests.api.conftest import STORES
 from tests.api.test_error_shape import assert_shape
+
+pytestmark = pytest.mark.parametrize("store", STORES[:1], indirect=True)
+"""Whoever is turned away asks no store."""
 
 KEYS = ("first-key", "second-key")
 SECRET = "s" * 32

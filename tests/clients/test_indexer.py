@@ -160,14 +160,10 @@ def test_iota_sdk_reads_a_wallet_s_totals(iota_sdk: Driver, stardust: StardustLe
         [["get_outputs", [{"outputId": output_id} for output_id in page["items"]]] for page in listed]
     )
     found = [sum(int(each["output"]["amount"]) for each in some) for some in read]
+    owned = [set(reference.found(outputs, "basic", {"address": each["bech32"]})) for each in accounts]
     held_back = [
-        sum(
-            int(each.output["amount"])
-            for each in outputs
-            if each.output_id in reference.found(outputs, "basic", {"address": account["bech32"]})
-            and len(each.conditions) > 1
-        )
-        for account in accounts
+        sum(int(each.output["amount"]) for each in outputs if each.output_id in ids and len(each.conditions) > 1)
+        for ids in owned
     ]
     assert found == [int(account["basicBalance"]) - back for account, back in zip(accounts, held_back, strict=True)]
     assert sum(found) > 10**15

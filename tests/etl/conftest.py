@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from pyspark.sql import SparkSession
 
 from db.connect import StoreSettings, open_adapter
@@ -23,7 +24,8 @@ from etl.session import EtlSettings, Span, spark_session
 from tests.cassandra_server import CassandraServer
 from tests.etl.store_rows import by_key, compared
 
-SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=2)
+SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=1)
+"""As loads of seconds are; those of processes (tests/etl/commands.py) shuffle into two."""
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,14 @@ def stores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sto
 
 
 KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
-IN_BULK = pytest.mark.parametrize(
-    "everywhere",
-    [*KINDS, pytest.param("bulk", marks=[pytest.mark.cassandra, pytest.mark.slow])],
-    indirect=True,
-)
-"""For tests whose loads shall also go as SSTables, which takes a while."""
+SQLITE, CASSANDRA = KINDS
+AS_BULK = pytest.param("bulk", marks=[pytest.mark.cassandra, pytest.mark.slow])
+"""Loads that go as SSTables, which takes a while."""
+
+
+def on(*kinds: ParameterSet) -> pytest.MarkDecorator:
+    """`everywhere` is only there: where one kind of store has nothing to say that the other does not."""
+    return pytest.mark.parametrize("everywhere", kinds, indirect=True)
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -107,7 +107,7 @@ def reached(line: str, mark: str) -> bool:
     return event["stage"] == mark or event["unit"].endswith(f" of {mark}")
 
 
-@pytest.mark.parametrize("moments", [3, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("moments", [2, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
 def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, moments: int) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)

@@ -26,7 +26,7 @@ from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json, dump, oracle, sample, write
-from tests.etl.conftest import IN_BULK, Loading, Stores
+from tests.etl.conftest import AS_BULK, SQLITE, Loading, Stores, on
 from tests.etl.listings import check_listings, whole_oracle
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check, uncut
@@ -62,6 +62,11 @@ def state(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
     for table in (schema.distribution.name, schema.rich_list.name):
         last[table] = [row for row in rows[table] if row["ledger_index"] == rows["ledger_frontier"][-1]["ledger_index"]]
     return held | last
+
+
+BOTH_WAYS = pytest.mark.parametrize(
+    "ledger_near", [pytest.param(0, marks=pytest.mark.slow), 10_000], ids=["far", "near"]
+)
 
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
@@ -121,7 +126,7 @@ async def test_the_api_answers_from_it_byte_for_byte_as_from_the_plain_reading(
     loaded.close()
 
 
-@IN_BULK
+@on(SQLITE, AS_BULK)
 def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores) -> None:
     loading = everywhere((100_000, 100_000), ledger_near=0)
     loading.load(*FILES, genesis=GENESIS)
@@ -129,12 +134,6 @@ def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: St
     other = everywhere((9, 2), lake=str(loading.folder / "lake"), ledger_near=0)
     assert other.rebuild().ledger_index == 50
     check(other.rows(), reference((9, 2)))
-
-
-def test_every_listing_beside_genesis(stores: Stores) -> None:
-    loading = stores((7, 3))
-    loading.load(*FILES, genesis=GENESIS)
-    asyncio.run(check_listings(loading.store, with_genesis=True))
 
 
 def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:
@@ -168,7 +167,7 @@ def test_a_gap_holds_the_frontier_and_filling_it_catches_up(stores: Stores, tmp_
     assert state(loading.rows()) == expected
 
 
-@pytest.mark.parametrize("ledger_near", [0, 10_000], ids=["far", "near"])
+@BOTH_WAYS
 def test_an_unknown_input_holds_the_frontier_and_is_named(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
     start: dict[str, Any] = read_json(ORACLE / "genesis.json")
     spent_in = {
@@ -211,7 +210,7 @@ class Death(BaseException):
     """Ends a load where a kill would."""
 
 
-@pytest.mark.parametrize("ledger_near", [0, 10_000], ids=["far", "near"])
+@BOTH_WAYS
 def test_killed_before_the_frontier_is_written_the_next_load_goes_on(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger_near: int
 ) -> None:
@@ -235,13 +234,14 @@ def test_killed_before_the_frontier_is_written_the_next_load_goes_on(
     assert state(loading.rows()) == state(reference((100_000, 100_000), 3))
 
 
-def test_updates_by_address_are_the_oracle_s_utxo_changes(stores: Stores) -> None:
+def test_listings_and_updates_by_address_are_the_oracle_s(stores: Stores) -> None:
     """And what is left, with its distribution, is what the oracle expects; the rich list made from the whole state."""
     loading = stores((7, 3))
     expected = whole_oracle().expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rich_list, "moved", lambda *_: None)
         loading.load(*FILES, genesis=GENESIS)
+    asyncio.run(check_listings(loading.store, with_genesis=True))
     rows = loading.rows()
     owner_of = {
         output_id: f"00{each['output']['address']['address']}" for output_id, each in expected["outputs"].items()

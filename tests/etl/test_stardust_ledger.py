@@ -15,7 +15,7 @@ import pytest
 
 from db import schema
 from tests.etl.archives import Json, write
-from tests.etl.conftest import IN_BULK, Loading, Stores
+from tests.etl.conftest import AS_BULK, CASSANDRA, Loading, Stores, on
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_ledger import state
 from tests.etl.test_oracle import check
@@ -138,7 +138,7 @@ def test_balances_treasury_and_receipts_are_the_oracle_s(rows: dict[str, list[Js
     assert receipts == [(each["milestoneIndex"], each["receipt"]["migratedAt"]) for each in expected()["receipts"]]
 
 
-@IN_BULK
+@on(CASSANDRA, AS_BULK)
 def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores, tmp_path: Path) -> None:
     loading = everywhere((100_000, 100_000), NETWORK, ledger_near=FAR)
     loading.load(write(tmp_path / "milestones.jsonl", oracle()), genesis=GENESIS)
@@ -153,7 +153,7 @@ def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Pa
     rng = random.Random(7)
     loading = stores((7, 3), NETWORK)
     files = milestones(tmp_path, *range(1, 51))
-    ends = [0, *sorted(rng.sample(range(1, 50), 3)), 50]
+    ends = [0, *sorted(rng.sample(range(1, 50), 2)), 50]
     for turn, (start, end) in enumerate(pairwise(ends)):
         options = {"genesis": GENESIS} if turn == 0 else {}
         settings = replace(loading.settings, ledger_near=(NEAR, FAR)[turn % 2])
@@ -168,7 +168,7 @@ def reasons(loading: Loading) -> dict[str, int]:
     return {f"0x{row['message_id']}": row["conflict_reason"] for row in found if row["conflict_reason"] is not None}
 
 
-@pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
+@pytest.mark.parametrize("ledger_near", [FAR, pytest.param(NEAR, marks=pytest.mark.slow)], ids=["far", "near"])
 def test_reasons_that_the_source_lacks_are_the_oracle_s_and_a_wrong_one_is_named(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:

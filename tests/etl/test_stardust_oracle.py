@@ -12,7 +12,7 @@ from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl.archives import COMPRESSIONS, dump, write
 from tests.etl.archives import oracle as chrysalis_oracle
-from tests.etl.conftest import IN_BULK, Loading, Stores
+from tests.etl.conftest import AS_BULK, CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.stardust_archives import (
     FORMS,
     NETWORK,
@@ -60,7 +60,7 @@ def node_json(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> d
     return loaded
 
 
-@IN_BULK
+@on(SQLITE, CASSANDRA, AS_BULK)
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_node_json_gives_the_reference_s_rows(
     node_json: dict[tuple[int, int], Loading], geometry: tuple[int, int]

@@ -80,7 +80,7 @@ def test_a_silent_source_gives_the_same_tables(
     assert state(loading.rows()) == state(reference((7, 3)))
 
 
-@pytest.mark.parametrize("ledger_near", [FAR, NEAR])
+@pytest.mark.parametrize("ledger_near", [FAR, pytest.param(NEAR, marks=pytest.mark.slow)])
 def test_a_silent_source_of_stardust_gives_the_same_tables(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
     loading = stores((7, 3), STARDUST, ledger_near=ledger_near)
     load_silent(loading, tmp_path, BLOCKS, stardust.GENESIS)

@@ -123,7 +123,7 @@ def test_killed_after_any_write_the_ledger_is_true_and_the_next_load_completes_i
             assert witness.seen[-1] == (25 if number >= frontier[0] else 22), each
             if number == moment:
                 shutil.copytree(killed.folder, again.folder)
-    assert witness.answers > 5_000
+    assert witness.answers > 3_000
     assert killed.rows() == whole.rows()
     assert again.rows() != whole.rows()
     assert again.load(news).exit_code == 0
@@ -139,7 +139,7 @@ def touched(first: int, last: int) -> list[str]:
     """Ids of the outputs that these milestones create and consume, and of some others."""
     changed = [line["milestone"]["utxoChanges"] for line in oracle()[first - 1 : last]]
     ids = {each for one in changed for each in one["createdOutputs"] + one["consumedOutputs"]}
-    return sorted(ids.union(list(whole_oracle().outputs)[::40]))
+    return sorted(ids.union(list(whole_oracle().outputs)[::200]))
 
 
 @dataclass

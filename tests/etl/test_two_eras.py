@@ -7,7 +7,7 @@ import pytest
 
 from tests import reference, reference_stardust
 from tests.etl.archives import NETWORK, Json, oracle, write
-from tests.etl.conftest import Stores
+from tests.etl.conftest import CASSANDRA, Stores, on
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_ledger import state
 from tests.etl.test_oracle import check
@@ -41,6 +41,7 @@ def files(folder: Path) -> tuple[Path, Path]:
     return write(folder / "chrysalis.jsonl", oracle()), write(folder / "stardust.jsonl", stardust_lines())
 
 
+@on(CASSANDRA)
 def test_both_eras_in_one_load_give_the_replay_s_rows(everywhere: Stores, tmp_path: Path) -> None:
     loading = everywhere((7, 3), eras=ERAS, ledger_near=10_000)
     report = loading.load(*files(tmp_path), genesis=GENESIS)

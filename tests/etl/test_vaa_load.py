@@ -135,7 +135,7 @@ def test_in_pieces_killed_shuffled_and_twice_the_tables_are_the_same(
         dying.setattr(VaaLoad, "_write", die)
         with pytest.raises(KeyboardInterrupt):
             loading.load(inputs["second"])
-    for sources in ([inputs["second"]], [inputs["first"], inputs["raw"]], [inputs["second"]]):
+    for sources in ([inputs["first"], inputs["raw"]], [inputs["second"]]):
         loading.load(*sources)
     loading.load(prices=inputs["prices"])
     assert_same(loading.rows(), whole)

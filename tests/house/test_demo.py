@@ -73,7 +73,9 @@ def fresh_keyspace(cassandra: CassandraServer) -> str:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("kind", ["no_store", pytest.param("fresh_keyspace", marks=pytest.mark.cassandra)])
+@pytest.mark.parametrize(
+    "kind", ["no_store", pytest.param("fresh_keyspace", marks=[pytest.mark.cassandra, pytest.mark.slow])]
+)
 def test_the_demo_loads_serves_and_loads_nothing_again(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -14,6 +14,15 @@ from tests.cassandra_server import CassandraServer
 from tests.store.stores import STORES, reopened, settings_of
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A further reader holds the contract in CI; what is built on that, it is asked by hand."""
+    for item in items:
+        built_on_it = Path(__file__).parent in item.path.parents and item.path.name != "test_contract.py"
+        if built_on_it and "[acsylla" in item.name:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(params=STORES)
 def settings(request: pytest.FixtureRequest) -> StoreSettings:
     """A store that was just created, or is as if it were."""
