@@ -7,7 +7,7 @@ from api.params import ADDRESS
 from db.store import Store
 from ledger.base_token import IOTA, BaseToken
 from ledger.bech32 import format_address
-from ledger.proof import Coordinator
+from ledger.eras import Coordinator
 from ledger.protocol_parameters import ProtocolParameters
 
 

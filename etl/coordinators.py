@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
 from etl.lake import KEY_RANGES, Lake, few_rows
-from ledger.eras import KeyRange
-from ledger.proof import Coordinator
+from ledger.eras import Coordinator, KeyRange
 
 
 def find_coordinator(settings: StoreSettings, lake: Lake) -> Coordinator | None:

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, Refused
 from ledger import chrysalis, ids, stardust_values
-from ledger.eras import CHRYSALIS, STARDUST
+from ledger.eras import CHRYSALIS, STARDUST, Coordinator
 from ledger.levels import BELIEVED, MERKLE, SIGNED
 from ledger.merkle import merkle_root
-from ledger.proof import Coordinator, Milestone, find_signature_fault
+from ledger.proof import Milestone, find_signature_fault
 
 TRANSACTIONS = (chrysalis.Transaction, stardust_values.Transaction)
 

@@ -23,9 +23,8 @@ from etl.placement import hex_text
 from etl.publish import Publication
 from etl.verify import check_milestone
 from ledger import stardust, stardust_values
-from ledger.eras import Eras
+from ledger.eras import Coordinator, Eras
 from ledger.levels import FULL, LEVELS, MERKLE, SIGNED
-from ledger.proof import Coordinator
 
 PROVED_DDL = "milestone_index INT, level STRING, reason STRING, milestone_id BINARY, previous_id BINARY"
 PROVED = pa.schema(

@@ -15,10 +15,9 @@ from typing import TypeAlias
 from etl.proof import prove
 from etl.sources.cone import Cone, Entry, Message, Milestone
 from ledger import chrysalis, stardust, stardust_values
-from ledger.eras import CHRYSALIS, Codec, Era, Eras
+from ledger.eras import CHRYSALIS, Codec, Coordinator, Era, Eras
 from ledger.ids import message_id
 from ledger.levels import BELIEVED, LEVELS
-from ledger.proof import Coordinator
 from ledger.reader import CodecError
 from ledger.rest_json import JsonError
 from ledger.white_flag import white_flag_order

@@ -1,4 +1,5 @@
-"""Which codec, key ranges and protocol parameters hold at which milestone: a network's eras, in order.
+"""Which codec, key ranges and protocol parameters hold at which milestone: a network's eras, in order, and its
+coordinator, whose keys no era bounds.
 
 Rules of this file:
 1. Values only: what is learned from a milestone gives new eras, and the old ones stay as they were.
@@ -69,12 +70,28 @@ class KeyRange:
 
 
 @dataclass(frozen=True, slots=True)
+class Coordinator:
+    """Who may sign milestones: keys with the milestones they may sign, and how many of them must."""
+
+    key_ranges: tuple[KeyRange, ...]
+    threshold: int
+
+    def __post_init__(self) -> None:
+        keys = {each.public_key for each in self.key_ranges}
+        if not 1 <= self.threshold <= len(keys):
+            raise ValueError(f"a threshold of 1 to {len(keys)} signatures expected, not {self.threshold}")
+
+    def keys_at(self, milestone_index: int) -> frozenset[bytes]:
+        """The keys that may sign a milestone."""
+        return frozenset(each.public_key for each in self.key_ranges if each.holds(milestone_index))
+
+
+@dataclass(frozen=True, slots=True)
 class Era:
     """The milestones from `first` on that one codec reads."""
 
     first: int
     codec: Codec
-    key_ranges: tuple[KeyRange, ...] = ()
     parameters: tuple[tuple[int, ProtocolParameters], ...] = ()
     """With the milestone from which on each holds, ascending; none in Chrysalis, which has none in its data."""
     network_name: str = ""
@@ -84,10 +101,6 @@ class Era:
     def network_id(self) -> int:
         """The number that its messages (Chrysalis) or transactions (Stardust) carry."""
         return ids.network_id(self.network_name)
-
-    def keys_at(self, milestone_index: int) -> frozenset[bytes]:
-        """The public keys that may sign a milestone."""
-        return frozenset(each.public_key for each in self.key_ranges if each.holds(milestone_index))
 
     def parameters_at(self, milestone_index: int) -> ProtocolParameters | None:
         """The protocol parameters that hold at a milestone, None where none are known."""

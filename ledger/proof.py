@@ -5,30 +5,12 @@ line of an archive says of keys proves nothing by itself, as whoever alters the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from ledger import chrysalis, ed25519, ids, stardust, stardust_values
-from ledger.eras import KeyRange
+from ledger.eras import Coordinator, KeyRange
 
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
-
-
-@dataclass(frozen=True, slots=True)
-class Coordinator:
-    """Who may sign milestones: keys with the milestones they may sign, and how many of them must."""
-
-    key_ranges: tuple[KeyRange, ...]
-    threshold: int
-
-    def __post_init__(self) -> None:
-        keys = {each.public_key for each in self.key_ranges}
-        if not 1 <= self.threshold <= len(keys):
-            raise ValueError(f"a threshold of 1 to {len(keys)} signatures expected, not {self.threshold}")
-
-    def keys_at(self, milestone_index: int) -> frozenset[bytes]:
-        """The keys that may sign a milestone."""
-        return frozenset(each.public_key for each in self.key_ranges if each.holds(milestone_index))
 
 
 def parse_key_range(text: str) -> KeyRange:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from db.connect import StoreSettings
 from etl.sources.cone import Cone
 from etl.verify import Checked, Copy, Reject, check_copy, check_milestone, check_pending
-from ledger.eras import CHRYSALIS, Codec, Eras
-from ledger.proof import Coordinator
+from ledger.eras import CHRYSALIS, Codec, Coordinator, Eras
 
 
 @dataclass(frozen=True, slots=True)

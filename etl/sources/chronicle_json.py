@@ -18,9 +18,8 @@ from etl.sources.fields import (
 )
 from ledger import stardust
 from ledger.chrysalis_values import TreasuryInput, TreasuryOutput, TreasuryTransaction
-from ledger.eras import STARDUST, KeyRange
+from ledger.eras import STARDUST, Coordinator, KeyRange
 from ledger.json_reader import JsonError
-from ledger.proof import Coordinator
 from ledger.reader import CodecError
 from ledger.stardust_json import ADDRESS_KEYS
 from ledger.stardust_parse import parse_milestone_json

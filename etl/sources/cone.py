@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from ledger import chrysalis, stardust_values
-from ledger.eras import CHRYSALIS, Codec
-from ledger.proof import Coordinator
+from ledger.eras import CHRYSALIS, Codec, Coordinator
 
 Message: TypeAlias = chrysalis.Message | stardust_values.Block
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 
 from etl.sources import milestones_of, read_cone
 from etl.verify import Checked, Copy, check_milestone
-from ledger.eras import STARDUST, KeyRange
+from ledger.eras import STARDUST, Coordinator, KeyRange
 from ledger.json_reader import JsonError
 from ledger.levels import BELIEVED, SIGNED
-from ledger.proof import Coordinator
 from ledger.reader import CodecError
 from tests.conftest import SAMPLE
 from tests.etl.archives import Json, dump, eras_of, oracle, sample

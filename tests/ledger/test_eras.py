@@ -7,7 +7,7 @@ import pytest
 
 from ledger import ids, stardust
 from ledger.chrysalis_values import UtxoInput
-from ledger.eras import CHRYSALIS, STARDUST, Codec, Era, Eras, KeyRange
+from ledger.eras import CHRYSALIS, STARDUST, Codec, Coordinator, Era, Eras, KeyRange
 from ledger.json_reader import JsonError
 from ledger.protocol_parameters import (
     decode_parameters,
@@ -112,9 +112,12 @@ def announcing(index: int, target: int, params: bytes) -> Milestone:
 
 ERAS = Eras(
     (
-        Era(1, CHRYSALIS, (KeyRange(FIRST_KEY, 1, 50), KeyRange(SECOND_KEY, 40, 99))),
-        Era(100, STARDUST, (KeyRange(FIRST_KEY, 100, None),), ((100, SHIMMER),)),
+        Era(1, CHRYSALIS),
+        Era(100, STARDUST, ((100, SHIMMER),)),
     )
+)
+COORDINATOR = Coordinator(
+    (KeyRange(FIRST_KEY, 1, 50), KeyRange(SECOND_KEY, 40, 99), KeyRange(FIRST_KEY, 100, None)), threshold=1
 )
 
 
@@ -134,7 +137,7 @@ def test_a_milestone_has_its_eras_codec_keys_and_parameters(
 ) -> None:
     era = ERAS.at(index)
     assert era.codec is codec
-    assert era.keys_at(index) == keys
+    assert COORDINATOR.keys_at(index) == keys
     assert era.parameters_at(index) == (SHIMMER if known else None)
 
 

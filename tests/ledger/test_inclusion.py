@@ -10,9 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ledger.audit_path import create_audit_path
+from ledger.eras import Coordinator
 from ledger.inclusion import APPLIED, REFERENCED, InclusionProof, find_claims, form_of, parse_proof_json, proof_json
 from ledger.json_reader import JsonError
-from ledger.proof import Coordinator, find_signature_fault, parse_key_range
+from ledger.proof import find_signature_fault, parse_key_range
 from tests.conftest import needs_shared
 from tests.inclusion import (
     SHIMMER_THRESHOLD,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ledger import chrysalis, stardust_values
-from ledger.eras import KeyRange
-from ledger.proof import Coordinator, find_signature_fault, parse_key_range
+from ledger.eras import Coordinator, KeyRange
+from ledger.proof import find_signature_fault, parse_key_range
 from ledger.rest_json import parse_milestone_json
 from ledger.stardust_parse import parse_milestone_json as parse_stardust_json
 from tests.reference import ORACLE, read_json, read_lines
