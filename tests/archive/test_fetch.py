@@ -3,6 +3,7 @@
 Rules of this file: what must come out is what the oracle's JSON says, byte by byte the same however bad the way was.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 
 import cli
 import settings
+from commands.fetch import _loader
 from db.connect import StoreSettings
 from etl.fetch import follow as following
 from etl.fetch.follow import Pace, Run
@@ -271,9 +273,9 @@ async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes
         assert env["PERMANODE_STORE"] == "sqlite:///x"
         return Ended()
 
-    monkeypatch.setattr(cli.asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
-    load_run = cli._loader(settings.read(None, {}, flags))
+    load_run = _loader(settings.read(None, {}, flags))
     first, second, third = (tmp_path / name for name in ("1to8.log", "8to16.log", "16to24.log"))
     await load_run(Run(Fetched(), (first,), 3))
     await load_run(Run(Fetched(), (second,), 0))

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
+from commands.options import parse_range
 from etl.report import Progress, Report
 from progress import report_lines, shown
 from tests.conftest import ROOT
@@ -72,7 +73,7 @@ def test_an_error_of_many_lines_is_cut_to_its_first() -> None:
     ("text", "span"), [(None, (None, None)), ("1:9", (1, 9)), ("0:1", (0, 1)), ("5:", (5, None)), (":5", (None, 5))]
 )
 def test_a_range_is_two_ends_of_which_either_may_be_open(text: str | None, span: tuple[int | None, int | None]) -> None:
-    assert cli.parse_range(text) == span
+    assert parse_range(text) == span
 
 
 @pytest.mark.parametrize("text", ["5", "a:b", "1:2:3", "-1:5", "9:1", "5:5", "٣:4"])

@@ -17,7 +17,7 @@ SOURCES = sorted(
     path
     for path in [
         *ROOT.glob("*.py"),
-        *(path for part in ("api", "db", "etl", "ledger") for path in (ROOT / part).rglob("*.py")),
+        *(path for part in ("api", "commands", "db", "etl", "ledger") for path in (ROOT / part).rglob("*.py")),
     ]
     if "__pycache__" not in path.parts
 )

@@ -1,0 +1,146 @@
+"""Commands on archive files: validate, merge, export."""
+
+import dataclasses
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, TypeAlias
+
+import typer
+
+from commands.options import Into, Json, MaxSize, Range, parse_range
+from etl.archive import MAX_FILE_BYTES
+from etl.report import WITH_REJECTS
+from progress import fault_line, shown, written_lines
+
+if TYPE_CHECKING:
+    from etl.archive.export import Exported
+    from etl.archive.merge import Merged
+
+archive = typer.Typer(
+    help="Archive files: are they whole, merge them, write them from a store.\n\n"
+    "Example: permanode archive validate archive/",
+    no_args_is_help=True,
+)
+
+Archives: TypeAlias = Annotated[list[Path], typer.Argument(help="Archive files, node JSON lines, or folders.")]
+
+
+@archive.command("validate")
+def validate_archive(
+    context: typer.Context,
+    sources: Archives,
+    level: Annotated[
+        Literal["basic", "light", "full"],
+        typer.Option(help="basic: names and sizes; light: and every line; full: and ids, cones and what they prove."),
+    ] = "full",
+    milestones: Range = None,
+    max_size: MaxSize = MAX_FILE_BYTES,
+    as_json: Json = False,
+) -> None:
+    """Says what is wrong with archive files, and which milestones between them no file has.
+
+    Nothing is changed and no store is asked; `full` wants to know the network. Exit code 3: something is wrong.
+
+    Example: permanode --network mainnet archive validate archive/ --range 1:100001
+    """
+    first, last = parse_range(milestones)
+    from etl.archive.checks import Checks
+    from etl.archive.validate import Level, validate
+    from etl.sources.era import codec_of
+    from etl.sources.files import archive_files
+
+    files, check = archive_files(sources), None
+    if level == "full":
+        check = Checks.of(context.obj.settings().network_alone(), codec_of(map(str, files))).refused
+    wanted = None if first is None or last is None else [(first, last - 1)]
+    found = validate(
+        files,
+        Level[level.upper()],
+        check,
+        max_bytes=max_size,
+        wanted=wanted,
+        notify=lambda fault: None if as_json else typer.echo(fault_line(fault)),
+    )
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(found), indent=2))
+    else:
+        typer.echo(f"{found.files:,} files, {found.milestones:,} milestones, {len(found.faults):,} faults")
+    raise typer.Exit(WITH_REJECTS if found.faults else 0)
+
+
+@archive.command("merge")
+def merge_archive(
+    context: typer.Context,
+    sources: Archives,
+    into: Into,
+    level: Annotated[
+        Literal["basic", "light", "full", "just-in-time"],
+        typer.Option(help="What all files must pass before anything is written; just-in-time: each line in its turn."),
+    ] = "just-in-time",
+    keep_going: Annotated[
+        bool, typer.Option("--keep-going", help="Merge what is whole, though files did not pass.")
+    ] = False,
+    milestones: Range = None,
+    max_size: MaxSize = MAX_FILE_BYTES,
+    as_json: Json = False,
+) -> None:
+    """Writes what archive files of any format hold into files of one format, every milestone once.
+
+    Milestones that no copy has whole are left out and named; the files that are read stay as they are. Exit code 3:
+    something was wrong.
+
+    Example: permanode --network mainnet archive merge old/ more/ --into archive/
+    """
+    first, last = parse_range(milestones)
+    from etl.archive.merge import merge
+    from etl.archive.validate import Level
+    from etl.sources.files import archive_files
+
+    before = None if level == "just-in-time" else Level[level.upper()]
+    network = context.obj.settings().network_alone()
+    with shown() as notify:
+        done = merge(
+            network,
+            archive_files(sources),
+            into,
+            first=first,
+            last=last,
+            level=before,
+            keep_going=keep_going,
+            max_bytes=max_size,
+            notify=notify,
+        )
+    _finish_files(done, bool(done.faults), as_json=as_json)
+
+
+@archive.command("export")
+def export_archive(
+    context: typer.Context,
+    into: Into,
+    milestones: Range = None,
+    mark: Annotated[
+        bool, typer.Option("--mark/--no-mark", help="Tell the store which milestones the files hold (sync.logged_by).")
+    ] = True,
+    max_size: MaxSize = MAX_FILE_BYTES,
+    as_json: Json = False,
+) -> None:
+    """Writes the store's complete milestones into archive files, which a load reads again.
+
+    What the folder's files hold is not written again. Exit code 3: some were not to be had whole, and are named.
+
+    Example: permanode archive export --into archive/ --range 1:100001
+    """
+    first, last = parse_range(milestones)
+    from db.connect import open_store
+    from etl.archive.export import export
+
+    settings = context.obj.settings().store()
+    with closing(open_store(settings, writable=mark)) as store, shown() as notify:
+        done = export(settings, store, into, first=first, last=last, max_bytes=max_size, mark=mark, notify=notify)
+    _finish_files(done, bool(done.faults or done.lacking), as_json=as_json)
+
+
+def _finish_files(done: "Merged | Exported", wrong: bool, *, as_json: bool) -> NoReturn:
+    typer.echo(json.dumps(dataclasses.asdict(done), indent=2) if as_json else "\n".join(written_lines(done)))
+    raise typer.Exit(WITH_REJECTS if wrong else 0)

@@ -1,0 +1,174 @@
+"""Commands that are jobs of etl/jobs.py: load, rebuild, analytics, verify, compact, lake compact."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn, TypeAlias
+
+import typer
+
+from commands.options import Json, Range, etl_settings, parse_range
+from etl.report import WITH_REJECTS, Report
+from progress import present, proved_lines, shown
+
+lake = typer.Typer(help="Care for the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
+
+Bulk: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--bulk",
+        help="Into a cluster of Cassandra as SSTables, streamed to every node; all must be up and reachable without "
+        "TLS. For a first load or a rebuild: small loads are quicker without.",
+    ),
+]
+Analytics: TypeAlias = Annotated[
+    bool, typer.Option("--analytics/--no-analytics", help="End with the analytics of all that lags behind in them.")
+]
+
+
+def load(
+    context: typer.Context,
+    sources: Annotated[
+        list[Path] | None, typer.Argument(help="Archive files, node JSON lines, or folders; none beside --genesis.")
+    ] = None,
+    milestones: Range = None,
+    force: Annotated[bool, typer.Option("--force", help="Load milestones again that are complete.")] = False,
+    genesis: Annotated[
+        Path | None,
+        typer.Option(
+            help="What the ledger begins with: genesis.json or a full Hornet snapshot, 1.x or 2.x.", exists=True
+        ),
+    ] = None,
+    bulk: Bulk = False,
+    prices: Annotated[
+        Path | None,
+        typer.Option(help="Of a Wormhole network: CSV of token_key, date and price_usd.", exists=True, dir_okay=False),
+    ] = None,
+    analytics: Analytics = True,
+) -> None:
+    """Loads archive files into the store, and the ledger state as far as they reach from its genesis on.
+
+    Of a Wormhole network: VAAs, as JSON lines or files of their bytes, and cells of the event tables.
+
+    Exit code 3: loaded, but some lines were rejected, or the ledger state cannot go on; the report says why.
+
+    Example: permanode load archive/ --range 1:100001 --genesis genesis.json
+    """
+    if not sources and genesis is None and prices is None:
+        raise typer.BadParameter("expected archive files or folders, --genesis or --prices", param_hint="SOURCES")
+    first, last = parse_range(milestones)
+    from etl import jobs
+
+    store, etl = etl_settings(context)
+    with shown() as notify:
+        done = jobs.load(
+            store,
+            etl,
+            sources or [],
+            first=first,
+            last=last,
+            force=force,
+            genesis=genesis,
+            prices=prices,
+            bulk=bulk,
+            analytics=analytics,
+            notify=notify,
+        )
+    _finish(done)
+
+
+def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = True) -> None:
+    """Refills the store from the lake, without the archive files.
+
+    Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
+    """
+    from etl import jobs
+
+    store, etl = etl_settings(context)
+    with shown() as notify:
+        done = jobs.rebuild(store, etl, bulk=bulk, analytics=analytics, notify=notify)
+    _finish(done)
+
+
+def analyse(
+    context: typer.Context,
+    milestones: Annotated[
+        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, before LAST.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--all", help="All milestones.")] = False,
+) -> None:
+    """Makes the analytics of milestones, and of the days that they touch, once more from the lake.
+
+    Loads end with those of what they load. What depends on the ledger state reaches as far as that does.
+
+    Example: permanode analytics 1:8641
+    """
+    if (milestones is None) is not whole:
+        raise typer.BadParameter("expected FIRST:LAST or --all, one of both", param_hint="RANGE")
+    first, last = parse_range(milestones, hint="RANGE")
+    from etl import jobs
+
+    store, etl = etl_settings(context)
+    with shown() as notify:
+        done = jobs.analytics(store, etl, first=first, last=last, notify=notify)
+    _finish(done)
+
+
+def verify(
+    context: typer.Context,
+    milestones: Annotated[
+        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, before LAST; none: all.")
+    ] = None,
+    level: Annotated[
+        Literal["believed", "merkle", "signed", "full"] | None,
+        typer.Option(help="How far they are to be proved; without it signed, or merkle where no key is known."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Proves milestones once more, from the lake's bytes alone, and says how far and why not further.
+
+    Exit code 3: some are not proved to that level.
+
+    Example: permanode verify 1:1001 --level full
+    """
+    first, last = parse_range(milestones, hint="RANGE")
+    from etl import jobs
+    from etl.reprove import reaches
+
+    store, etl = etl_settings(context)
+    with shown() as notify:
+        asked, found = jobs.verify(store, etl, first=first, last=last, level=level, notify=notify)
+    values = {"level": asked, "milestones": [dataclasses.asdict(each) for each in found]}
+    typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(proved_lines(found)))
+    raise typer.Exit(0 if all(reaches(each, asked) for each in found) else WITH_REJECTS)
+
+
+def compact(context: typer.Context) -> None:
+    """Deletes from the list of unspent outputs what was spent long ago; loads do so too, as far as they go.
+
+    Example: permanode compact
+    """
+    from etl import jobs
+
+    store, etl = etl_settings(context)
+    with shown() as notify:
+        deleted = jobs.compact(store, etl, notify=notify)
+    typer.echo(f"{deleted} rows deleted")
+
+
+@lake.command("compact")
+def compact_lake(context: typer.Context) -> None:
+    """Merges the lake's small files and removes those that no longer count.
+
+    Example: permanode lake compact
+    """
+    from etl import jobs
+
+    store, etl = etl_settings(context)
+    for table, files in jobs.compact_lake(etl, lake=jobs.lake_path(store, etl)).items():
+        typer.echo(f"{table}: {files} files")
+
+
+def _finish(report: Report) -> NoReturn:
+    typer.echo(present(report))
+    raise typer.Exit(report.exit_code)

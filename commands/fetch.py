@@ -1,0 +1,128 @@
+"""The command that fetches archive files from nodes, and what becomes of each run that follows the head."""
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands.options import HOME, Into, Json, MaxSize, Range, parse_range
+from db.connect import StoreSettings
+from db.intervals import Intervals, subtract
+from etl.archive import MAX_FILE_BYTES, PENDING_FILE
+from etl.report import WITH_REJECTS
+from progress import fetched_lines, shown
+from settings import Settings
+
+if TYPE_CHECKING:
+    from etl.fetch.follow import Run
+
+log = logging.getLogger("permanode")
+
+
+def fetch_milestones(
+    context: typer.Context,
+    node: Annotated[
+        list[str],
+        typer.Option(help="REST API of a node or a permanode, as http://HOST:14265; several take turns."),
+    ],
+    into: Into,
+    milestones: Range = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Only milestones that the store lacks.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Keep at the head until a signal comes, from FIRST or where the folder ends."),
+    ] = False,
+    load: Annotated[bool, typer.Option("--load", help="With --follow: load what each run brought.")] = False,
+    requests: Annotated[int, typer.Option(min=1, help="Questions that a node is asked at once.")] = 16,
+    tries: Annotated[int, typer.Option(min=1, help="Tries in vain after which a milestone is given up.")] = 6,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds until a question has failed.")] = 10,
+    backoff: Annotated[float, typer.Option(min=0, help="Seconds between tries, doubled each time.")] = 0.5,
+    max_size: MaxSize = MAX_FILE_BYTES,
+    as_json: Json = False,
+) -> None:
+    """Fetches milestones from nodes, of either protocol, into archive files; what is fetched is verified first.
+
+    Run again, it goes on where it ended; what the folder's files hold is not asked for again. Exit code 3: some could
+    not be had, and are named.
+
+    Example: permanode --network mainnet fetch --node http://127.0.0.1:14265 --range 1:1001 --into archive/
+    """
+    first, last = parse_range(milestones)
+    if not follow and (first is None or last is None):
+        raise typer.BadParameter("both ends expected, unless with --follow", param_hint="--range")
+    if follow and (last is not None or missing):
+        raise typer.BadParameter("with --follow FIRST: alone expected, and no --missing", param_hint="--range")
+    if load and not follow:
+        raise typer.BadParameter("--follow expected with it", param_hint="--load")
+    from etl.fetch.follow import follow as keep_following
+    from etl.fetch.run import FetchSettings, fetch
+
+    settings = context.obj.settings()
+    asking = FetchSettings(requests=requests, tries=tries, timeout_s=timeout, backoff_s=backoff, max_bytes=max_size)
+    network = settings.store() if missing or load else settings.network_alone()
+    with shown() as notify:
+        if follow:
+            hand_on = _loader(settings) if load else _tell
+            done = keep_following(network, node, into, hand_on, first=first, settings=asking, notify=notify)
+        else:
+            assert first is not None
+            assert last is not None
+            done = fetch(network, node, into, _wanted(network, first, last, missing=missing), asking, notify)
+    values = dataclasses.asdict(done)
+    typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(fetched_lines(done)))
+    raise typer.Exit(WITH_REJECTS if done.lacking or done.left else 0)
+
+
+def _wanted(settings: StoreSettings, first: int, last: int, *, missing: bool) -> Intervals:
+    """The milestones first ≤ m < last; `missing`: those of them that the store lacks."""
+    wanted = [(first, last - 1)]
+    if not missing:
+        return wanted
+    from db.connect import open_store
+    from db.sync import complete
+
+    with closing(open_store(settings)) as store:
+        return subtract(wanted, asyncio.run(complete(store, settings.network)))
+
+
+async def _tell(run: "Run") -> None:
+    """Says what a run brought."""
+    names = ", ".join(path.name for path in run.files)
+    log.info("%s milestones, %s pending: %s", run.fetched.milestones, run.pending, names or "no file")
+
+
+def _loader(settings: Settings) -> "Callable[[Run], Awaitable[None]]":
+    """Loads what a run brought, in a process of its own, which leaves nothing behind in this one. What a load that
+    failed did not take is given to the next.
+    """
+    waiting: list[Path] = []
+
+    async def load_run(run: "Run") -> None:
+        await _tell(run)
+        waiting.extend(run.files)
+        if not waiting:
+            return
+        pending = [waiting[-1].with_name(PENDING_FILE)] if run.pending else []
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            "import cli; cli.main()",
+            "load",
+            *map(str, [*waiting, *pending]),
+            env=os.environ | settings.environment() | {"PYTHONPATH": str(HOME)},
+        )
+        code = await process.wait()
+        if code in (0, WITH_REJECTS):
+            waiting.clear()
+        else:
+            log.warning("the load ended with %s: its files are given to the next", code)
+
+    return load_run

@@ -1,0 +1,132 @@
+"""Commands of whoever runs a store and its server: migrate, serve, status, plan, purge, config."""
+
+import asyncio
+import dataclasses
+import json
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from commands.options import Json
+from db.connect import StoreSettings
+from progress import plan_text, status_lines
+
+SHORT = 4
+"""Exit code of `status --check` that found milestones short."""
+
+
+def migrate(context: typer.Context) -> None:
+    """Creates the store's tables, or brings them up to date.
+
+    Example: permanode --store sqlite:///data --network mainnet migrate
+    """
+    from db.migrate import migrate as apply
+
+    applied = apply(context.obj.settings().store())
+    typer.echo("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
+
+
+def serve(
+    context: typer.Context,
+    host: Annotated[str | None, typer.Option(help="Address to listen on [PERMANODE_API_HOST].")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on [PERMANODE_API_PORT].")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that answer [PERMANODE_API_WORKERS].")] = None,
+) -> None:
+    """Serves the HTTP API of every network in the settings.
+
+    Example: permanode serve --port 8000 --workers 2
+    """
+    import serving
+
+    own = {"api_host": ("--host", host), "api_port": ("--port", port), "api_workers": ("--workers", workers)}
+    serving.serve(context.obj.settings(**own))
+
+
+def status(
+    context: typer.Context,
+    as_json: Json = False,
+    check: Annotated[
+        int | None, typer.Option("--check", min=1, metavar="N", help="Count the N newest complete milestones too.")
+    ] = None,
+) -> None:
+    """What the store holds, what is missing, and what was refused.
+
+    --check compares what `sync` says of milestones with the rows that they have. Exit code 4: some are short; they
+    count as incomplete from now on, and the next load writes them again from the lake.
+
+    Example: permanode status --check 1000
+    """
+    from db.connect import open_store
+    from db.status import get_status
+
+    settings = context.obj.settings().store()
+    short = None
+    if check is not None:
+        from etl.recheck import check_newest
+
+        short = check_newest(settings, check)
+    with closing(open_store(settings)) as store:
+        found = asyncio.run(get_status(store, settings.network))
+    values = dataclasses.asdict(found) | ({} if short is None else {"short": short})
+    typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(status_lines(found, short)))
+    raise typer.Exit(SHORT if short else 0)
+
+
+def plan_room(
+    rate: Annotated[float, typer.Option(help="Messages a second.")] = 1_000,
+    days: Annotated[float, typer.Option(help="Days that are kept.")] = 365,
+    interval: Annotated[float, typer.Option(help="Seconds from one milestone to the next.")] = 10,
+    rf: Annotated[int, typer.Option(help="Copies on a cluster.")] = 3,
+    chunk_size: Annotated[int, typer.Option(help="Milestones of a range.")] = StoreSettings.chunk_size,
+    partition_size: Annotated[
+        int, typer.Option(help="Rows that a lookup partition is meant to hold.")
+    ] = StoreSettings.partition_size,
+    node_disk: Annotated[str, typer.Option(metavar="SIZE", help="Disk of a node, as 500GB or 2TB.")] = "2TB",
+    headroom: Annotated[float, typer.Option(help="Share of it that stays free, for compaction.")] = 0.5,
+    as_json: Json = False,
+) -> None:
+    """How much room a network takes: rows, disk and partitions of each table, and how many nodes.
+
+    Reckoned from what the shipped ledger's tables take in each store. The largest partition is what it can come to when
+    one key takes every row.
+
+    Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
+    """
+    from db.sizing import Demand, load_sizes, parse_size, plan
+
+    try:
+        demand = Demand(rate, days, interval, rf, chunk_size, partition_size, parse_size(node_disk), headroom)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    found = plan(demand, load_sizes())
+    if as_json:
+        typer.echo(json.dumps({"demand": dataclasses.asdict(demand)} | dataclasses.asdict(found), indent=2))
+    else:
+        typer.echo(plan_text(demand, found))
+
+
+def purge(context: typer.Context) -> None:
+    """Deletes pending rows whose time is over; until then they are only hidden.
+
+    Example: permanode purge
+    """
+    from db.connect import open_store
+
+    with closing(open_store(context.obj.settings().store(), writable=True)) as store:
+        typer.echo(f"{store.purge()} rows deleted")
+
+
+def config(context: typer.Context, as_json: Json = False) -> None:
+    """Every setting, the value that holds and where it came from.
+
+    Example: PERMANODE_API_PORT=9000 permanode config
+    """
+    rows = context.obj.settings().table()
+    if as_json:
+        values = [{"key": row.key, "value": row.shown, "origin": row.origin, "help": row.help} for row in rows]
+        typer.echo(json.dumps(values, indent=2))
+        return
+    wide = max(len(row.key) for row in rows), max(len(str(row.shown)) for row in rows)
+    for row in rows:
+        typer.echo(f"{row.key:<{wide[0]}}  {row.shown!s:<{wide[1]}}  {row.origin}")
