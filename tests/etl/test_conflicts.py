@@ -91,7 +91,7 @@ def conflicting(entry: Json) -> bool:
     return bool(entry["metadata"]["ledgerInclusionState"] == "conflicting")
 
 
-@pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
+@pytest.mark.parametrize("ledger_near", [pytest.param(FAR, marks=pytest.mark.slow), NEAR], ids=["far", "near"])
 def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
     """Of node JSON that tells one reason wrongly, and lacks another."""
     lines = copy.deepcopy(oracle())
@@ -109,7 +109,7 @@ def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_
     assert reasons(loading) == expected() | {wrong["id"]: 5}
 
 
-@pytest.mark.parametrize("ledger_near", [FAR, NEAR], ids=["far", "near"])
+@pytest.mark.parametrize("ledger_near", [FAR, pytest.param(NEAR, marks=pytest.mark.slow)], ids=["far", "near"])
 def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_refused(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:

@@ -178,7 +178,7 @@ def test_real_shimmer_as_it_is(stores: Stores) -> None:
     assert [held[own[index]] for index in (17339, 17340)] == [17340, 17341]
 
 
-@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("geometry", GEOMETRIES[1:])
 def test_one_store_holds_both_eras(stores: Stores, tmp_path: Path, geometry: tuple[int, int]) -> None:
     """Chrysalis first, in one run with what follows; each line only in its era."""
     lines = chrysalis_oracle()[: STARDUST_FROM - 1] + oracle()[STARDUST_FROM - 1 :]
