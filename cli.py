@@ -83,6 +83,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "load": build.load,
     "rebuild": build.rebuild,
     "analytics": build.analyse,
+    "job": build.job,
     "verify": build.verify,
     "compact": build.compact,
     "fetch": fetch.fetch_milestones,
