@@ -1,4 +1,4 @@
-"""Commands that are jobs of etl/jobs.py: load, rebuild, analytics, job, verify, compact, lake compact."""
+"""Commands that are jobs of etl/jobs.py: load, rebuild, analytics, job, verify, compact."""
 
 import dataclasses
 import json
@@ -10,8 +10,6 @@ import typer
 from commands.options import Json, Range, etl_settings, parse_range
 from etl.report import WITH_REJECTS, Report
 from progress import job_lines, present, proved_lines, shown, step_lines
-
-lake = typer.Typer(help="Care for the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
 
 Bulk: TypeAlias = Annotated[
     bool,
@@ -181,19 +179,6 @@ def compact(context: typer.Context) -> None:
     with shown() as notify:
         deleted = jobs.compact(store, etl, notify=notify)
     typer.echo(f"{deleted} rows deleted")
-
-
-@lake.command("compact")
-def compact_lake(context: typer.Context) -> None:
-    """Merges the lake's small files and removes those that no longer count.
-
-    Example: permanode lake compact
-    """
-    from etl import jobs
-
-    store, etl = etl_settings(context)
-    for table, files in jobs.compact_lake(etl, lake=jobs.lake_path(store, etl)).items():
-        typer.echo(f"{table}: {files} files")
 
 
 def _finish(report: Report) -> NoReturn:
