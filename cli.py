@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from commands import archive, build, develop, fetch, proof, serve
+from commands import archive, build, develop, fetch, lake, proof, serve
 from commands.options import Given
 from settings import FILE
 
@@ -75,7 +75,7 @@ def options(
     )
 
 
-for name, group in {"lake": build.lake, "archive": archive.archive, "proof": proof.proof}.items():
+for name, group in {"lake": lake.lake, "archive": archive.archive, "proof": proof.proof}.items():
     app.add_typer(group, name=name)
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
@@ -83,8 +83,10 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "load": build.load,
     "rebuild": build.rebuild,
     "analytics": build.analyse,
+    "job": build.job,
     "verify": build.verify,
     "compact": build.compact,
+    "export": lake.export_rows,
     "fetch": fetch.fetch_milestones,
     "serve": serve.serve,
     "status": serve.status,

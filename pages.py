@@ -50,7 +50,7 @@ def settings_page() -> str:
 
 def cli_page() -> str:
     """docs/cli.md: the help of every command, as the terminal shows it."""
-    text = MADE.format(source="cli.py") + _CLI_HEAD
+    text = MADE.format(source="cli.py and commands/") + _CLI_HEAD
     for name, text_of in help_texts().items():
         text += f"\n## {name}\n\n```\n{text_of}\n```\n"
     return text

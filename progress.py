@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from etl.archive.merge import Merged
     from etl.archive.validate import Fault
     from etl.fetch.run import Fetched
+    from etl.named_jobs import Job
     from etl.reprove import Proved
 
 BAR = 60
@@ -90,6 +91,21 @@ def report_lines(report: Report) -> list[str]:
     if report.rejects:
         lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
         lines += [f"  {line}" for line in report.rejected]
+    return lines
+
+
+def job_lines(jobs: Sequence["Job"]) -> list[str]:
+    """The named jobs: what each does, and below it the tables that it fills."""
+    return [line for job in jobs for line in (f"{job.name:<24}{job.meaning}", f"{'':<24}{', '.join(job.tables)}")]
+
+
+def step_lines(report: Report) -> list[str]:
+    """A run step by step: rows and seconds, then the rows of each table."""
+    lines = [f"{'step':<32}{'rows':>14}{'seconds':>12}"]
+    for step, seconds in report.seconds.items():
+        rows = report.rows_by_stage[step]
+        lines.append(f"{step:<32}{sum(rows.values()):>14,}{seconds:>12.1f}")
+        lines += [f"  {table:<30}{count:>14,}" for table, count in rows.items()]
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Commands that are jobs of etl/jobs.py: load, rebuild, analytics, verify, compact, lake compact."""
+"""Commands that are jobs of etl/jobs.py: load, rebuild, analytics, job, verify, compact."""
 
 import dataclasses
 import json
@@ -9,9 +9,7 @@ import typer
 
 from commands.options import Json, Range, etl_settings, parse_range
 from etl.report import WITH_REJECTS, Report
-from progress import present, proved_lines, shown
-
-lake = typer.Typer(help="Care for the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
+from progress import job_lines, present, proved_lines, shown, step_lines
 
 Bulk: TypeAlias = Annotated[
     bool,
@@ -114,6 +112,33 @@ def analyse(
     _finish(done)
 
 
+def job(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The job to run; none: they are listed.")] = None,
+    milestones: Annotated[
+        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, before LAST; none: all.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Runs one of the named jobs, which fill tables from the lake, and tells rows and seconds of each of its steps.
+
+    Example: permanode job analytics-days 1:8641
+    """
+    first, last = parse_range(milestones, hint="RANGE")
+    from etl.named_jobs import JOBS, find
+
+    if name is None:
+        told = [{"name": each.name, "meaning": each.meaning, "tables": each.tables} for each in JOBS]
+        typer.echo(json.dumps(told, indent=2) if as_json else "\n".join(job_lines(JOBS)))
+        return
+    chosen = find(name)
+    store, etl = etl_settings(context)
+    with shown() as notify:
+        done = chosen.run(store, etl, first, last, notify)
+    typer.echo(json.dumps(done.as_json()) if as_json else "\n".join(step_lines(done)))
+    raise typer.Exit(done.exit_code)
+
+
 def verify(
     context: typer.Context,
     milestones: Annotated[
@@ -154,19 +179,6 @@ def compact(context: typer.Context) -> None:
     with shown() as notify:
         deleted = jobs.compact(store, etl, notify=notify)
     typer.echo(f"{deleted} rows deleted")
-
-
-@lake.command("compact")
-def compact_lake(context: typer.Context) -> None:
-    """Merges the lake's small files and removes those that no longer count.
-
-    Example: permanode lake compact
-    """
-    from etl import jobs
-
-    store, etl = etl_settings(context)
-    for table, files in jobs.compact_lake(etl, lake=jobs.lake_path(store, etl)).items():
-        typer.echo(f"{table}: {files} files")
 
 
 def _finish(report: Report) -> NoReturn:

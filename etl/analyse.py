@@ -38,6 +38,7 @@ class Step:
     """One of STEPS: what it fills, from those milestones."""
 
     name: str
+    meaning: str
     tables: tuple[Table, ...]
     run: Callable[[Publication, Intervals], None]
 
@@ -47,18 +48,18 @@ def lagging(publication: Publication) -> Intervals:
     return subtract(publication.reads.complete(), analysed(publication))
 
 
-def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals) -> None:
-    """Every step: of the complete ones of `milestones`, and of the ledger's part of `ledger`; the report tells rows and
-    seconds.
+def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals, only: str | None = None) -> None:
+    """Every step, or the one of that name: of the complete ones of `milestones`, and of the ledger's part of `ledger`;
+    the report tells rows and seconds of each. Milestones count as analysed once every step is through.
     """
     wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
     wanted["days"] = wanted["milestones"]
     for number, step in enumerate(STEPS, start=1):
-        if wanted[step.name]:
+        if wanted[step.name] and only in (None, step.name):
             publication.notify(Progress("analytics", number, len(STEPS), f"analytics, {step.name}"))
             with publication.report.timed(f"analytics_{step.name}"):
                 step.run(publication, wanted[step.name])
-    if wanted["milestones"]:
+    if wanted["milestones"] and only is None:
         _note(publication, add(analysed(publication), wanted["milestones"]))
 
 
@@ -169,9 +170,19 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
 
 
 STEPS: tuple[Step, ...] = (
-    Step("milestones", (schema.ms_analytics, schema.analytics_ranges), _milestones),
-    Step("days", (schema.metrics_cache, schema.daily_analytics), _days),
-    Step("ledger", (schema.ms_analytics, schema.address_analytics), _ledger),
+    Step(
+        "milestones",
+        "what the messages of each milestone say, and its sums by range",
+        (schema.ms_analytics, schema.analytics_ranges),
+        _milestones,
+    ),
+    Step("days", "what is counted by day, of whole days", (schema.metrics_cache, schema.daily_analytics), _days),
+    Step(
+        "ledger",
+        "what the ledger state says of each milestone and of each address",
+        (schema.ms_analytics, schema.address_analytics),
+        _ledger,
+    ),
 )
 
 

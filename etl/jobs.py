@@ -216,14 +216,17 @@ def analytics(
     *,
     first: int | None = None,
     last: int | None = None,
+    only: str | None = None,
     notify: Notify = quiet,
 ) -> Report:
-    """Makes the analytics of the complete milestones of [first, last), and of their days, once more from the lake."""
+    """Makes the analytics of the complete milestones of [first, last), and of their days, once more from the lake; all,
+    or those of one of etl.analyse.STEPS.
+    """
     with _run(store_settings, settings, notify) as (_, lake, publication, report):
         wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
         report.ledger_index = publication.reads.ledger_index()
         known = [] if report.ledger_index is None else [(lake.genesis_index(), report.ledger_index)]
-        analyse.analyse(publication, wanted, ledger=intersect(known, wanted))
+        analyse.analyse(publication, wanted, ledger=intersect(known, wanted), only=only)
     return report
 
 

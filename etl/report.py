@@ -33,7 +33,8 @@ GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 
 @dataclass
 class Report:
-    """The totals of a run. `seconds` by stage; spark_start stands apart from the rate.
+    """The totals of a run. `seconds` by stage, and the rows that each wrote by table; spark_start stands apart from the
+    rate.
 
     `reopened`: milestones that were not whole in the store and were written again from the lake, beside the files'.
     `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
@@ -59,6 +60,7 @@ class Report:
     faulty: int = 0
     faults: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    rows_by_stage: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -73,12 +75,16 @@ class Report:
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Adds the block's seconds to a stage."""
-        start = time.perf_counter()
+        """Adds the block's seconds, and the rows it writes, to a stage; stages follow one another."""
+        start, before = time.perf_counter(), dict(self.rows_by_table)
         try:
             yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+            rows = self.rows_by_stage.setdefault(stage, {})
+            for table, count in self.rows_by_table.items():
+                if count > before.get(table, 0):
+                    rows[table] = rows.get(table, 0) + count - before.get(table, 0)
 
     def wrote(self, table: str, rows: int) -> None:
         """Counts rows of a table."""

@@ -23,7 +23,9 @@ from etl.analyse import STEPS
 from etl.analytics.chains import chains
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
+from etl.named_jobs import find
 from etl.publish import ANALYSED, ANALYSED_TO
+from etl.report import quiet
 from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl import test_stardust_oracle, test_two_eras
@@ -145,6 +147,30 @@ def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -
     assert found["daily_analytics"] == expected_of_both()["daily_analytics"][:1]
     asked = [row for row in expected_of_both()["address_analytics"] if 10 <= row["milestone_index"] < 20]
     assert found["address_analytics"] == asked != []
+
+
+def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(both_eras: Loading) -> None:
+    clear(both_eras)
+    wanted, told = expected_of_both(), {}
+    for step in STEPS:
+        job = find(f"analytics-{step.name}")
+        assert job.tables == tuple(table.name for table in step.tables)
+        report = job.run(both_eras.store, both_eras.settings, None, None, quiet)
+        assert [*report.rows_by_stage] == [*report.seconds] == ["spark_start", f"analytics_{step.name}"]
+        told |= report.rows_by_stage
+        assert set(job.tables) <= {name for name, rows in found_in(both_eras).items() if rows}
+    counts = {name: len(rows) for name, rows in wanted.items()}
+    late = sum(row["message_count"] is None for row in wanted["ms_analytics"])
+    assert told == {
+        "spark_start": {},
+        "analytics_milestones": {
+            "ms_analytics": counts["ms_analytics"] - late,
+            "analytics_ranges": counts["analytics_ranges"],
+        },
+        "analytics_days": {name: counts[name] for name in ("metrics_cache", "daily_analytics")},
+        "analytics_ledger": {name: counts[name] for name in ("ms_analytics", "address_analytics")},
+    }
+    check(found_in(both_eras), wanted)
 
 
 def test_every_measure_of_stardust_is_that_of_the_input_files(stores: Stores, tmp_path: Path) -> None:

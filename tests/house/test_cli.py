@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 import cli
 from commands.options import parse_range
+from etl.analyse import STEPS
 from etl.report import Progress, Report
-from progress import report_lines, shown
+from progress import report_lines, shown, step_lines
 from tests.conftest import ROOT
 
 
@@ -122,6 +123,31 @@ def test_the_report_says_what_was_loaded_and_what_was_refused() -> None:
     assert "50 milestones loaded, 49 complete" in lines
     assert "848 messages" in lines
     assert "a.log:7: broken line" in lines
+
+
+def test_named_jobs_are_listed_and_another_is_answered_with_them(tmp_path: Path) -> None:
+    listed = json.loads(permanode("job", "--json", cwd=tmp_path).stdout)
+    assert [job["name"] for job in listed] == ["analytics", *(f"analytics-{step.name}" for step in STEPS)]
+    text = permanode("job", cwd=tmp_path).stdout
+    assert all(part in text for job in listed for part in (job["name"], job["meaning"], *job["tables"]))
+    wrong = permanode("job", "analytics-weeks", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "analytics-weeks: no job; expected one of analytics, analytics-milestones" in wrong.stderr
+
+
+def test_steps_are_told_with_the_rows_of_each_table() -> None:
+    report = Report("run")
+    report.wrote("outputs", 5)
+    with report.timed("days"):
+        report.wrote("metrics_cache", 1200)
+        report.wrote("outputs", 2)
+    report.wrote("outputs", 1)
+    assert [line.split() for line in step_lines(report)] == [
+        ["step", "rows", "seconds"],
+        ["days", "1,202", "0.0"],
+        ["outputs", "2"],
+        ["metrics_cache", "1,200"],
+    ]
 
 
 def test_config_prints_no_secret(tmp_path: Path) -> None:

@@ -130,9 +130,18 @@ def test_java_home_goes_before_the_path(machine: Machine, tmp_path: Path) -> Non
     assert f"there is no {tmp_path / 'nowhere'}/bin/java" in done.stderr
 
 
-def test_commands_without_spark_need_no_java(machine: Machine) -> None:
+@pytest.mark.parametrize("command", ["status", "archive export --into folder"])
+def test_commands_without_spark_need_no_java(command: str, machine: Machine) -> None:
     machine.add_python("python3.12")
-    assert machine.start("status").returncode == 0
+    assert machine.start(*command.split()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "command", ["load archive", "analytics --all", "job", "verify", "lake views", "export outputs"]
+)
+def test_commands_with_spark_need_java(command: str, machine: Machine) -> None:
+    machine.add_python("python3.12")
+    assert machine.start(*command.split()).returncode == 1
 
 
 def test_a_second_start_installs_nothing(machine: Machine) -> None:

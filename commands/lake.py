@@ -1,0 +1,57 @@
+"""Commands on the lake: lake compact, lake views, export."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from commands.options import etl_settings
+
+lake = typer.Typer(help="Care for the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
+
+
+@lake.command("compact")
+def compact_lake(context: typer.Context) -> None:
+    """Merges the lake's small files and removes those that no longer count.
+
+    Example: permanode lake compact
+    """
+    from etl import jobs
+
+    store, etl = etl_settings(context)
+    for table, files in jobs.compact_lake(etl, lake=jobs.lake_path(store, etl)).items():
+        typer.echo(f"{table}: {files} files")
+
+
+@lake.command("views")
+def lake_views(
+    context: typer.Context,
+    engine: Annotated[Literal["duckdb", "spark"], typer.Option(help="Whose SQL.")] = "duckdb",
+) -> None:
+    """Prints the SQL that makes an engine see the lake as it is now, its tables and the views of docs/analysts.md.
+
+    Example: permanode lake views > lake.sql && duckdb -init lake.sql
+    """
+    from etl import export, jobs
+
+    store, etl = etl_settings(context)
+    for statement in export.view_statements(etl, lake=jobs.lake_path(store, etl), engine=engine):
+        typer.echo(f"{statement};")
+
+
+def export_rows(
+    context: typer.Context,
+    what: Annotated[
+        str, typer.Argument(metavar="TABLE|QUERY", help="A table or view of the lake, or a query in Spark SQL.")
+    ],
+    into: Annotated[str, typer.Option("--into", metavar="FOLDER", help="Where the files go; it must not be there.")],
+    form: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="Bytes are hex in CSV.")] = "parquet",
+) -> None:
+    """Writes rows of the lake into files for other programs; docs/analysts.md has its columns and ten queries.
+
+    Example: permanode export "SELECT * FROM outputs WHERE amount > 1000000" --into rich/ --format parquet
+    """
+    from etl import export, jobs
+
+    store, etl = etl_settings(context)
+    rows = export.export(etl, lake=jobs.lake_path(store, etl), what=what, into=into, form=form)
+    typer.echo(f"{rows:,} rows in {into}")
