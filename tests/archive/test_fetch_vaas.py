@@ -1,0 +1,295 @@
+"""Fetching an emitter's messages from a server that has the real ones, with all that may go wrong on the way.
+
+Rules of this file: what must come out are the records' bytes; whether they load is asked of what loads them.
+"""
+
+import base64
+import json
+import os
+import re
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db.connect import StoreSettings
+from db.intervals import of_indices, subtract
+from etl.fetch.fill import FetchSettings
+from etl.fetch.guardian import Emitter
+from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
+from etl.fetch.vaas import fetch_vaas, folder_of
+from etl.report import Progress
+from etl.vaas.cells import read_line
+from etl.vaas.places import vaa_files
+from ledger.wormhole.vaa import decode_vaa, encode_vaa
+from tests.archive.proxy import proxied
+from tests.etl.vaas import records
+from tests.ledger.wormhole.cases import PRIVATE, published, signed, vaa_of
+
+QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=6, requests=4)
+MAINNET = StoreSettings("", "wormhole-mainnet")
+
+MADE = Emitter(2, bytes(31) + b"\x42")
+"""An emitter of 40 messages without a gap, whose guardian set nobody knows."""
+
+FIRST, END = 2**63 - 20, 2**63 + 20
+
+
+@cache
+def served() -> dict[tuple[Emitter, int], bytes]:
+    """What a guardian answers with: every verified message of mainnet as it was signed last, and those of MADE."""
+    found = sorted(records("mainnet"), key=lambda each: each["guardian_set"])
+    real = {
+        (Emitter(each["emitter_chain"], bytes.fromhex(each["emitter_address"])), each["sequence"]): each["hex"]
+        for each in found
+        if each["quorum"]
+    }
+    body = replace(vaa_of(found[0]), guardian_set_index=99, emitter_chain=MADE.chain, emitter_address=MADE.address)
+    made = {(MADE, at): encode_vaa(signed(replace(body, sequence=at), PRIVATE[:1])) for at in range(FIRST, END)}
+    return {key: bytes.fromhex(data) for key, data in real.items()} | made
+
+
+def expected(emitter: Emitter, first: int, end: int) -> dict[int, bytes]:
+    return {at: data for (of, at), data in served().items() if of == emitter and first <= at < end}
+
+
+def real_span() -> tuple[Emitter, int, int]:
+    """An emitter and 40 sequences that hold as many of its real messages as any do, the first among them."""
+    counted = {(of, at): len(expected(of, at, at + 40)) for of, at in served() if of != MADE}
+    emitter, first = max(counted, key=lambda key: counted[key])
+    assert counted[emitter, first] > 1
+    return emitter, first, first + 40
+
+
+class Answering(BaseHTTPRequestHandler):
+    """A guardian's REST API over those records."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        status, body = self._answer()
+        self.send_response(status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _answer(self) -> tuple[int, bytes]:
+        if self.path == "/v1/guardianset/current":
+            newest = published("mainnet")[7]
+            told = {"index": 7, "addresses": [f"0x{each.hex()}" for each in newest.addresses]}
+            return 200, json.dumps({"guardianSet": told}).encode()
+        found = re.fullmatch(r"/v1/signed_vaa/(\d+)/([0-9a-f]{64})/(\d+)", self.path)
+        data = served().get((Emitter(int(found[1]), bytes.fromhex(found[2])), int(found[3]))) if found else None
+        if data is None:
+            return 404, b'{"code":5,"message":"requested VAA not found in store","details":[]}'
+        return 200, json.dumps({"vaaBytes": base64.b64encode(data).decode()}).encode()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Nothing: tests say what went wrong."""
+
+
+@pytest.fixture(scope="module")
+def guardian() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def fetched(folder: Path) -> dict[int, bytes]:
+    """By sequence what the folder's whole files hold, as a load reads them; each file is as its checksum says."""
+    found: dict[int, bytes] = {}
+    for path in vaa_files([folder]):
+        first, end = map(int, path.stem.split("to"))
+        data = path.read_bytes()
+        told = path.with_name(f"{path.name}.b2sum").read_text()
+        assert told == f"{blake2b(data, digest_size=32).hexdigest()}  {path.name}\n"
+        cells = [cell for line in data.splitlines() for cell in read_line(line)]
+        assert [cell.sequence for cell in cells] == list(range(first, end))
+        found |= {cell.sequence: cell.value for cell in cells}
+    return found
+
+
+def sequence_in(path: str) -> int:
+    return int(path.rpartition("/")[2]) if "/signed_vaa/" in path else -1
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_what_is_fetched_are_the_real_bytes_and_gaps_are_named(guardian: str, tmp_path: Path) -> None:
+    emitter, first, end = real_span()
+    there = expected(emitter, first, end)
+    with proxied(guardian) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], emitter, tmp_path, [(first, end - 1)], QUICK)
+    lacking = subtract([(first, end - 1)], of_indices(there))
+    assert (done.count, done.held, done.left, done.lacking) == (len(there), 0, 0, lacking)
+    assert fetched(folder_of(tmp_path, emitter)) == there
+    # What lies below a message that is there was asked for twice, what lies above once.
+    asked = {sequence_in(path): times for path, times in proxy.asked.items()}
+    assert {at: asked[at] for at in range(first, end)} == {
+        at: 1 if at in there or at > max(there) else 2 for at in range(first, end)
+    }
+    assert dict(done.faults) == {NOT_THERE: sum(times for at, times in asked.items() if at not in there and at >= 0)}
+
+
+def test_sequences_beyond_64_bits_with_a_sign_are_asked_for_and_named_as_they_are(
+    guardian: str, tmp_path: Path
+) -> None:
+    emitter, highest = max(((of, at) for of, at in served() if of != MADE), key=itemgetter(1))
+    assert highest >= 2**63
+    done = fetch_vaas(MAINNET, [guardian], emitter, tmp_path, [(highest - 1, highest + 1)], QUICK)
+    assert done.lacking == [(highest - 1, highest - 1), (highest + 1, highest + 1)]
+    assert done.files == [f"{highest}to{highest + 1}.jsonl"]
+    assert fetched(tmp_path) == {highest: served()[emitter, highest]}
+
+
+def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(guardian: str, tmp_path: Path) -> None:
+    """Each of seven faults in turn, once or twice for each message, or not at all."""
+    fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "good", [(FIRST, END - 1)], QUICK)
+    other = json.dumps({"vaaBytes": base64.b64encode(served()[MADE, FIRST + 3]).decode()}).encode()
+    seen: Counter[int] = Counter()
+
+    def spoil(path: str, nth: int) -> str | None:
+        at = sequence_in(path)
+        times, kind = at % 3, ["503", "truncated", "half", "503", "truncated", None, None, "timeout"][at % 8]
+        return None if at < 0 or nth > times or (kind == "timeout" and nth > 1) else kind
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        at = sequence_in(path)
+        seen[at] += 1
+        return (status, other) if at % 8 in (5, 6) and at % 3 and seen[at] == 1 else (status, body)
+
+    with proxied(guardian, spoil, edit) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path / "bad", [(FIRST, END - 1)], QUICK)
+    assert (done.count, done.lacking) == (END - FIRST, [])
+    assert done.faults.keys() == {TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID}
+    assert fetched(tmp_path / "bad") == expected(MADE, FIRST, END)
+    assert contents(tmp_path / "bad") == contents(tmp_path / "good")
+
+
+def test_what_its_guardians_did_not_sign_is_never_written(guardian: str, tmp_path: Path) -> None:
+    emitter, first, end = real_span()
+    there = expected(emitter, first, end)
+    chosen = max(there)
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if sequence_in(path) != chosen:
+            return status, body
+        vaa = decode_vaa(there[chosen])
+        forged = replace(vaa, payload=vaa.payload[:-1] + bytes([vaa.payload[-1] ^ 1]))
+        return status, json.dumps({"vaaBytes": base64.b64encode(encode_vaa(forged)).decode()}).encode()
+
+    with proxied(guardian, edit=edit) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], emitter, tmp_path, [(chosen, chosen)], QUICK)
+        assert (done.count, done.lacking, dict(done.faults)) == (0, [(chosen, chosen)], {UNPROVED: QUICK.tries})
+        assert re.search(
+            rf"^{chosen}: not proved: .*/{chosen}: signature 1: expected one by guardian", done.failures[0]
+        )
+        assert not list(tmp_path.rglob("*.jsonl"))
+        # Another guardian has it as it was signed.
+        healed = fetch_vaas(MAINNET, [proxy.url, guardian], emitter, tmp_path, [(chosen, chosen)], QUICK)
+    assert (healed.count, healed.lacking, dict(healed.faults)) == (1, [], {UNPROVED: 1})
+    assert fetched(tmp_path) == {chosen: there[chosen]}
+
+
+def test_a_gap_is_asked_for_again_in_the_end_and_then_by_the_next_run_alone(guardian: str, tmp_path: Path) -> None:
+    late, later = FIRST + 5, FIRST + 9
+
+    def spoil(path: str, nth: int) -> str | None:
+        return "404" if {late: nth < 2, later: nth < 3}.get(sequence_in(path)) else None
+
+    with proxied(guardian, spoil) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST + 19)], QUICK)
+        assert (done.count, done.lacking, done.left) == (19, [(later, later)], 0)
+        assert [text.split(":")[0] for text in done.failures] == [str(later)]
+        before = Counter(proxy.asked)
+        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST + 19)], QUICK)
+    assert (done.count, done.held, done.lacking) == (1, 19, [])
+    assert {sequence_in(path) for path in (proxy.asked - before)} == {later, -1}
+    assert fetched(tmp_path) == expected(MADE, FIRST, FIRST + 20)
+
+
+@pytest.mark.parametrize("killed_after", [1, 7])
+def test_a_fetch_that_is_killed_writes_the_same_bytes(guardian: str, tmp_path: Path, killed_after: int) -> None:
+    settings = replace(QUICK, max_bytes=1_500)
+    fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "whole", [(FIRST, END - 1)], settings)
+
+    def die(step: Progress) -> None:
+        if step.done == killed_after:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "killed", [(FIRST, END - 1)], settings, die)
+    (torn,) = (tmp_path / "killed").rglob("*.part")
+    with torn.open("ab") as file:
+        file.write(b'{"id":"2/00')
+    done = fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "killed", [(FIRST, END - 1)], settings)
+    assert (done.count, done.held) == (END - FIRST - killed_after, killed_after)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_no_more_questions_than_allowed_are_under_way(guardian: str, tmp_path: Path) -> None:
+    under_way, most = 0, 0
+
+    def spoil(path: str, nth: int) -> str | None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        return None
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal under_way
+        under_way -= 1
+        return status, body
+
+    with proxied(guardian, spoil, edit) as proxy:
+        fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, END - 1)], QUICK)
+    assert 1 < most <= QUICK.requests
+
+
+def test_a_signal_ends_it_well(guardian: str, tmp_path: Path) -> None:
+    def notify(step: Progress) -> None:
+        if step.done == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    done = fetch_vaas(MAINNET, [guardian], MADE, tmp_path, [(FIRST, END - 1)], QUICK, notify)
+    assert 3 <= done.count < END - FIRST
+    assert done.left == END - FIRST - done.count
+    assert fetched(tmp_path) == expected(MADE, FIRST, FIRST + done.count)
+
+
+def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_told_from_faults(
+    guardian: str, tmp_path: Path
+) -> None:
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        return (400, b"not supported for PythNet") if "/26/" in path else (status, body)
+
+    with proxied(guardian, edit=edit) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], Emitter(26, MADE.address), tmp_path, [(1, 3)], QUICK)
+    assert (done.lacking, dict(done.faults)) == ([(1, 3)], {REFUSED: 3})
+    testnet = StoreSettings("", "mine", wormhole="testnet")
+
+    def older(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        return status, body.replace(b'"index": 7', b'"index": 0')
+
+    found = pytest.raises(ValueError, match="a guardian of testnet expected, found another set 0")
+    with proxied(guardian, edit=older) as proxy, found:
+        fetch_vaas(testnet, [proxy.url], MADE, tmp_path, [(1, 3)], QUICK)
+    with pytest.raises(ValueError, match="a Wormhole network expected, as wormhole-mainnet, found permatest-1"):
+        fetch_vaas(StoreSettings("", "permatest-1"), [guardian], MADE, tmp_path, [(1, 3)], QUICK)
+    with pytest.raises(ValueError, match="--guardian: a URL as http"):
+        fetch_vaas(MAINNET, ["nonsense"], MADE, tmp_path, [(1, 3)], QUICK)
