@@ -85,7 +85,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "analytics": build.analyse,
     "verify": build.verify,
     "compact": build.compact,
-    "fetch": fetch.fetch_milestones,
+    "fetch": fetch.fetch_archive,
     "serve": serve.serve,
     "status": serve.status,
     "plan": serve.plan_room,

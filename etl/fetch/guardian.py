@@ -6,13 +6,18 @@ a message is bytes, which name themselves and are signed.
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from etl.fetch.http import UNREADABLE, Fault, Http
 from ledger.json_reader import U32, JsonError, uint
+from ledger.wormhole.addresses import parse_address
+from ledger.wormhole.chains import find_chain, find_chain_named
 
 ADDRESS_DIGITS = 40
+
+MAX_CHAIN = 2**16 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,20 @@ class Emitter:
 
     chain: int
     address: bytes
+
+    @classmethod
+    def parse(cls, text: str) -> "Emitter":
+        """From CHAIN/ADDRESS, the chain by number or name, the address in 64 hex digits or as the chain writes it.
+
+        Raises ValueError.
+        """
+        name, _, address = text.partition("/")
+        known = find_chain(int(name)) if re.fullmatch("[0-9]{1,5}", name) else find_chain_named(name)
+        if known is None or known.id > MAX_CHAIN or not address:
+            raise ValueError(
+                f"{text!r}: expected CHAIN/ADDRESS, as 2/{'0' * 24}3ee18b2214aff97000d974cf647e7c347e8fa585"
+            )
+        return cls(known.id, parse_address(known.id, address))
 
 
 class Guardian:

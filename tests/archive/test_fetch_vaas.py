@@ -11,6 +11,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
@@ -20,9 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
 
-from db.connect import StoreSettings
+import cli
+from db.connect import StoreSettings, open_store
 from db.intervals import of_indices, subtract
+from db.migrate import migrate
+from db.schema_wormhole import sequence_hints, vaas
 from etl.fetch.fill import FetchSettings
 from etl.fetch.guardian import Emitter
 from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
@@ -30,6 +35,7 @@ from etl.fetch.vaas import fetch_vaas, folder_of
 from etl.report import Progress
 from etl.vaas.cells import read_line
 from etl.vaas.places import vaa_files
+from ledger.wormhole.ids import sequence_key
 from ledger.wormhole.vaa import decode_vaa, encode_vaa
 from tests.archive.proxy import proxied
 from tests.etl.vaas import records
@@ -293,3 +299,58 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_to
         fetch_vaas(StoreSettings("", "permatest-1"), [guardian], MADE, tmp_path, [(1, 3)], QUICK)
     with pytest.raises(ValueError, match="--guardian: a URL as http"):
         fetch_vaas(MAINNET, ["nonsense"], MADE, tmp_path, [(1, 3)], QUICK)
+
+
+def run(*arguments: str, **environment: str) -> Result:
+    command = ["--network", "wormhole-mainnet", "fetch", *arguments]
+    return CliRunner().invoke(cli.app, command, env=environment)
+
+
+def test_the_command_names_what_could_not_be_had_and_takes_what_the_store_lacks(guardian: str, tmp_path: Path) -> None:
+    emitter, first, end = real_span()
+    there = expected(emitter, first, end)
+    of = ["--guardian", guardian, "--emitter", f"{emitter.chain}/0x{emitter.address.hex()}", "--backoff", "0.01"]
+    highest = max(there)
+    done = run(*of, "--range", f"{highest}:{highest + 2}", "--into", str(tmp_path / "all"), "--json")
+    assert (done.exit_code, json.loads(done.stdout)["lacking"]) == (3, [[highest + 1, highest + 1]])
+    settings = replace(MAINNET, url=f"sqlite:///{tmp_path / 'store'}")
+    migrate(settings)
+    place = (emitter.chain, emitter.address)
+    key = sequence_key(first)
+    with closing(open_store(settings, writable=True)) as store, store.batch() as batch:
+        names = ("emitter_chain", "emitter_address", "seq_range", "sequence_key", "digest", "verified")
+        batch.upsert(vaas, names, [(*place, key[:16], key, b"\xdd" * 32, True)])
+        batch.upsert(sequence_hints, sequence_hints.names, [(*place, key[:16])])
+    rest = [*of, "--range", f"{first}:{end}", "--into", str(tmp_path / "rest"), "--missing"]
+    done = run(*rest, PERMANODE_STORE=settings.url)
+    assert f"{len(there) - 1} vaas fetched, 0 were there already" in done.stdout
+    assert fetched(tmp_path / "rest") == {at: data for at, data in there.items() if at != first}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--range", "1:2"], "either --node or --guardian expected"),
+        (["--guardian", "http://x", "--node", "http://x", "--range", "1:2"], "either --node or --guardian expected"),
+        (["--guardian", "http://x", "--range", "1:2"], "--guardian and --emitter expected together"),
+        (["--guardian", "http://x", "--emitter", "2/ab", "--follow", "--range", "1:"], "--node expected with it"),
+        (["--guardian", "http://x", "--emitter", "2/ab", "--range", "1:"], "both ends expected"),
+        (["--guardian", "http://x", "--emitter", "2/ab", "--range", f"1:{2**64 + 1}"], "below 2^64 expected"),
+        (["--guardian", "http://x", "--emitter", "pluto/ab", "--range", "1:2"], "expected CHAIN/ADDRESS, as 2/0000"),
+        (["--guardian", "http://x", "--emitter", "2/xyz", "--range", "1:2"], "'xyz': expected an address"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_was_expected(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = run(*arguments, "--into", str(tmp_path))
+    assert done.exit_code == 2
+    assert said in " ".join(done.output.replace("│", " ").split())
+
+
+def test_an_emitter_is_named_by_number_or_name_and_by_any_form_of_its_address() -> None:
+    solana = Emitter(1, bytes.fromhex("ec7372995d5cc8732397fb0ad35c0121e0eaa90d26f828a534cab54391b3a4f5"))
+    named = "solana/Gv1KWf8DT1jKv5pKBmGaTmVszqa56Xn8YGx2Pg7i7qAk"
+    assert Emitter.parse(named) == Emitter.parse(f"1/{solana.address.hex()}") == solana
+    ethereum = Emitter(2, bytes.fromhex("3ee18b2214aff97000d974cf647e7c347e8fa585".zfill(64)))
+    assert Emitter.parse("ethereum/0x3ee18B2214AFF97000D974cf647E7C347E8fa585") == ethereum
