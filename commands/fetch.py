@@ -44,7 +44,9 @@ def fetch_archive(
     ] = None,
     emitter: Annotated[
         str | None,
-        typer.Option(metavar="CHAIN/ADDRESS", help="With --guardian: whose messages, as solana/worm…Cch or 2/00…7e."),
+        typer.Option(
+            metavar="CHAIN/ADDRESS", help="With --guardian: whose messages, as solana/Gv1K…7qAk or 2/00…a585."
+        ),
     ] = None,
     numbers: Annotated[
         str | None,
@@ -105,7 +107,8 @@ def fetch_archive(
             else:
                 lacking = _incomplete(network, wanted) if missing else [wanted]
                 done = fetch(network, node or [], into, lacking, asking, notify)
-    values = dataclasses.asdict(done)
+    # Python 3.11 makes something else of a Counter.
+    values = dataclasses.asdict(done) | {"faults": done.faults}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(fetched_lines(done)))
     raise typer.Exit(WITH_REJECTS if done.lacking or done.left else 0)
 

@@ -35,9 +35,12 @@ class Gaps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Known:
+    """A sequence of which anything is known: whether a VAA that counts, whether what was written of it alone."""
+
     sequence: int
     signed: bool
+    written: bool
 
 
 async def find_gaps(
@@ -53,14 +56,17 @@ async def find_gaps(
     start = None if looked_at is None else Bound((sequence_key(looked_at),), inclusive=False)
     signed: list[int] = []
     observed: list[int] = []
-    following = None
-    async for seen in _known(store, chain, emitter, start, with_unverified=with_unverified):
-        if len(signed) + len(observed) == page_size:
+    count, following = 0, None
+    async for each in _known(store, chain, emitter, start, with_unverified=with_unverified):
+        if count == page_size:
             last = signed[-1] if signed else before
             following = format_cursor(Cursor((last, looked_at)), question)
             break
-        looked_at = seen.sequence
-        (signed if seen.signed else observed).append(seen.sequence)
+        count, looked_at = count + 1, each.sequence
+        if each.signed:
+            signed.append(each.sequence)
+        elif each.written:
+            observed.append(each.sequence)
     there = signed if before is None else [before, *signed]
     missing = subtract([(there[0], there[-1])], of_indices(there)) if there else []
     first, last = (signed[0], signed[-1]) if signed else (None, None)
@@ -73,29 +79,29 @@ async def list_lacking(
     """Sequences first ≤ s ≤ last without a verified VAA; reads all that is known of them."""
     here: list[int] = []
     start = Bound((sequence_key(first),))
-    async for seen in _known(store, chain, emitter, start, with_unverified=with_unverified):
-        if seen.sequence > last:
+    async for each in _known(store, chain, emitter, start, with_unverified=with_unverified):
+        if each.sequence > last:
             break
-        if seen.signed:
-            here.append(seen.sequence)
+        if each.signed:
+            here.append(each.sequence)
     return subtract([(first, last)], of_indices(here))
 
 
 async def _known(
     store: Store, chain: int, emitter: str, start: Bound | None, *, with_unverified: bool
-) -> AsyncIterator[_Seen]:
+) -> AsyncIterator[_Known]:
     """Every sequence of which anything is known, ascending."""
     stream = emitted_source(chain, emitter, COLUMNS)(store, start, False)  # noqa: FBT003
-    current: _Seen | None = None
+    current: _Known | None = None
     while rows := await stream.next(BATCH):
         for row in rows:
-            sequence = int(row["sequence_key"])
-            signed = bool(row["digest"]) and (with_unverified or row["verified"])
+            sequence, written = int(row["sequence_key"]), not row["digest"]
+            signed = not written and (with_unverified or row["verified"])
             if current is not None and current.sequence == sequence:
-                signed = signed or current.signed
+                signed, written = signed or current.signed, written or current.written
             elif current is not None:
                 yield current
-            current = _Seen(sequence, signed)
+            current = _Known(sequence, signed, written)
     if current is not None:
         yield current
 

@@ -43,20 +43,34 @@ def token_key(record: dict[str, Any]) -> str:
     return f"{record['decoded']['token_chain']}/{record['decoded']['token_address']}"
 
 
+def metas(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By token what its verified AssetMeta says."""
+    told = [each for each in found if each["quorum"] and each["payload_kind"] == "asset_meta"]
+    return {token_key(each): each["decoded"] for each in told}
+
+
 def write_prices(path: Path, found: list[dict[str, Any]]) -> Path:
+    """A price for each token that moves, the last that is described by its symbol. What has both goes by its own."""
     keys = sorted({token_key(each) for each in found if each["payload_kind"].startswith("token_transfer")})
-    return write_lines(
-        path, ["token_key,symbol,date,price_usd", *(f"{key},X,{PRICED},{at + 1}.25" for at, key in enumerate(keys))]
-    )
+    named = metas(found)
+    *_, called = [key for key in keys if key in named]
+    lines = [f"{key},X,{PRICED},{at + 1}.25" for at, key in enumerate(keys) if key != called]
+    lines.append(f",{named[called]['symbol'].lower()},{PRICED},77.25")
+    lines += [f",{named[key]['symbol']},{PRICED},9999" for key in keys if key in named and key != called]
+    return write_lines(path, ["token_key,symbol,date,price_usd", *lines])
 
 
 def expected_days(found: list[dict[str, Any]], priced: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
     """vaa_daily from the records: by measure, day, emitter, target, token and address."""
     rows = [line.split(",") for line in priced.read_text().splitlines()[1:]]
-    prices = {row[0]: Decimal(row[3]) for row in rows}
+    prices = {row[0]: Decimal(row[3]) for row in rows if row[0]}
+    by_symbol = {row[1].upper(): Decimal(row[3]) for row in rows if not row[0]}
     verified = {each["row_key"]: each for each in found if each["quorum"]}
-    told = [each for each in verified.values() if each["payload_kind"] == "asset_meta"]
-    decimals = {token_key(each): each["decoded"]["decimals"] for each in told}
+    named = metas(found)
+    decimals = {key: told["decimals"] for key, told in named.items()}
+    prices = {
+        key: by_symbol[told["symbol"].upper()] for key, told in named.items() if told["symbol"].upper() in by_symbol
+    } | prices
     days: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def add(key: tuple[Any, ...], amount: Decimal | None = None, usd: Decimal | None = None) -> None:
