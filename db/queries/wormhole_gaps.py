@@ -5,7 +5,8 @@ lowest and the highest nothing is known. Governance draws its sequences at rando
 report looks at a bounded number of rows and says where the next one goes on. Forgeries fill no gap.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from db.cursor import Cursor, format_cursor, parse_cursor
@@ -23,8 +24,9 @@ COLUMNS = ("sequence_key", "digest", "verified")
 @dataclass(frozen=True, slots=True)
 class Gaps:
     """What one report found: the `first` and the `last` signed sequence that it saw, None where it saw none; `missing`:
-    those between them, and between them and the report before; `observed`: of which a guardian published the message
-    and nobody brought the VAA. `cursor` leads to the next report; None: this one saw the emitter's highest sequence.
+    those between them, and between them and the report before; `observed`: of which something was written, as by a
+    guardian that saw the message, and nobody brought a VAA. `cursor` leads to the next report; None: this one saw the
+    emitter's highest sequence.
     """
 
     first: int | None
@@ -57,16 +59,17 @@ async def find_gaps(
     signed: list[int] = []
     observed: list[int] = []
     count, following = 0, None
-    async for each in _known(store, chain, emitter, start, with_unverified=with_unverified):
-        if count == page_size:
-            last = signed[-1] if signed else before
-            following = format_cursor(Cursor((last, looked_at)), question)
-            break
-        count, looked_at = count + 1, each.sequence
-        if each.signed:
-            signed.append(each.sequence)
-        elif each.written:
-            observed.append(each.sequence)
+    async with aclosing(_known(store, chain, emitter, start, with_unverified=with_unverified)) as known:
+        async for each in known:
+            if count == page_size:
+                last = signed[-1] if signed else before
+                following = format_cursor(Cursor((last, looked_at)), question)
+                break
+            count, looked_at = count + 1, each.sequence
+            if each.signed:
+                signed.append(each.sequence)
+            elif each.written:
+                observed.append(each.sequence)
     there = signed if before is None else [before, *signed]
     missing = subtract([(there[0], there[-1])], of_indices(there)) if there else []
     first, last = (signed[0], signed[-1]) if signed else (None, None)
@@ -79,17 +82,18 @@ async def list_lacking(
     """Sequences first ≤ s ≤ last without a verified VAA; reads all that is known of them."""
     here: list[int] = []
     start = Bound((sequence_key(first),))
-    async for each in _known(store, chain, emitter, start, with_unverified=with_unverified):
-        if each.sequence > last:
-            break
-        if each.signed:
-            here.append(each.sequence)
+    async with aclosing(_known(store, chain, emitter, start, with_unverified=with_unverified)) as known:
+        async for each in known:
+            if each.sequence > last:
+                break
+            if each.signed:
+                here.append(each.sequence)
     return subtract([(first, last)], of_indices(here))
 
 
 async def _known(
     store: Store, chain: int, emitter: str, start: Bound | None, *, with_unverified: bool
-) -> AsyncIterator[_Known]:
+) -> AsyncGenerator[_Known, None]:
     """Every sequence of which anything is known, ascending."""
     stream = emitted_source(chain, emitter, COLUMNS)(store, start, False)  # noqa: FBT003
     current: _Known | None = None

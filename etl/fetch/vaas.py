@@ -10,7 +10,6 @@ import base64
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
 import orjson
@@ -112,8 +111,8 @@ async def _pass(
 async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
     """The line of one message; Fault where no guardian has it or the tries are used up."""
     settings = source.settings
-    left, tries = list(source.guardians), 0
-    for turn in count():
+    left, tries, turn = list(source.guardians), 0, 0
+    while True:
         guardian = left[turn % len(left)]
         try:
             return await _checked(source, guardian, sequence)
@@ -124,11 +123,10 @@ async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
                 if not left:
                     raise
                 continue
-            tries += 1
+            turn, tries = turn + 1, tries + 1
             if tries >= settings.tries:
                 raise
             await asyncio.sleep(wait_s(settings, tries, fault))
-    raise AssertionError("tries end")
 
 
 async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
