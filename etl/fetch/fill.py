@@ -6,6 +6,7 @@ Rules of this file: several are on their way at once, and as many are in memory;
 import asyncio
 import signal
 import threading
+from bisect import insort
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -57,12 +58,16 @@ class Fetched:
         """Notes what could not be had."""
         self.lacking = add(self.lacking, [(number, number)])
         if len(self.failures) < FAILURES_SHOWN:
-            self.failures.append(f"{number}: {fault.kind}: {fault}")
+            insort(self.failures, f"{number}: {fault.kind}: {fault}", key=_number)
 
     def forget(self, numbers: Intervals) -> None:
         """Notes no longer that those could not be had: they are asked for once more."""
         self.lacking = subtract(self.lacking, numbers)
-        self.failures = [each for each in self.failures if not contains(numbers, int(each.partition(":")[0]))]
+        self.failures = [each for each in self.failures if not contains(numbers, _number(each))]
+
+
+def _number(failure: str) -> int:
+    return int(failure.partition(":")[0])
 
 
 async def fill(

@@ -159,6 +159,7 @@ def test_sequences_beyond_64_bits_with_a_sign_are_asked_for_and_named_as_they_ar
     assert highest >= 2**63
     done = fetch_vaas(MAINNET, [guardian], emitter, tmp_path, [(highest - 1, highest + 1)], QUICK)
     assert done.lacking == [(highest - 1, highest - 1), (highest + 1, highest + 1)]
+    assert [text.split(":")[0] for text in done.failures] == [str(highest - 1), str(highest + 1)]
     assert done.files == [f"{highest}to{highest + 1}.jsonl"]
     assert fetched(tmp_path) == {highest: served()[emitter, highest]}
 

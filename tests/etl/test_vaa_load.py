@@ -4,7 +4,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
-from datetime import date
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -30,8 +29,10 @@ from tests.etl.vaas import (
     cell_line,
     expected_days,
     metas,
+    price_on,
     records,
     row_line,
+    since,
     vaa_line,
     write_lines,
     write_prices,
@@ -291,19 +292,15 @@ def beyond(there: list[int]) -> list[tuple[int, int]]:
 
 
 async def test_a_token_is_worth_its_own_price_or_its_symbols(store: Store, inputs: dict[str, Path]) -> None:
-    rows = [line.split(",") for line in inputs["prices"].read_text().splitlines()[1:]]
-    own = {key: Decimal(price) for key, _, _, price in rows if key}
-    symbols = {symbol.upper(): Decimal(price) for key, symbol, _, price in rows if not key}
-    named = {
-        key: symbols[told["symbol"].upper()]
-        for key, told in metas(records("mainnet")).items()
-        if told["symbol"].upper() in symbols
-    }
-    assert own.keys() & named.keys()
-    assert named.keys() - own.keys()
-    priced = date.fromisoformat(PRICED).toordinal() - date(1970, 1, 1).toordinal()
-    for day in (priced - 1, priced, priced + 1):
-        assert await find_prices(store, [*own, *named, "2/" + "ee" * 32], day) == named | own
+    found = records("mainnet")
+    lines = [line.split(",") for line in inputs["prices"].read_text().splitlines()[1:]]
+    keys = {key for key, *_ in lines if key} | metas(found).keys()
+    assert metas(found).keys() - {key for key, *_ in lines}
+    for day in (at + beside for at in map(since, PRICED) for beside in (-1, 0, 1)):
+        told = {key: price_on(key, day, found, inputs["prices"]) for key in keys}
+        expected = {key: price for key, price in told.items() if price is not None}
+        assert await find_prices(store, [*keys, "2/" + "ee" * 32], day) == expected
+        assert len(expected) > 3
 
 
 async def test_sums_of_value_take_tokens_of_the_list_alone(store: Store, inputs: dict[str, Path]) -> None:
