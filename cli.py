@@ -87,7 +87,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "verify": build.verify,
     "compact": build.compact,
     "export": lake.export_rows,
-    "fetch": fetch.fetch_milestones,
+    "fetch": fetch.fetch_archive,
     "serve": serve.serve,
     "status": serve.status,
     "plan": serve.plan_room,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from etl.archive.export import Exported
     from etl.archive.merge import Merged
     from etl.archive.validate import Fault
-    from etl.fetch.run import Fetched
+    from etl.fetch.fill import Fetched
     from etl.named_jobs import Job
     from etl.reprove import Proved
 
@@ -172,14 +172,14 @@ def written_lines(done: "Merged | Exported") -> list[str]:
 def fetched_lines(done: "Fetched") -> list[str]:
     """What a fetch brought, what it could not have and why, and what went wrong on the way."""
     lines = [
-        f"{done.milestones:,} milestones fetched, {done.held:,} were there already",
+        f"{done.count:,} {done.unit} fetched, {done.held:,} were there already",
         f"files: {', '.join(done.files) or 'none'}",
         f"faults on the way: {_counts(dict(sorted(done.faults.items())))}",
     ]
     if done.lacking:
         lines += [f"could not be had: {in_words(done.lacking)}", *(f"  {line}" for line in done.failures)]
     if done.left:
-        lines.append(f"{done.left:,} milestones were not begun")
+        lines.append(f"{done.left:,} {done.unit} were not begun")
     return lines
 
 

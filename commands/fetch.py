@@ -1,4 +1,4 @@
-"""The command that fetches archive files from nodes, and what becomes of each run that follows the head."""
+"""The command that fetches archive files from nodes or guardians, and what becomes of runs that follow the head."""
 
 import asyncio
 import dataclasses
@@ -13,57 +13,83 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import HOME, Into, Json, MaxSize, Range, parse_range
+from commands.options import HOME, Into, Json, MaxSize, parse_range
 from db.connect import StoreSettings
 from db.intervals import Intervals, subtract
 from etl.archive import MAX_FILE_BYTES, PENDING_FILE
-from etl.report import WITH_REJECTS
+from etl.report import WITH_REJECTS, Notify
 from progress import fetched_lines, shown
 from settings import Settings
 
 if TYPE_CHECKING:
+    from etl.fetch.fill import Fetched, FetchSettings
     from etl.fetch.follow import Run
+
+END = 2**64
+"""Sequences end before."""
 
 log = logging.getLogger("permanode")
 
 
-def fetch_milestones(
+def fetch_archive(
     context: typer.Context,
-    node: Annotated[
-        list[str],
-        typer.Option(help="REST API of a node or a permanode, as http://HOST:14265; several take turns."),
-    ],
     into: Into,
-    milestones: Range = None,
-    missing: Annotated[bool, typer.Option("--missing", help="Only milestones that the store lacks.")] = False,
+    node: Annotated[
+        list[str] | None,
+        typer.Option(help="REST API of a node or a permanode, as http://HOST:14265; several take turns."),
+    ] = None,
+    guardian: Annotated[
+        list[str] | None,
+        typer.Option(help="REST API of a guardian or a permanode, as http://HOST:7071; several take turns."),
+    ] = None,
+    emitter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHAIN/ADDRESS", help="With --guardian: whose messages, as solana/Gv1K…7qAk or 2/00…a585."
+        ),
+    ] = None,
+    numbers: Annotated[
+        str | None,
+        typer.Option("--range", metavar="FIRST:LAST", help="Milestones, or sequences, from FIRST, before LAST."),
+    ] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Only what the store lacks.")] = False,
     follow: Annotated[
         bool,
         typer.Option("--follow", help="Keep at the head until a signal comes, from FIRST or where the folder ends."),
     ] = False,
     load: Annotated[bool, typer.Option("--load", help="With --follow: load what each run brought.")] = False,
-    requests: Annotated[int, typer.Option(min=1, help="Questions that a node is asked at once.")] = 16,
-    tries: Annotated[int, typer.Option(min=1, help="Tries in vain after which a milestone is given up.")] = 6,
+    requests: Annotated[int, typer.Option(min=1, help="Questions that one is asked at once.")] = 16,
+    tries: Annotated[int, typer.Option(min=1, help="Tries in vain after which one is given up.")] = 6,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds until a question has failed.")] = 10,
     backoff: Annotated[float, typer.Option(min=0, help="Seconds between tries, doubled each time.")] = 0.5,
     max_size: MaxSize = MAX_FILE_BYTES,
     as_json: Json = False,
 ) -> None:
-    """Fetches milestones from nodes, of either protocol, into archive files; what is fetched is verified first.
+    """Fetches milestones from nodes, or VAAs from guardians, into archive files; what is fetched is verified first.
 
     Run again, it goes on where it ended; what the folder's files hold is not asked for again. Exit code 3: some could
     not be had, and are named.
 
     Example: permanode --network mainnet fetch --node http://127.0.0.1:14265 --range 1:1001 --into archive/
     """
-    first, last = parse_range(milestones)
+    first, last = parse_range(numbers)
+    if bool(node) == bool(guardian):
+        raise typer.BadParameter("either --node or --guardian expected", param_hint="--node")
+    if bool(guardian) != bool(emitter):
+        raise typer.BadParameter("--guardian and --emitter expected together", param_hint="--emitter")
+    if guardian and follow:
+        raise typer.BadParameter("--node expected with it", param_hint="--follow")
     if not follow and (first is None or last is None):
         raise typer.BadParameter("both ends expected, unless with --follow", param_hint="--range")
     if follow and (last is not None or missing):
         raise typer.BadParameter("with --follow FIRST: alone expected, and no --missing", param_hint="--range")
+    if emitter and last is not None and last > END:
+        raise typer.BadParameter("sequences below 2^64 expected", param_hint="--range")
     if load and not follow:
         raise typer.BadParameter("--follow expected with it", param_hint="--load")
+    from etl.fetch.fill import FetchSettings
     from etl.fetch.follow import follow as keep_following
-    from etl.fetch.run import FetchSettings, fetch
+    from etl.fetch.run import fetch
 
     settings = context.obj.settings()
     asking = FetchSettings(requests=requests, tries=tries, timeout_s=timeout, backoff_s=backoff, max_bytes=max_size)
@@ -71,32 +97,62 @@ def fetch_milestones(
     with shown() as notify:
         if follow:
             hand_on = _loader(settings) if load else _tell
-            done = keep_following(network, node, into, hand_on, first=first, settings=asking, notify=notify)
+            done = keep_following(network, node or [], into, hand_on, first=first, settings=asking, notify=notify)
         else:
             assert first is not None
             assert last is not None
-            done = fetch(network, node, into, _wanted(network, first, last, missing=missing), asking, notify)
-    values = dataclasses.asdict(done)
+            wanted = (first, last - 1)
+            if emitter is not None:
+                done = _fetch_vaas(network, guardian or [], emitter, into, wanted, asking, notify, missing=missing)
+            else:
+                lacking = _incomplete(network, wanted) if missing else [wanted]
+                done = fetch(network, node or [], into, lacking, asking, notify)
+    # Python 3.11 makes something else of a Counter.
+    values = dataclasses.asdict(done) | {"faults": done.faults}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(fetched_lines(done)))
     raise typer.Exit(WITH_REJECTS if done.lacking or done.left else 0)
 
 
-def _wanted(settings: StoreSettings, first: int, last: int, *, missing: bool) -> Intervals:
-    """The milestones first ≤ m < last; `missing`: those of them that the store lacks."""
-    wanted = [(first, last - 1)]
-    if not missing:
-        return wanted
+def _incomplete(network: StoreSettings, wanted: tuple[int, int]) -> Intervals:
+    """Those of the milestones that the store has not complete."""
     from db.connect import open_store
     from db.sync import complete
 
-    with closing(open_store(settings)) as store:
-        return subtract(wanted, asyncio.run(complete(store, settings.network)))
+    with closing(open_store(network)) as store:
+        return subtract([wanted], asyncio.run(complete(store, network.network)))
+
+
+def _fetch_vaas(
+    network: StoreSettings,
+    urls: list[str],
+    emitter: str,
+    into: Path,
+    wanted: tuple[int, int],
+    asking: "FetchSettings",
+    notify: Notify,
+    *,
+    missing: bool,
+) -> "Fetched":
+    from db.connect import open_store
+    from db.queries.wormhole_gaps import list_lacking
+    from etl.fetch.guardian import Emitter
+    from etl.fetch.vaas import fetch_vaas
+
+    try:
+        sent = Emitter.parse(emitter)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--emitter") from None
+    lacking = [wanted]
+    if missing:
+        with closing(open_store(network)) as store:
+            lacking = asyncio.run(list_lacking(store, sent.chain, sent.address.hex(), *wanted))
+    return fetch_vaas(network, urls, sent, into, lacking, asking, notify)
 
 
 async def _tell(run: "Run") -> None:
     """Says what a run brought."""
     names = ", ".join(path.name for path in run.files)
-    log.info("%s milestones, %s pending: %s", run.fetched.milestones, run.pending, names or "no file")
+    log.info("%s milestones, %s pending: %s", run.fetched.count, run.pending, names or "no file")
 
 
 def _loader(settings: Settings) -> "Callable[[Run], Awaitable[None]]":

@@ -217,7 +217,11 @@ prices = Table(
     "prices",
     "Prices of tokens by day, from files that were loaded",
     columns(
-        TOKEN_KEY,
+        (
+            "token_key",
+            Type.TEXT,
+            "as elsewhere; symbol/SYMBOL: of any token that is called so and has no price of its own",
+        ),
         ("day", Type.INT, "days since 1970 from which it holds"),
         ("price_usd", Type.TEXT, "USD of one token, decimal"),
     ),
@@ -276,3 +280,8 @@ TABLES = (*OWN, *SHARED)
 
 LOOKUP = Lookup(vaa_lookups, vaa_hints, ("kind", "key"))
 LOOKUPS: tuple[Lookup, ...] = (LOOKUP,)
+
+
+def symbol_key(symbol: str) -> str:
+    """Under what `prices` has those of a symbol, whatever the case of its letters."""
+    return f"symbol/{symbol.upper()}"

@@ -114,18 +114,21 @@ async def list_emitted(
     store: Store, chain: int, emitter: str, *, newest: bool, page_size: int, cursor: str | None
 ) -> Page:
     """Rows of `vaas` of an emitter by sequence, every body and what was written alone."""
-    listing = Listing(vaas, [_emitted(chain, emitter)], f"emitted {chain} {emitter}")
+    listing = Listing(vaas, [emitted_source(chain, emitter)], f"emitted {chain} {emitter}")
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
 
-def _emitted(chain: int, emitter: str) -> Source:
+def emitted_source(chain: int, emitter: str, columns: tuple[str, ...] | None = None) -> Source:
+    """An emitter's rows of `vaas`, all columns or some."""
+
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         async def first() -> Key:
             assert start is not None
             return (str(start.values[0])[:SEQUENCE_RANGE_DIGITS],)
 
         def open_partition(hint: Row) -> Stream:
-            return PartitionStream(store, vaas, (chain, emitter, hint["seq_range"]), start, newest=newest)
+            partition = (chain, emitter, hint["seq_range"])
+            return PartitionStream(store, vaas, partition, start, newest=newest, columns=columns)
 
         return HintedStream(
             store, sequence_hints, (chain, emitter), first if start else None, open_partition, newest=newest

@@ -1,4 +1,4 @@
-"""What archive files are called, and which milestones their names promise.
+"""What archive files are called, and which milestones, or sequences, their names promise.
 
 `{from}to{to}.log` holds the milestones from ≤ m < to, as Chronicle wrote it; `.log.fin` is one that reached its full
 size, `{from}.log.active` and `{from}.part` are growing. Beside a file that we close stands `NAME.b2sum`, its checksum
@@ -15,13 +15,14 @@ from etl.sources.files import COMPRESSIONS
 
 CHECKSUM = ".b2sum"
 
-_CLOSED = re.compile(r"(\d+)to(\d+)\.log(?:\.fin)?", re.ASCII)
+LOG = ".log"
+
 _GROWING = re.compile(r"(\d+)(?:\.part|\.log\.active)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The milestones that a name promises: first ≤ m < end; `end` None while the file grows."""
+    """The milestones, or sequences, that a name promises: first ≤ m < end; `end` None while the file grows."""
 
     first: int
     end: int | None
@@ -31,12 +32,12 @@ class Promise:
         return self.first <= milestone_index and (self.end is None or milestone_index < self.end)
 
 
-def promise_of(path: Path) -> Promise | None:
-    """What the name of an archive file promises; None where it tells no milestones."""
+def promise_of(path: Path, suffix: str = LOG) -> Promise | None:
+    """What the name of an archive file promises; None where it tells no milestones. `suffix`: of closed files."""
     name = path.name
-    for suffix in COMPRESSIONS:
-        name = name.removesuffix(suffix)
-    if found := _CLOSED.fullmatch(name):
+    for compression in COMPRESSIONS:
+        name = name.removesuffix(compression)
+    if found := re.fullmatch(rf"(\d+)to(\d+){re.escape(suffix)}(?:\.fin)?", name, re.ASCII):
         return Promise(int(found[1]), int(found[2]))
     if found := _GROWING.fullmatch(name):
         return Promise(int(found[1]), None)
@@ -48,9 +49,9 @@ def should_promise(path: Path) -> bool:
     return any(suffix in (".log", ".part") for suffix in path.suffixes)
 
 
-def closed_path(folder: Path, first: int, end: int) -> Path:
+def closed_path(folder: Path, first: int, end: int, suffix: str = LOG) -> Path:
     """Where the closed file of first ≤ m < end stands."""
-    return folder / f"{first}to{end}.log"
+    return folder / f"{first}to{end}{suffix}"
 
 
 def growing_path(folder: Path, first: int) -> Path:

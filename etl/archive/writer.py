@@ -4,7 +4,9 @@ A file grows as `{from}.part`. Closing it syncs it, writes its checksum beside i
 `.log` with a checksum is whole and durable. A `.part` that a killed run left is read again when the next one begins:
 what is whole of it stays, a torn end is cut off, and the run goes on in it.
 
-Rules of this file: where a file ends follows from the milestones and from `max_bytes` alone, never from when a run was
+What a line holds is a milestone, or another thing that has a number and a Form: a VAA has the sequence of its emitter.
+
+Rules of this file: where a file ends follows from the numbers and from `max_bytes` alone, never from when a run was
 killed, so a run that is repeated writes the same bytes. Nothing that is closed is touched again.
 """
 
@@ -21,15 +23,27 @@ import orjson
 
 from db.intervals import Intervals, add, intervals, of_indices
 from etl.archive import MAX_FILE_BYTES
-from etl.archive.names import checksum_path, closed_path, growing_path, promise_of
+from etl.archive.names import LOG, checksum_path, closed_path, growing_path, promise_of
 from etl.sources import milestones_of
 from etl.sources.files import lines, open_stream
-from ledger.json_reader import JsonError
 
 DIGEST_BYTES = 32
 
 OnClosed: TypeAlias = Callable[[Path, int, int], None]
 """Is told of each file that is durable: where it stands, its first milestone and the one after its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What lines of JSON a folder's files hold: the `suffix` of closed ones, and the numbers that a line is about.
+    `numbers_of` raises ValueError for a line that is none.
+    """
+
+    suffix: str
+    numbers_of: Callable[[bytes], list[int]]
+
+
+MILESTONES = Form(LOG, milestones_of)
 
 
 class FolderInUse(Exception):
@@ -38,7 +52,7 @@ class FolderInUse(Exception):
 
 @dataclass(slots=True)
 class _Growing:
-    """A file that grows: its milestones first ≤ m < end, its size and the hash of its bytes."""
+    """A file that grows: its numbers first ≤ m < end, its size and the hash of its bytes."""
 
     path: Path
     first: int
@@ -48,41 +62,48 @@ class _Growing:
 
 
 class ArchiveWriter:
-    """Writes milestones, ascending, into the files of a folder; a milestone that does not follow begins a new file."""
+    """Writes lines by number, ascending, into the files of a folder; one that does not follow begins a new file."""
 
-    def __init__(self, folder: Path, max_bytes: int = MAX_FILE_BYTES, on_closed: OnClosed | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        max_bytes: int = MAX_FILE_BYTES,
+        on_closed: OnClosed | None = None,
+        form: Form = MILESTONES,
+    ) -> None:
         self.folder = folder
+        self._form = form
         self._max_bytes = max_bytes
         self._on_closed = on_closed
-        self._left = list(_recover(folder))
+        self._left = list(_recover(folder, form))
         self._file: _Growing | None = None
 
     def held(self) -> Intervals:
-        """The milestones that the folder's files hold, those of a killed run's too."""
+        """The numbers that the folder's files hold, those of a killed run's too."""
         left = intervals((each.first, each.end - 1) for each in self._left)
-        return add(held_by_closed(self.folder), left)
+        return add(held_by_closed(self.folder, self._form), left)
 
-    def append(self, milestone_index: int, line: bytes) -> None:
-        """Writes the line of a milestone above all that this writer wrote before."""
+    def append(self, number: int, line: bytes) -> None:
+        """Writes the line of a number above all that this writer wrote before."""
         file = self._file
-        if file is not None and (file.end != milestone_index or file.size + len(line) > self._max_bytes):
+        if file is not None and (file.end != number or file.size + len(line) > self._max_bytes):
             self._close(file)
             file = None
         if file is None:
-            file = next((each for each in self._left if each.end == milestone_index), None)
+            file = next((each for each in self._left if each.end == number), None)
             if file is not None:
                 self._left.remove(file)
                 if file.size + len(line) > self._max_bytes:
                     self._close(file)
                     file = None
         if file is None:
-            path = growing_path(self.folder, milestone_index)
-            file = _Growing(path, milestone_index, milestone_index, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
+            path = growing_path(self.folder, number)
+            file = _Growing(path, number, number, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
         with file.path.open("ab") as stream:
             stream.write(line)
         file.digest.update(line)
         file.size += len(line)
-        file.end = milestone_index + 1
+        file.end = number + 1
         self._file = file
 
     def close(self) -> None:
@@ -92,7 +113,7 @@ class ArchiveWriter:
         self._left, self._file = [], None
 
     def _close(self, file: _Growing) -> None:
-        path = closed_path(self.folder, file.first, file.end)
+        path = closed_path(self.folder, file.first, file.end, self._form.suffix)
         sync(file.path)
         write_durably(checksum_path(path), f"{file.digest.hexdigest()}  {path.name}\n".encode())
         file.path.replace(path)
@@ -103,7 +124,10 @@ class ArchiveWriter:
 
 @contextmanager
 def archive_writer(
-    folder: Path, max_bytes: int = MAX_FILE_BYTES, on_closed: OnClosed | None = None
+    folder: Path,
+    max_bytes: int = MAX_FILE_BYTES,
+    on_closed: OnClosed | None = None,
+    form: Form = MILESTONES,
 ) -> Iterator[ArchiveWriter]:
     """A writer into a folder, made if need be, that is closed when the block ends well; FolderInUse when another run
     writes there.
@@ -115,24 +139,24 @@ def archive_writer(
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise FolderInUse(f"{folder}: another run writes archive files there") from None
-        writer = ArchiveWriter(folder, max_bytes, on_closed)
+        writer = ArchiveWriter(folder, max_bytes, on_closed, form)
         yield writer
         writer.close()
     finally:
         os.close(lock)
 
 
-def held_by_closed(folder: Path) -> Intervals:
-    """The milestones of a folder's closed files: of those with a checksum by their names, others are read."""
+def held_by_closed(folder: Path, form: Form = MILESTONES) -> Intervals:
+    """The numbers of a folder's closed files: of those with a checksum by their names, others are read."""
     found: list[tuple[int, int]] = []
     for path in sorted(folder.iterdir()):
-        promise = promise_of(path)
+        promise = promise_of(path, form.suffix)
         if promise is None or promise.end is None:
             continue
         if checksum_path(path).exists() and promise.first < promise.end:
             found.append((promise.first, promise.end - 1))
         else:
-            found += of_indices(_indices_in(path))
+            found += of_indices(_numbers_in(path, form))
     return intervals(found)
 
 
@@ -153,22 +177,22 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _indices_in(path: Path) -> Iterator[int]:
+def _numbers_in(path: Path, form: Form) -> Iterator[int]:
     with open_stream(str(path)) as stream:
         for _, _, line in lines(stream):
             try:
-                yield from milestones_of(line)
-            except JsonError:
+                yield from form.numbers_of(line)
+            except ValueError:
                 continue
 
 
-def _recover(folder: Path) -> Iterator[_Growing]:
+def _recover(folder: Path, form: Form) -> Iterator[_Growing]:
     """What killed runs left in a folder, durable from here on."""
     for path in sorted(folder.glob("*.part")):
         promise = promise_of(path)
         if promise is None:
             continue
-        file = _whole_lines(path, promise.first)
+        file = _whole_lines(path, promise.first, form)
         if file.size == 0:
             path.unlink()
             continue
@@ -179,12 +203,12 @@ def _recover(folder: Path) -> Iterator[_Growing]:
     sync(folder)
 
 
-def _whole_lines(path: Path, first: int) -> _Growing:
-    """As far as a file holds whole lines of consecutive milestones."""
+def _whole_lines(path: Path, first: int, form: Form) -> _Growing:
+    """As far as a file holds whole lines of consecutive numbers."""
     file = _Growing(path, first, first, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
     with path.open("rb") as stream:
         for line in stream:
-            if not line.endswith(b"\n") or not _is_line_of(line, file.end):
+            if not line.endswith(b"\n") or not _is_line_of(line, file.end, form):
                 break
             file.digest.update(line)
             file.size += len(line)
@@ -192,9 +216,9 @@ def _whole_lines(path: Path, first: int) -> _Growing:
     return file
 
 
-def _is_line_of(line: bytes, milestone_index: int) -> bool:
+def _is_line_of(line: bytes, number: int, form: Form) -> bool:
     try:
         orjson.loads(line)
-        return milestones_of(line) == [milestone_index]
-    except (orjson.JSONDecodeError, JsonError):
+        return form.numbers_of(line) == [number]
+    except ValueError:
         return False

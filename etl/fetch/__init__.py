@@ -1,1 +1,1 @@
-"""Milestones out of the REST API of a node, or of another permanode, into archive files; no Spark."""
+"""Milestones from nodes, or VAAs from guardians, or either from another permanode, into archive files; no Spark."""

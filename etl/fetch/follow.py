@@ -17,8 +17,10 @@ from db.intervals import subtract
 from etl.archive import PENDING_FILE
 from etl.archive.lines import pending_line
 from etl.archive.writer import archive_writer, sync, write_durably
-from etl.fetch.node import UNREADABLE, WRONG_ID, Fault, Node
-from etl.fetch.run import Fetched, FetchSettings, Source, fill, opened
+from etl.fetch.fill import Fetched, FetchSettings
+from etl.fetch.http import UNREADABLE, WRONG_ID, Fault
+from etl.fetch.node import Node
+from etl.fetch.run import Source, fill_milestones, opened
 from etl.fetch.walk import GENESIS, Recent
 from etl.report import Notify, quiet
 from etl.sources.cone import Cone, Entry
@@ -138,8 +140,8 @@ class _Following:
         max_bytes = self._source.settings.max_bytes
         with archive_writer(self._into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer:
             missing = subtract([(first, last)], writer.held())
-            await fill(self._source, writer, missing, self._recent, done, self._notify)
-        self._all.milestones += done.milestones
+            await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
+        self._all.count += done.count
         self._all.faults += done.faults
         return done
 

@@ -1,66 +1,26 @@
 """A range of milestones out of nodes into the files of a folder: several on their way at once, written in their order.
 
 Rules of this file: a milestone is retried by itself, so that one which cannot be had costs no other; where there are
-several nodes the next try is another's. As many milestones are in memory as are on their way. What the folder holds is
-never asked for again.
+several nodes the next try is another's. What the folder holds is never asked for again.
 """
 
 import asyncio
-import signal
-import threading
-from collections import Counter, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from db.connect import StoreSettings
-from db.intervals import Intervals, add, size, subtract
-from etl.archive import MAX_FILE_BYTES
+from db.intervals import Intervals, size, subtract
 from etl.archive.checks import Checks
 from etl.archive.writer import ArchiveWriter, archive_writer
-from etl.fetch.node import NOT_THERE, UNPROVED, Fault, Node, codec_name
+from etl.fetch.fill import Fetched, FetchSettings, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.http import NOT_THERE, UNPROVED, Fault, Http
+from etl.fetch.node import Node, codec_name
 from etl.fetch.walk import Recent, Walk
-from etl.report import Notify, Progress, quiet
+from etl.report import Notify, quiet
 from ledger.eras import CHRYSALIS, STARDUST, Codec
-
-FAILURES_SHOWN = 20
-
-BACKOFF_S, BACKOFF_MOST_S = 0.5, 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class FetchSettings:
-    """How nodes are asked. A try that brought something new is not counted among `tries`."""
-
-    requests: int = 16
-    milestones: int = 4
-    timeout_s: float = 10.0
-    tries: int = 6
-    backoff_s: float = BACKOFF_S
-    max_bytes: int = MAX_FILE_BYTES
-
-
-@dataclass(slots=True)
-class Fetched:
-    """What a fetch wrote; `held`: what the folder had already, `lacking`: what could not be had, the first of it with
-    its reason, `left`: what was not begun before a signal came. `faults` are all that were counted on the way, by kind.
-    """
-
-    milestones: int = 0
-    held: int = 0
-    left: int = 0
-    lacking: Intervals = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
-    faults: Counter[str] = field(default_factory=Counter)
-    files: list[str] = field(default_factory=list)
-
-    def failed(self, milestone_index: int, fault: Fault) -> None:
-        """Notes a milestone that could not be had."""
-        self.lacking = add(self.lacking, [(milestone_index, milestone_index)])
-        if len(self.failures) < FAILURES_SHOWN:
-            self.failures.append(f"{milestone_index}: {fault.kind}: {fault}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +59,8 @@ def fetch(
             ) as writer:
                 missing = subtract(wanted, writer.held())
                 done.held = size(wanted) - size(missing)
-                await fill(source, writer, missing, Recent(), done, notify)
-                done.left = size(missing) - done.milestones - size(done.lacking)
+                await fill_milestones(source, writer, missing, Recent(), done, notify)
+                done.left = size(missing) - done.count - size(done.lacking)
             return done
 
     return asyncio.run(run())
@@ -110,17 +70,11 @@ def fetch(
 async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSettings) -> AsyncIterator[Source]:
     """Connections to those nodes, which are asked what network they are of."""
     async with AsyncExitStack() as stack:
-        nodes = [
-            await stack.enter_async_context(Node(url, at_once=settings.requests, timeout_s=settings.timeout_s))
-            for url in urls
-        ]
+        asking = [Http(url, "--node", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
+        nodes = [Node(await stack.enter_async_context(each)) for each in asking]
         spoken = [await _codecs(node, store, settings) for node in nodes]
         checks = Checks.of(store, STARDUST if STARDUST in spoken[0] else CHRYSALIS)
-        stop = asyncio.Event()
-        if threading.current_thread() is threading.main_thread():
-            for each in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(each, stop.set)
-        yield Source(nodes, checks, settings, stop)
+        yield Source(nodes, checks, settings, stopped_by_signals())
 
 
 async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> list[Codec]:
@@ -129,7 +83,7 @@ async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> 
     names = {CHRYSALIS.name: {store.network, network.id_name}, STARDUST.name: {store.network, network.stardust_name}}
     found = []
     for codec in (CHRYSALIS, STARDUST):
-        name = await _patiently(node, codec, settings)
+        name = await patiently(partial(node.network_name, codec), settings)
         if name is None:
             continue
         if name not in names[codec.name]:
@@ -142,41 +96,15 @@ async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> 
     return found
 
 
-async def _patiently(node: Node, codec: Codec, settings: FetchSettings) -> str | None:
-    for tried in range(settings.tries):
-        try:
-            return await node.network_name(codec)
-        except Fault as fault:
-            if tried + 1 == settings.tries:
-                raise
-            await asyncio.sleep(wait_s(settings, tried, fault))
-    return None
-
-
-async def fill(
+async def fill_milestones(
     source: Source, writer: ArchiveWriter, missing: Intervals, recent: Recent, done: Fetched, notify: Notify
 ) -> None:
     """Fetches milestones and writes them, ascending."""
-    total = size(missing)
-    rest = (index for first, last in missing for index in range(first, last + 1))
-    under_way: deque[tuple[int, asyncio.Task[bytes]]] = deque()
-    try:
-        while True:
-            free = 0 if source.stop.is_set() else source.settings.milestones - len(under_way)
-            for index in islice(rest, free):
-                under_way.append((index, asyncio.create_task(fetch_milestone(source, index, recent, done))))
-            if not under_way:
-                return
-            index, task = under_way.popleft()
-            try:
-                writer.append(index, await task)
-                done.milestones += 1
-            except Fault as fault:
-                done.failed(index, fault)
-            notify(Progress("fetch", done.milestones + size(done.lacking), total, "milestones"))
-    finally:
-        for _, task in under_way:
-            task.cancel()
+
+    async def fetch_one(index: int) -> bytes:
+        return await fetch_milestone(source, index, recent, done)
+
+    await fill(writer, missing, fetch_one, source.settings.milestones, source.stop, done, notify)
 
 
 async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetched) -> bytes:
@@ -203,8 +131,3 @@ async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetc
         else:
             recent.add(index, walk.message_ids)
             return line
-
-
-def wait_s(settings: FetchSettings, tries: int, fault: Fault) -> float:
-    """How long to wait after so many tries: twice as long each time, or as long as the node asks."""
-    return max(fault.wait_s, min(settings.backoff_s * 2.0**tries, BACKOFF_MOST_S))

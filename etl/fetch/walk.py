@@ -10,7 +10,8 @@ import asyncio
 
 from etl.archive.checks import Checks
 from etl.archive.lines import milestone_line
-from etl.fetch.node import NOT_THERE, UNPROVED, UNREADABLE, WRONG_ID, Fault, Head, Node, Told
+from etl.fetch.http import NOT_THERE, UNPROVED, UNREADABLE, WRONG_ID, Fault
+from etl.fetch.node import Head, Node, Told
 from etl.sources.cone import Cone, Entry
 from ledger import chrysalis
 from ledger.eras import STARDUST, Codec

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from db.families import QUORUM
 from db.model import Table, Type
-from db.schema_wormhole import vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
+from db.schema_wormhole import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
 from etl.decode import GC_THRESHOLD
 from etl.lake_vaas import VAAS
 from etl.plan import UNKNOWN_MILESTONE
@@ -91,6 +91,7 @@ METAS = pa.schema(
         "decimals": pa.int16(),
         "symbol": pa.string(),
         "name": pa.string(),
+        "symbol_key": pa.string(),
     }
 )
 
@@ -212,11 +213,13 @@ def _metas(batches: Iterator[pa.RecordBatch], *, network: str, history: History)
 
 
 def _meta(vaa: Vaa, payload: AssetMeta) -> dict[str, Any]:
+    symbol = payload.symbol.replace("\0", "")
     return {
         "token_key": token_of(payload),
         "timestamp": vaa.timestamp,
         "digest": digest(vaa),
         "decimals": payload.decimals,
-        "symbol": payload.symbol.replace("\0", ""),
+        "symbol": symbol,
         "name": payload.name.replace("\0", ""),
+        "symbol_key": symbol_key(symbol),
     }

@@ -117,12 +117,21 @@ class VaaLoad:
         lake = self.publication.lake.read("vaas")
         told = cells.where("payload_kind = 'asset_meta'").select("token_key")
         if priced is not None:
-            told = told.unionByName(priced.select("token_key"))
+            told = told.unionByName(priced.select("token_key")).unionByName(self._called(priced))
         waiting = lake.where(F.col("payload_kind").isin(*frames.TRANSFERS)).join(told.distinct(), "token_key", "semi")
         ids = cells.select(*ID).unionByName(waiting.select(*ID))
         if changed := self._changed_sets():
             ids = ids.unionByName(lake.where(F.col("guardian_set_index").isin(changed)).select(*ID))
         return self._assembled(ids.distinct())
+
+    def _called(self, priced: DataFrame) -> DataFrame:
+        """Tokens whose symbols have prices in there."""
+        symbols = priced.select(F.col("token_key").alias("symbol_key")).where("symbol_key LIKE 'symbol/%'").distinct()
+        if symbols.isEmpty():
+            return symbols.select(F.col("symbol_key").alias("token_key"))
+        about = self.publication.lake.read("vaas").where("payload_kind = 'asset_meta'").select("value").distinct()
+        metas = decode.to_metas(about, self.network, self._history())
+        return metas.join(symbols, "symbol_key", "semi").select("token_key")
 
     def _assembled(self, ids: DataFrame) -> Touched:
         """All that follows from those messages; and the rest of their days, which is not asked for itself."""
@@ -147,6 +156,7 @@ class VaaLoad:
         priced = (
             publication.lake.read("prices").groupBy("token_key").agg(F.sort_array(F.collect_list(day)).alias("prices"))
         )
+        by_symbol = priced.select(F.col("token_key").alias("symbol_key"), F.col("prices").alias("of_symbol"))
         grouped = (
             cells.groupBy(*ID)
             .agg(
@@ -156,6 +166,8 @@ class VaaLoad:
             )
             .join(metas, "token_key", "left")
             .join(priced, "token_key", "left")
+            .join(by_symbol, F.col("meta.symbol_key") == F.col("symbol_key"), "left")
+            .withColumn("prices", F.coalesce("prices", "of_symbol"))
         )
         rows = self._staged("rows", decode.to_rows(grouped, self.network, history))
         return Touched(rows, metas, counted_days, body_days, history)

@@ -1,7 +1,7 @@
 """Price files → rows of prices.
 
-Rules of this file: CSV with a header; `token_key`, `date` and `price_usd` are read, other columns are for people. A
-file is taken whole or not at all.
+Rules of this file: CSV with a header; `date`, `price_usd` and `token_key` are read, where that is empty `symbol`; other
+columns are for people. A file is taken whole or not at all.
 """
 
 import csv
@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from db.schema_wormhole import symbol_key
 from etl.vaas.values import plain
 
 PRICES = pa.schema({"token_key": pa.string(), "day": pa.int32(), "price_usd": pa.string()})
-COLUMNS = ("token_key", "date", "price_usd")
+COLUMNS = ("date", "price_usd")
+NAMES = ("token_key", "symbol")
 
 _TOKEN = re.compile(r"(0|[1-9][0-9]{0,4})/([0-9a-f]{64})", re.ASCII)
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -26,9 +28,13 @@ def read_prices(path: Path) -> pa.Table:
     found: dict[tuple[str, int], str] = {}
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        fields = reader.fieldnames or ()
+        missing = [name for name in COLUMNS if name not in fields]
+        if not set(NAMES) & set(fields):
+            missing.append(" or ".join(NAMES))
         if missing:
-            raise ValueError(f"{path}:1: expected a header with {', '.join(COLUMNS)}; {', '.join(missing)} is missing")
+            expected = ", ".join((*COLUMNS, " or ".join(NAMES)))
+            raise ValueError(f"{path}:1: expected a header with {expected}; {', '.join(missing)} is missing")
         for row in reader:
             try:
                 key, day, price = _read(row)
@@ -41,9 +47,12 @@ def read_prices(path: Path) -> pa.Table:
 
 
 def _read(row: dict[str, str]) -> tuple[str, int, str]:
-    key, day, price = (row[name] or "" for name in COLUMNS)
-    if _TOKEN.fullmatch(key) is None:
-        raise ValueError(f"token_key: expected CHAIN/ADDRESS, the address 64 hex digits, found {key!r}")
+    day, price, key, symbol = (row.get(name) or "" for name in (*COLUMNS, *NAMES))
+    if not key and symbol:
+        key = symbol_key(symbol)
+    elif _TOKEN.fullmatch(key) is None:
+        expected = "CHAIN/ADDRESS, the address 64 hex digits, or none and a symbol"
+        raise ValueError(f"token_key: expected {expected}, found {key!r}")
     try:
         number = Decimal(price)
     except InvalidOperation:

@@ -22,9 +22,10 @@ import settings
 from commands.fetch import _loader
 from db.connect import StoreSettings
 from etl.fetch import follow as following
+from etl.fetch.fill import Fetched, FetchSettings
 from etl.fetch.follow import Pace, Run
-from etl.fetch.node import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
-from etl.fetch.run import Fetched, FetchSettings, fetch
+from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
+from etl.fetch.run import fetch
 from etl.report import Progress
 from ledger.eras import CHRYSALIS
 from tests.archive.conftest import Json, Ledger
@@ -46,7 +47,7 @@ def ids_below(ledger: Ledger, milestone_index: int) -> set[str]:
 
 def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path: Path) -> None:
     done = fetch(ledger.store, [node], tmp_path, [(1, 6)], QUICK)
-    assert (done.milestones, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
+    assert (done.count, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
     assert lines_of(tmp_path) == ledger.lines(1, 7)
 
 
@@ -94,7 +95,7 @@ def test_what_the_node_says_wrongly_of_a_message_is_found_out_and_asked_again(
 
     with proxied(node, edit=edit) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(4, 4)], QUICK)
-    assert (done.milestones, done.faults[UNPROVED]) == (1, 2)
+    assert (done.count, done.faults[UNPROVED]) == (1, 2)
     assert lines_of(tmp_path) == ledger.lines(4, 5)
 
 
@@ -108,14 +109,14 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
 
     with proxied(node, spoil=spoil) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 9)], QUICK)
-        assert (done.milestones, done.lacking, done.files) == (4, [(3, 5)], ["6to10.log"])
+        assert (done.count, done.lacking, done.files) == (4, [(3, 5)], ["6to10.log"])
         assert done.faults[NOT_THERE] == 3
         assert all("not there" in text for text in done.failures)
         # Each milestone above the edge looks for it once, and 5 itself is asked for.
         assert max(proxy.asked[path] for path in proxy.asked if path.endswith("/5")) <= 4 + 1
         # Another node has them: it is asked when the first has nothing.
         healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
-    assert (healed.milestones, healed.held, healed.lacking) == (3, 4, [])
+    assert (healed.count, healed.held, healed.lacking) == (3, 4, [])
     assert lines_of(tmp_path) == ledger.lines(3, 10)
 
 
@@ -125,12 +126,12 @@ def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: s
     impatient = FetchSettings(backoff_s=0.01, tries=3)
     with proxied(node, spoil=lambda path, nth: "503" if chosen in path else None) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
-    assert (done.milestones, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
+    assert (done.count, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
     assert max(proxy.asked.values()) <= 3 + 1
     # The same run again asks for that one alone, and for nothing that is held.
     with proxied(node) as proxy:
         again = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
-    assert (again.milestones, again.held, again.files) == (1, 4, ["3to4.log"])
+    assert (again.count, again.held, again.files) == (1, 4, ["3to4.log"])
     asked = {int(found[1]) for path in proxy.asked if (found := re.search(r"/milestones/(?:by-index/)?(\d+)$", path))}
     assert 3 in asked
     assert not asked & {4, 5}
@@ -141,7 +142,7 @@ def test_what_is_held_is_never_asked_for(ledger: Ledger, node: str, tmp_path: Pa
     before = contents(tmp_path)
     with proxied(node) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 3)], QUICK)
-    assert (done.milestones, done.held) == (0, 3)
+    assert (done.count, done.held) == (0, 3)
     assert all(path.endswith("/info") for path in proxy.asked)
     assert contents(tmp_path) == before
 
@@ -232,8 +233,8 @@ def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
         )
     spans = [[line["milestone"] for line in lines_in(run.files)] for run in runs]
     assert all(span[-1]["timestamp"] - span[0]["timestamp"] >= 60 for span in spans)
-    assert [each["index"] for span in spans for each in span] == list(range(1, done.milestones + 1))
-    assert lines_of(tmp_path) == ledger.lines(1, done.milestones + 1)
+    assert [each["index"] for span in spans for each in span] == list(range(1, done.count + 1))
+    assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
     assert done.faults[REFUSED] == away
     told = [json.loads(line) for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
     content = "message" if ledger.codec is CHRYSALIS else "block"
@@ -254,9 +255,9 @@ def test_a_signal_lets_what_is_under_way_be_written_and_the_next_run_takes_the_r
             os.kill(os.getpid(), signal.SIGTERM)
 
     done = fetch(ledger.store, [node], tmp_path, [(1, 20)], QUICK, notify)
-    assert 2 <= done.milestones < 20
-    assert (done.left, done.lacking, done.files) == (20 - done.milestones, [], [f"1to{done.milestones + 1}.log"])
-    assert lines_of(tmp_path) == ledger.lines(1, done.milestones + 1)
+    assert 2 <= done.count < 20
+    assert (done.left, done.lacking, done.files) == (20 - done.count, [], [f"1to{done.count + 1}.log"])
+    assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
 
 
 async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes_with_the_next(

@@ -179,13 +179,18 @@ def test_a_price_file_is_taken_whole_or_refused_by_its_line(tmp_path: Path):
         (f"{key},1970-13-01,1", "3: date: expected YYYY-MM-DD"),
         (f"{key},1970-01-01,-1", "3: price_usd: expected a number that is not negative"),
         ("eth,1970-01-01,1", "3: token_key: expected CHAIN/ADDRESS"),
+        (",1970-01-01,1", "3: token_key: expected CHAIN/ADDRESS, the address 64 hex digits, or none and a symbol"),
         (f"{key},1970-01-01,2", "3: expected one price"),
     ):
         file.write_text(f"token_key,date,price_usd\n{key},1970-01-01,1\n{line}\n")
         with pytest.raises(ValueError, match=reason):
             read_prices(file)
+    file.write_text("symbol,date,price_usd\neth,1970-01-02,1\n")
+    assert read_prices(file).to_pylist() == [{"token_key": "symbol/ETH", "day": 1, "price_usd": "1"}]
     file.write_text("token,date\n")
-    with pytest.raises(ValueError, match="1: expected a header with token_key, date, price_usd"):
+    with pytest.raises(
+        ValueError, match="1: expected a header with date, price_usd, token_key or symbol; price_usd, token_key"
+    ):
         read_prices(file)
 
 

@@ -1,17 +1,42 @@
 """VAAs and cells of the event tables, loaded whole, in pieces and again, into both stores; held against the records."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from decimal import Decimal
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from db.connect import open_store
+from db.paging import Page
+from db.queries.wormhole_daily import read_days, sum_notional
+from db.queries.wormhole_gaps import Gaps, find_gaps, list_lacking
+from db.queries.wormhole_prefixes import list_prefix
+from db.queries.wormhole_prices import find_prices
 from db.schema_wormhole import OWN
+from db.store import Store
 from etl.vaas.load import VaaLoad
-from tests.etl.conftest import Stores
-from tests.etl.vaas import cell_line, expected_days, records, row_line, vaa_line, write_lines, write_prices
+from ledger.wormhole.allowlist import allowed_tokens
+from ledger.wormhole.ids import row_key
+from tests.etl.conftest import Loading, Stores
+from tests.etl.vaas import (
+    PRICED,
+    cell_line,
+    expected_days,
+    metas,
+    price_on,
+    records,
+    row_line,
+    since,
+    vaa_line,
+    write_lines,
+    write_prices,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -53,12 +78,35 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 Tables = dict[str, list[dict[str, Any]]]
 
 
-@pytest.fixture(scope="module")
-def whole(stores: Stores, inputs: dict[str, Path]) -> Tables:
+def loaded(stores: Stores, inputs: dict[str, Path]) -> Loading:
     loading = stores(network=NETWORK)
     report = loading.load(inputs["raw"], inputs["first"], inputs["second"], prices=inputs["prices"])
     assert (report.rejects, report.exit_code) == (3, 3)
-    return loading.rows()
+    return loading
+
+
+@pytest.fixture(scope="module")
+def sqlite(stores: Stores, inputs: dict[str, Path]) -> Loading:
+    return loaded(stores, inputs)
+
+
+@pytest.fixture(scope="module")
+def cassandra_too(
+    spark: object, cassandra: Any, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path]
+) -> Loading:
+    return loaded(Stores(tmp_path_factory.mktemp("vaas_cluster"), cassandra), inputs)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("cassandra_too", marks=pytest.mark.cassandra)])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    loading: Loading = request.getfixturevalue(request.param)
+    with closing(open_store(loading.store)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def whole(sqlite: Loading) -> Tables:
+    return sqlite.rows()
 
 
 def test_every_message_is_there_with_the_verdict_that_its_record_states(whole: Tables) -> None:
@@ -144,15 +192,133 @@ def test_in_pieces_killed_shuffled_and_twice_the_tables_are_the_same(
 
 
 @pytest.mark.cassandra
-def test_a_cluster_holds_the_same(
-    spark: object, cassandra: Any, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path], whole: Tables
-) -> None:
-    loading = Stores(tmp_path_factory.mktemp("vaas_cluster"), cassandra)(network=NETWORK)
-    loading.load(inputs["raw"], inputs["first"], inputs["second"], prices=inputs["prices"])
-    assert_same(loading.rows(), whole)
+def test_a_cluster_holds_the_same(cassandra_too: Loading, whole: Tables) -> None:
+    assert_same(cassandra_too.rows(), whole)
 
 
 def assert_same(found: Tables, whole: Tables) -> None:
     for table in OWN:
         assert found[table.name] == whole[table.name], table.name
     assert [row["reason"] for row in found["rejects"]] == [row["reason"] for row in whole["rejects"]]
+
+
+ALONE = f"2:{'ab' * 32}:{7:016d}"
+"""Of this message only cells are in the inputs."""
+
+
+def messages() -> dict[tuple[int, str], dict[int, list[dict[str, Any]]]]:
+    """By emitter and sequence the records of the inputs."""
+    found: dict[tuple[int, str], dict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for each in records("mainnet", *OTHERS):
+        found[each["emitter_chain"], each["emitter_address"]][each["sequence"]].append(each)
+    return found
+
+
+async def pages(page_of: Callable[[str | None], Awaitable[Any]]) -> list[Any]:
+    """All pages, one after the other."""
+    found = [await page_of(None)]
+    while found[-1].cursor is not None:
+        found.append(await page_of(found[-1].cursor))
+    return found
+
+
+@pytest.mark.parametrize(("page_size", "newest"), [(3, False), (3, True), (1_000, False)])
+async def test_a_prefix_of_row_keys_gives_each_message_once_in_their_order(
+    store: Store, page_size: int, *, newest: bool
+) -> None:
+    known = {key: dict(of) for key, of in messages().items()} | {(2, "ab" * 32): {7: []}}
+    of_chains: dict[int, list[str]] = defaultdict(list)
+    for (chain, emitter), of in sorted(known.items()):
+        expected = [row_key(chain, bytes.fromhex(emitter), sequence) for sequence in sorted(of, reverse=newest)]
+        of_chains[chain] = [*expected, *of_chains[chain]] if newest else [*of_chains[chain], *expected]
+        found = await pages(partial(prefixed, store, chain, emitter, newest, page_size))
+        rows = [row for page in found for row in page.rows]
+        assert [row["row_key"] for row in rows] == expected
+        for row in rows:
+            digests = {each["digest"] for each in of[int(row["sequence_key"])]}
+            assert row["digest"] in digests if digests else row["digest"] == ""
+    for chain, expected in of_chains.items():
+        found = await pages(partial(prefixed, store, chain, None, newest, page_size))
+        assert [row["row_key"] for page in found for row in page.rows] == expected
+    assert ALONE in of_chains[2]
+    assert len(of_chains) > 3
+    assert (await prefixed(store, 9_999, None, newest, page_size, None)).rows == []
+
+
+async def prefixed(store: Store, chain: int, emitter: str | None, newest: bool, size: int, cursor: str | None) -> Page:
+    return await list_prefix(store, chain, emitter, newest=newest, page_size=size, cursor=cursor)
+
+
+@pytest.mark.parametrize(("page_size", "with_unverified"), [(1, False), (2, True), (1_000, False)])
+async def test_gaps_are_what_lies_between_an_emitters_messages(
+    store: Store, page_size: int, *, with_unverified: bool
+) -> None:
+    counted = 0
+    for (chain, emitter), of in messages().items():
+        there = sorted(at for at, held in of.items() if with_unverified or any(each["quorum"] for each in held))
+        expected = [(low + 1, high - 1) for low, high in pairwise(there) if high - low > 1]
+        found = await pages(partial(gaps, store, chain, emitter, with_unverified, page_size))
+        assert [gap for page in found for gap in page.missing] == expected
+        assert [page.observed for page in found] == [[]] * len(found)
+        seen = [(page.first, page.last) for page in found if page.first is not None]
+        assert (seen[0][0], seen[-1][1]) == (there[0], there[-1]) if there else seen == []
+        assert len(found) >= len(of) // page_size
+        for first, last in [(0, 2**64 - 1), *expected[:1], *([(there[0], there[-1])] if there else [])]:
+            inside = [each for each in [*expected, *beyond(there)] if first <= each[1] and each[0] <= last]
+            asked = await list_lacking(store, chain, emitter, first, last, with_unverified=with_unverified)
+            assert asked == [(max(first, low), min(last, high)) for low, high in sorted(inside)]
+        counted += len(expected)
+    assert counted > 10
+    alone = await find_gaps(store, 2, "ab" * 32, page_size=page_size, cursor=None)
+    assert alone == Gaps(None, None, [], [(7, 7)], None)
+    assert await find_gaps(store, 2, "cd" * 32, page_size=9, cursor=None) == Gaps(None, None, [], [], None)
+
+
+async def gaps(
+    store: Store,
+    chain: int,
+    emitter: str,
+    with_unverified: bool,
+    size: int,
+    cursor: str | None,
+) -> Gaps:
+    return await find_gaps(store, chain, emitter, with_unverified=with_unverified, page_size=size, cursor=cursor)
+
+
+def beyond(there: list[int]) -> list[tuple[int, int]]:
+    """What no message of an emitter is below, and above."""
+    ends = [(0, there[0] - 1), (there[-1] + 1, 2**64 - 1)] if there else [(0, 2**64 - 1)]
+    return [(low, high) for low, high in ends if low <= high]
+
+
+async def test_a_token_is_worth_its_own_price_or_its_symbols(store: Store, inputs: dict[str, Path]) -> None:
+    found = records("mainnet")
+    lines = [line.split(",") for line in inputs["prices"].read_text().splitlines()[1:]]
+    keys = {key for key, *_ in lines if key} | metas(found).keys()
+    assert metas(found).keys() - {key for key, *_ in lines}
+    for day in (at + beside for at in map(since, PRICED) for beside in (-1, 0, 1)):
+        told = {key: price_on(key, day, found, inputs["prices"]) for key in keys}
+        expected = {key: price for key, price in told.items() if price is not None}
+        assert await find_prices(store, [*keys, "2/" + "ee" * 32], day) == expected
+        assert expected
+
+
+async def test_sums_of_value_take_tokens_of_the_list_alone(store: Store, inputs: dict[str, Path]) -> None:
+    expected = {
+        key: row["notional_usd"]
+        for key, row in expected_days(records("mainnet"), inputs["prices"]).items()
+        if key[0] == "transfers" and row["notional_usd"] is not None
+    }
+    summed: dict[tuple[Any, ...], Decimal] = defaultdict(Decimal)
+    found: dict[tuple[Any, ...], Decimal] = defaultdict(Decimal)
+    for day in {key[1] for key in expected}:
+        allowed = allowed_tokens("mainnet", day)
+        assert allowed is not None
+        (rows,) = (await read_days(store, "transfers", day, day)).values()
+        for way, usd in sum_notional(rows, allowed).items():
+            found[way] += usd
+        for (_, at, chain, _, to, token, _), usd in expected.items():
+            if at == day and token in allowed:
+                summed[chain, to, token] += usd
+    assert found == summed
+    assert summed

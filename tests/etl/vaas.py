@@ -3,13 +3,16 @@
 import base64
 import json
 from collections import defaultdict
+from datetime import date
 from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
 from tests.ledger.wormhole.cases import shared, shipped
 
-PRICED = "2021-10-01"
+PRICED = ("2021-10-01", "2023-01-01")
+"""Days of which a price file tells."""
+
 DAY_S = 86_400
 
 
@@ -43,20 +46,44 @@ def token_key(record: dict[str, Any]) -> str:
     return f"{record['decoded']['token_chain']}/{record['decoded']['token_address']}"
 
 
+def metas(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By token what its verified AssetMeta says."""
+    told = [each for each in found if each["quorum"] and each["payload_kind"] == "asset_meta"]
+    return {token_key(each): each["decoded"] for each in told}
+
+
 def write_prices(path: Path, found: list[dict[str, Any]]) -> Path:
+    """Two prices for each token that moves, the last that is described by its symbol. What has both goes by its own."""
     keys = sorted({token_key(each) for each in found if each["payload_kind"].startswith("token_transfer")})
-    return write_lines(
-        path, ["token_key,symbol,date,price_usd", *(f"{key},X,{PRICED},{at + 1}.25" for at, key in enumerate(keys))]
-    )
+    named = metas(found)
+    *_, called = [key for key in keys if key in named]
+    symbols = [(named[called]["symbol"].lower(), 77)]
+    symbols += [(named[key]["symbol"], 9_999) for key in keys if key in named and key != called]
+    names = [(f"{key},X", at) for at, key in enumerate(keys, 1) if key != called]
+    names += [(f",{symbol}", price) for symbol, price in symbols]
+    lines = [f"{name},{day},{price}.{day[3]}5" for day in PRICED for name, price in names]
+    return write_lines(path, ["token_key,symbol,date,price_usd", *lines])
+
+
+def price_on(token: str, day: int, found: list[dict[str, Any]], priced: Path) -> Decimal | None:
+    """What one of a token is worth by a price file, on a day since 1970."""
+    rows = [line.split(",") for line in priced.read_text().splitlines()[1:]]
+    symbol = metas(found).get(token, {"symbol": ""})["symbol"].upper()
+    own = [row for row in rows if row[0] == token]
+    by_symbol = [row for row in rows if not row[0] and row[1].upper() == symbol]
+    told = sorted((since(row[2]), Decimal(row[3])) for row in own or by_symbol)
+    return max([each for each in told if each[0] <= day], default=min(told, default=(0, None)))[1]
+
+
+def since(day: str) -> int:
+    """Days from 1970 to that one."""
+    return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
 def expected_days(found: list[dict[str, Any]], priced: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
     """vaa_daily from the records: by measure, day, emitter, target, token and address."""
-    rows = [line.split(",") for line in priced.read_text().splitlines()[1:]]
-    prices = {row[0]: Decimal(row[3]) for row in rows}
     verified = {each["row_key"]: each for each in found if each["quorum"]}
-    told = [each for each in verified.values() if each["payload_kind"] == "asset_meta"]
-    decimals = {token_key(each): each["decoded"]["decimals"] for each in told}
+    decimals = {key: told["decimals"] for key, told in metas(found).items()}
     days: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def add(key: tuple[Any, ...], amount: Decimal | None = None, usd: Decimal | None = None) -> None:
@@ -76,8 +103,10 @@ def expected_days(found: list[dict[str, Any]], priced: Path) -> dict[tuple[Any, 
             amount = usd = None
             if key in decimals:
                 amount = Decimal(each["decoded"]["amount"]) / 10 ** min(8, decimals[key])
+                price = price_on(key, place[0], found, priced)
+                assert price is not None
                 # docs/schema.md: a notional value has 8 digits, half to even.
-                usd = (amount * prices[key]).quantize(Decimal("1e-8"), ROUND_HALF_EVEN)
+                usd = (amount * price).quantize(Decimal("1e-8"), ROUND_HALF_EVEN)
             add(("transfers", *place, to, key, ""), amount, usd)
             add(("addresses", *place, to, "", each["decoded"]["to_address"]), None, usd)
     return days

@@ -1,0 +1,104 @@
+"""Questions over HTTP and what can be wrong with their answers, whoever is asked.
+
+Rules of this file: one question, one request; what does not come as it should is a Fault of one of FAULTS, and nobody
+here asks twice.
+"""
+
+import asyncio
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+TIMEOUT = "timeout"
+BROKEN = "broken connection"
+REFUSED = "status"
+UNREADABLE = "unreadable body"
+WRONG_ID = "wrong id"
+UNPROVED = "not proved"
+NOT_THERE = "not there"
+FAULTS = (TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID, UNPROVED, NOT_THERE)
+"""What can be wrong with an answer. The last two are said of what was asked for: a milestone is not what its Merkle
+root says, a message is not signed by its guardians; or it is not there, not yet or no longer.
+"""
+
+NOT_OFFERED = frozenset({400, 403, 405, 410, 501})
+"""Statuses, beside 404, of routes that a node does not have."""
+
+RETRY_AFTER_MOST_S = 60.0
+
+
+class Fault(Exception):
+    """A question was not answered as it should be. `kind` is one of FAULTS; `status`: of an answer that was refused,
+    `wait_s`: how long the node asks to wait.
+    """
+
+    def __init__(self, kind: str, message: str, *, status: int = 0, wait_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.wait_s = wait_s
+
+    @property
+    def is_for_good(self) -> bool:
+        """Whether the node does not offer what was asked, now or later."""
+        return self.kind == NOT_THERE or self.status in NOT_OFFERED
+
+
+class Http:
+    """One server, by a URL; `option` is what it was given by, for the error. It is asked `at_once` questions."""
+
+    def __init__(self, url: str, option: str, *, at_once: int, timeout_s: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError(f"{option}: a URL as http://HOST:14265 expected, found {url!r}")
+        self.url = url.rstrip("/")
+        self.path = parts.path.rstrip("/")
+        self._asking = asyncio.Semaphore(at_once)
+        limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+        self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
+
+    async def __aenter__(self) -> "Http":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def get(self, url: str, accept: str) -> bytes:
+        """The body of an answer of status 200. Raises Fault."""
+        async with self._asking:
+            try:
+                answer = await self._client.get(url, headers={"accept": accept})
+            except httpx.TimeoutException as error:
+                raise Fault(TIMEOUT, f"{url}: {type(error).__name__}") from error
+            except (httpx.TransportError, httpx.DecodingError) as error:
+                raise Fault(BROKEN, f"{url}: {str(error) or type(error).__name__}") from error
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            raise Fault(NOT_THERE, f"{url}: 404")
+        if answer.status_code != httpx.codes.OK:
+            status = answer.status_code
+            raise Fault(REFUSED, f"{url}: {status}", status=status, wait_s=_retry_after(answer))
+        return answer.content
+
+    async def json(self, url: str, inside: str | None = None) -> dict[str, Any]:
+        """An answer in JSON, or the object in its field `inside`. Raises Fault."""
+        data = await self.get(url, "application/json")
+        try:
+            found = orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            raise Fault(UNREADABLE, f"{url}: {error}") from None
+        if inside is not None and isinstance(found, dict):
+            found = found.get(inside)
+        if not isinstance(found, dict):
+            raise Fault(UNREADABLE, f"{url}: a JSON object expected")
+        return found
+
+
+def _retry_after(answer: httpx.Response) -> float:
+    """The seconds that a node asks to wait; 0 where it asks nothing, or names a date."""
+    text = answer.headers.get("retry-after", "")
+    return min(float(text), RETRY_AFTER_MOST_S) if text.isascii() and text.isdecimal() else 0.0

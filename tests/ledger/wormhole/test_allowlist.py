@@ -1,0 +1,45 @@
+"""The list of tokens whose value counts, against the list as it was published."""
+
+import json
+from datetime import date
+
+from ledger.wormhole.addresses import NativeAddressError, parse_address
+from ledger.wormhole.allowlist import COINGECKO_IDS, INACTIVE, allowed_tokens
+from tests.conftest import needs_shared
+from tests.ledger.wormhole.cases import WORMHOLE
+
+
+@needs_shared
+def test_every_token_of_the_published_list_is_there_under_its_key() -> None:
+    published = json.loads((WORMHOLE / "token_allowlist.json").read_text())["allowlist"]
+    by_key, coins = {}, []
+    for chain, tokens in published.items():
+        for address, coin in tokens.items():
+            try:
+                by_key[f"{chain}/{parse_address(int(chain), address).hex()}"] = coin
+            except NativeAddressError:
+                coins.append((int(chain), coin))
+    assert by_key.items() <= COINGECKO_IDS.items()
+    rest = COINGECKO_IDS.keys() - by_key.keys()
+    assert sorted((int(key.partition("/")[0]), COINGECKO_IDS[key]) for key in rest) == sorted(coins)
+
+
+@needs_shared
+def test_a_token_that_has_a_price_elsewhere_has_the_same_address_there() -> None:
+    """The governor's tokens are written by their 32 bytes, by other people."""
+    tokens = json.loads((WORMHOLE / "tokens_prices.json").read_text())["tokens"]
+    keys = {f"{each['chain']}/{each['address']}": each["coingecko_id"] for each in tokens}
+    both = keys.keys() & COINGECKO_IDS.keys()
+    assert len(both) > 60
+    assert [key for key in both if key.startswith("15/")]
+
+
+def test_a_token_counts_until_it_was_taken_off_and_other_networks_have_no_list() -> None:
+    ((token, until),) = INACTIVE.items()
+    assert until == date(2022, 6, 15).toordinal() - date(1970, 1, 1).toordinal()
+    before, after = allowed_tokens("mainnet", until - 1), allowed_tokens("mainnet", until)
+    assert before is not None
+    assert after is not None
+    assert before == COINGECKO_IDS.keys()
+    assert before - after == {token}
+    assert allowed_tokens("testnet", until) is None
