@@ -45,9 +45,6 @@ EXTRAS = {
     "zstandard": "spark",
     "cryptography": "spark",
     "httpx": "spark",
-    "base58": "wormhole",
-    "coincurve": "wormhole",
-    "Crypto": "wormhole",
     "pytest": "dev",
     "datasette": "bench",
 }

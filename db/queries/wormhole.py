@@ -58,6 +58,14 @@ async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> Row:
     raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
 
 
+async def get_verified(store: Store, chain: int, emitter: str, sequence: int) -> Row:
+    """As get_vaa, of those that a quorum signed; NotFound for any other."""
+    row = await get_vaa(store, chain, emitter, sequence)
+    if not row["verified"]:
+        raise NotFound(f"a verified VAA {row['row_key']}")
+    return row
+
+
 async def find_publication(store: Store, chain: int, emitter: str, sequence: int) -> Row | None:
     """What was written of a message, whether or not a signed VAA is known: seen, and perhaps waiting for guardians."""
     rows = await find_bodies(store, chain, emitter, sequence)
