@@ -9,14 +9,14 @@ from api.errors import NotReady, guardian_error_body
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Family, Operation
-from api.params_wormhole import Chain, EmitterHex, Sequence
+from api.params_wormhole import Chain, EmitterHex, SequenceNumber
 from api.responses import GRPC_ERRORS
 from api.responses_wormhole import CurrentGuardianSet, SignedVaa
 from db.queries.wormhole import get_verified, list_guardian_sets
 from ledger.wormhole.addresses import format_checksummed
 
 
-async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: Sequence) -> Json:
+async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
     """A message with the signatures of a quorum."""
     row = await get_verified(network.store, chain, emitter, sequence)
     return {"vaaBytes": base64.b64encode(row["signed_vaa"]).decode()}

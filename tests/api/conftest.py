@@ -126,12 +126,16 @@ def wormhole_store(
     filled.close()
 
 
-@pytest.fixture
-def signed(wormhole_store: WritableStore) -> httpx.AsyncClient:
-    """A client of a server whose only network is one of Wormhole."""
+@pytest.fixture(scope="session")
+def signed_app(wormhole_store: WritableStore) -> Any:
+    """A server whose only network is one of Wormhole."""
     mount = NetworkMount(wormhole_store, WORMHOLE_NETWORK, wormhole="mainnet")
-    app = create_app({WORMHOLE_NETWORK: mount}, WORMHOLE_NETWORK, ApiSettings())
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+    return create_app({WORMHOLE_NETWORK: mount}, WORMHOLE_NETWORK, ApiSettings())
+
+
+@pytest.fixture
+def signed(signed_app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=signed_app), base_url="http://permanode")
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
 """A store of a Wormhole network without Spark, and what its families must answer, read off the records alone.
 
 Rules of this file: the store is filled from lines as a load reads them, message by message; that a load does the same
-is tests/etl's matter. What is expected comes from the records (shared data set, else the shipped part) and from what the
-lines add to them, by plain Python; nothing of it from the project's code.
+is tests/etl's matter. What is expected comes from the records (shared data set, else the shipped part) and from
+what the lines add to them, by plain Python; nothing of it from the project's code.
 """
 
 import base64
