@@ -240,7 +240,7 @@ def spans_of(days: Mapping[str, int | None], default: str | None) -> Param:
 UNTIL = Param(
     "until",
     "query",
-    "Ours: the last day, of UTC, that it tells of; nothing: yesterday, the last whole one",
+    "Ours: the last day, of UTC, that it tells of; no later than today; nothing: yesterday, the last whole one",
     "a date as 2021-09-21",
     {"type": "string", "format": "date"},
     parse_day,

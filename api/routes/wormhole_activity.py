@@ -133,8 +133,9 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
 
 
 def last_day(until: int | None) -> int:
-    """The last day of a span."""
-    return int(time.time()) // DAY_S - 1 if until is None else until
+    """The last day of a span; what lies after today has no messages yet."""
+    today = int(time.time()) // DAY_S
+    return today - 1 if until is None else min(until, today)
 
 
 async def transfers(network: NetworkMount, days: int | None, last: int) -> list[Row]:

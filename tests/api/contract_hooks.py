@@ -66,6 +66,14 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         data = str(case.query["tag"]).encode()[:64] or b"tag"
         is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
         case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
+    if case.query.get("until", "1970") < "1970":
+        del case.query["until"]
+    if case.query.keys() >= {"timeSpan", "sampleRate"}:
+        del case.query["sampleRate"]
+    elif "sampleRate" in case.query:
+        case.query["sampleRate"] = "1h"
+    if case.query.keys() >= {"txHash", "address"}:
+        del case.query["txHash"]
     if "page" in case.query:
         case.query["page"] = 0
     if case.query.keys() >= {"ledgerIndex", "ledger_index"}:
