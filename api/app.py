@@ -34,6 +34,7 @@ from api.routes.guardian_v1 import GUARDIAN_V1
 from api.routes.indexer_v1 import INDEXER_V1, SEED_INDEXER
 from api.routes.node_v1 import NODE_V1
 from api.routes.poi_v1 import POI_V1
+from api.routes.wormhole_events import EVENTS
 from api.routes.wormhole_v1 import WORMHOLE_V1
 from api.tree import Tree
 from db.protocols import IOTA, WORMHOLE
@@ -176,6 +177,8 @@ def routes(
         (GUARDIAN_V1, Mount("/api/{network}/v1", named(WORMHOLE), "_of_network", (NETWORK,))),
         (WORMHOLE_V1, Mount("/api/wormhole/v1", of_wormhole)),
         (WORMHOLE_V1, Mount("/api/{network}/wormhole/v1", named(WORMHOLE), "_of_network", (NETWORK,))),
+        (EVENTS, Mount("/api/wormhole/events", of_wormhole)),
+        (EVENTS, Mount("/api/{network}/wormhole/events", named(WORMHOLE), "_of_network", (NETWORK,))),
     )
 
     def mounted(_: Mapping[str, str]) -> list[str]:

@@ -26,7 +26,7 @@ LIMIT_S = 300
 OF_STARDUST = "/(core/v2|explorer/v2|indexer/v1|poi/v1)/|/api/[{]network[}]/(aliases|foundries|nft|outputs$)"
 """In the paths that a network of Stardust answers."""
 
-OF_WORMHOLE = "^/v1/|/wormhole/v1/|/api/[{]network[}]/v1/"
+OF_WORMHOLE = "^/v1/|/wormhole/(v1|events)/|/api/[{]network[}]/v1/"
 """In those that one of Wormhole answers."""
 
 ASKED = {

@@ -23,6 +23,7 @@ from api.routes.guardian_v1 import GUARDIAN_V1
 from api.routes.indexer_v1 import INDEXER_V1, SEED_INDEXER
 from api.routes.node_v1 import NODE_V1
 from api.routes.poi_v1 import POI_V1
+from api.routes.wormhole_events import EVENTS
 from api.routes.wormhole_v1 import WORMHOLE_V1
 from tests.conftest import ROOT
 
@@ -31,7 +32,7 @@ OPERATIONS = [
     for path, item in openapi.document()["paths"].items()
     for method, operation in item.items()
 ]
-OF_WORMHOLE = re.compile(r"^/v1/|/[{]network[}]/v1/|/wormhole/v1/")
+OF_WORMHOLE = re.compile(r"^/v1/|/[{]network[}]/v1/|/wormhole/(v1|events)/")
 GRPC = {"400": 3, "401": 16, "404": 5, "413": 3, "429": 8, "500": 13, "501": 12, "503": 14}
 """gRPC's codes of those statuses."""
 
@@ -152,7 +153,7 @@ def test_a_handler_whose_argument_nothing_reads_is_refused() -> None:
 def test_handlers_have_no_defaults_of_their_own() -> None:
     families = (
         NODE_V1, CORE_V2, EXPLORER_V2, INDEXER_V1, SEED_INDEXER, POI_V1,
-        GUARDIAN_V1, WORMHOLE_V1, HEALTH, CHRONICLE_V1, CHRONICLE_SYNC, CHRONICLE_SERVICE,
+        GUARDIAN_V1, WORMHOLE_V1, EVENTS, HEALTH, CHRONICLE_V1, CHRONICLE_SYNC, CHRONICLE_SERVICE,
     )  # fmt: skip
     for operation in (operation for family in families for operation in family.operations):
         signature = inspect.signature(operation.handler)
