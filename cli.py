@@ -25,9 +25,6 @@ EXTRAS = {
     "zstandard": "spark",
     "cryptography": "spark",
     "httpx": "spark",
-    "base58": "wormhole",
-    "coincurve": "wormhole",
-    "Crypto": "wormhole",
     "pytest": "dev",
     "datasette": "bench",
 }

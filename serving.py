@@ -20,7 +20,6 @@ from api.app import ApiSettings, create_app
 from api.metrics import SHARED_FOLDER
 from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
-from db.protocols import IOTA
 from settings import Settings, SettingsError, read
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
@@ -85,20 +84,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 def make_app(settings: Settings) -> ASGIApp:
     """The application over every network of the settings."""
-    mounts = {}
-    for name in settings.networks:
-        store = settings.store(name)
-        # Nothing answers for a network of Wormhole yet.
-        if store.protocol == IOTA:
-            mounts[name] = mount(store)
-    default = settings.store().network
-    if default not in mounts:
-        raise SettingsError(f"network {default}: expected one of IOTA, nothing answers for one of Wormhole yet")
-    return create_app(mounts, default, settings.build("api", ApiSettings))
+    mounts = {name: mount(settings.store(name)) for name in settings.networks}
+    return create_app(mounts, settings.store().network, settings.build("api", ApiSettings))
 
 
 def mount(store: StoreSettings) -> NetworkMount:
     """The network of those settings; SettingsError for what cannot be read of them."""
+    if store.wormhole_network is not None:
+        return NetworkMount(open_store(store), store.network, wormhole=store.wormhole_network)
     known = store.known_network()
     try:
         parameters, token = store.stardust_parameters(), store.base_token_of(store.network)

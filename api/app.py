@@ -3,13 +3,15 @@
 Rules of this file: nothing is decided here but what stands where. `/api/v1` and `/api/core/v1` are the default
 network's, `/api/{network}` any network's, all the same operations, there with Chronicle's defaults and its own
 operations beside them; so no network may be named like a mount. `/api/core/v2` is one network's, the default one unless
-a setting names another, `/api/{network}/core/v2` any network's.
+a setting names another, `/api/{network}/core/v2` any network's; `/v1` and `/api/wormhole/v1` are those of one Wormhole
+network. A family of one protocol never answers for a network of the other.
 """
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
@@ -19,20 +21,23 @@ from starlette.types import ASGIApp
 from api.compression import Compression
 from api.docs_page import docs_routes
 from api.door import Door
-from api.errors import NoSuchNetwork
 from api.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
 from api.health import HEALTH, ROUTES
 from api.metrics import Metrics
-from api.network import NetworkMount
+from api.network import NetworkMount, find_network, first_of
 from api.operations import Mount, OperationRoute
 from api.params import CHRONICLE, NETWORK
 from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.routes.core_v2 import CORE_V2
 from api.routes.explorer_v2 import EXPLORER_V2
+from api.routes.guardian_v1 import GUARDIAN_V1
 from api.routes.indexer_v1 import INDEXER_V1, SEED_INDEXER
 from api.routes.node_v1 import NODE_V1
 from api.routes.poi_v1 import POI_V1
+from api.routes.wormhole_events import EVENTS
+from api.routes.wormhole_v1 import WORMHOLE_V1
 from api.tree import Tree
+from db.protocols import IOTA, WORMHOLE
 
 CONTRACT_VERSION = "1.0.0"
 """Version of openapi.yaml; rises with what clients can see."""
@@ -44,6 +49,8 @@ RESERVED = FAMILIES | PAGES
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 """Asking at every request whether anybody listens takes 5 µs."""
+
+Context: TypeAlias = Callable[[Mapping[str, str]], NetworkMount]
 
 NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -61,6 +68,12 @@ class ApiSettings:
     stardust_network: str | None = field(
         default=None,
         metadata={"help": "network that /api/core/v2 answers for; nothing: the default one"},
+    )
+    wormhole_network: str | None = field(
+        default=None,
+        metadata={
+            "help": "network that /v1 and /api/wormhole/v1 answer for; nothing: the default or first one of Wormhole"
+        },
     )
     compress_from: int = field(
         default=2048, metadata={"help": "bytes from which an answer is compressed for clients that ask; 0: never"}
@@ -120,46 +133,66 @@ class Permanode(FastAPI):
         )
 
 
-def routes(networks: Mapping[str, NetworkMount], default: str, stardust: str) -> Iterator[OperationRoute]:
-    """Every operation at every place it stands; `stardust` names the network that /api/core/v2, /api/explorer/v2,
-    /api/indexer/v1 and /api/poi/v1 answer for.
+def routes(
+    networks: Mapping[str, NetworkMount], default: str, stardust: str, wormhole: str
+) -> Iterator[OperationRoute]:
+    """Every operation at every place it stands. Where a path names no network, `stardust` is that of /api/core/v2,
+    /api/explorer/v2, /api/indexer/v1 and /api/poi/v1, `wormhole` that of /v1 and /api/wormhole/v1, `default` that of
+    all others.
     """
     up_since_ns = time.time_ns()
 
-    def named(path: Mapping[str, str]) -> NetworkMount:
-        try:
-            return networks[path["network"]]
-        except KeyError:
-            raise NoSuchNetwork(path["network"]) from None
+    def one(name: str, protocol: str) -> Context:
+        return lambda _: find_network(networks, name, protocol)
 
-    def mounted(_: Mapping[str, str]) -> list[str]:
-        below = {mount.prefix[len("/api/") :] for _, mount in mounts}
-        return sorted({each for each in below if each and "{" not in each} | networks.keys())
+    def named(protocol: str) -> Context:
+        return lambda path: find_network(networks, path["network"], protocol)
 
     def running(path: Mapping[str, str]) -> Service:
-        return Service({path["network"]: named(path)}, up_since_ns)
+        return Service({path["network"]: find_network(networks, path["network"], IOTA)}, up_since_ns)
 
-    of_network = Mount("/api/{network}", named, "_of_network", (NETWORK,), CHRONICLE)
-    mounts = (
-        (HEALTH, Mount("", lambda _: networks)),
-        (ROUTES, Mount("", mounted)),
-        (NODE_V1, Mount("/api/v1", lambda _: networks[default])),
+    of_network = Mount("/api/{network}", named(IOTA), "_of_network", (NETWORK,), CHRONICLE)
+    first, newer = one(default, IOTA), one(stardust, IOTA)
+    iota = (
+        (NODE_V1, Mount("/api/v1", first)),
         # Where inx-api-core-v1 mounts it.
-        (NODE_V1, Mount("/api/core/v1", lambda _: networks[default], "_of_core")),
+        (NODE_V1, Mount("/api/core/v1", first, "_of_core")),
         (NODE_V1, of_network),
-        (CORE_V2, Mount("/api/core/v2", lambda _: networks[stardust], "_v2")),
-        (CORE_V2, Mount("/api/{network}/core/v2", named, "_v2_of_network", (NETWORK,))),
-        (EXPLORER_V2, Mount("/api/explorer/v2", lambda _: networks[stardust])),
-        (EXPLORER_V2, Mount("/api/{network}/explorer/v2", named, "_of_network", (NETWORK,))),
-        (POI_V1, Mount("/api/poi/v1", lambda _: networks[stardust])),
-        (POI_V1, Mount("/api/{network}/poi/v1", named, "_of_network", (NETWORK,))),
-        (INDEXER_V1, Mount("/api/indexer/v1", lambda _: networks[stardust])),
-        (INDEXER_V1, Mount("/api/{network}/indexer/v1", named, "_of_network", (NETWORK,))),
+        (CORE_V2, Mount("/api/core/v2", newer, "_v2")),
+        (CORE_V2, Mount("/api/{network}/core/v2", named(IOTA), "_v2_of_network", (NETWORK,))),
+        (EXPLORER_V2, Mount("/api/explorer/v2", newer)),
+        (EXPLORER_V2, Mount("/api/{network}/explorer/v2", named(IOTA), "_of_network", (NETWORK,))),
+        (POI_V1, Mount("/api/poi/v1", newer)),
+        (POI_V1, Mount("/api/{network}/poi/v1", named(IOTA), "_of_network", (NETWORK,))),
+        (INDEXER_V1, Mount("/api/indexer/v1", newer)),
+        (INDEXER_V1, Mount("/api/{network}/indexer/v1", named(IOTA), "_of_network", (NETWORK,))),
         (SEED_INDEXER, of_network),
         (CHRONICLE_V1, of_network),
         (CHRONICLE_SYNC, of_network),
         (CHRONICLE_SERVICE, replace(of_network, context=running)),
+    )
+    of_wormhole = one(wormhole, WORMHOLE)
+    signed = (
+        (GUARDIAN_V1, Mount("/v1", of_wormhole)),
+        (GUARDIAN_V1, Mount("/api/{network}/v1", named(WORMHOLE), "_of_network", (NETWORK,))),
+        (WORMHOLE_V1, Mount("/api/wormhole/v1", of_wormhole)),
+        (WORMHOLE_V1, Mount("/api/{network}/wormhole/v1", named(WORMHOLE), "_of_network", (NETWORK,))),
+        (EVENTS, Mount("/api/wormhole/events", of_wormhole)),
+        (EVENTS, Mount("/api/{network}/wormhole/events", named(WORMHOLE), "_of_network", (NETWORK,))),
+    )
+
+    def mounted(_: Mapping[str, str]) -> list[str]:
+        protocols = {mount.protocol for mount in networks.values()}
+        served = [*(iota if IOTA in protocols else ()), *(signed if WORMHOLE in protocols else ())]
+        below = {mount.prefix.removeprefix("/api/") for _, mount in served if mount.prefix.startswith("/api/")}
+        return sorted({each for each in below if "{" not in each} | networks.keys())
+
+    mounts = (
+        (HEALTH, Mount("", lambda _: networks)),
+        (ROUTES, Mount("", mounted)),
+        *iota,
         (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
+        *signed,
     )
     for family, mount in mounts:
         for operation in family.operations:
@@ -167,7 +200,8 @@ def routes(networks: Mapping[str, NetworkMount], default: str, stardust: str) ->
 
 
 def create_app(networks: Mapping[str, NetworkMount], default: str, settings: ApiSettings) -> FastAPI:
-    """The application. `networks`: name under /api → network; `default`: the one that /api/v1 answers for.
+    """The application. `networks`: name under /api → network; `default`: the one that answers where a path names none,
+    if it is of that path's protocol; else the first one that is.
 
     ValueError for a name that is a mount's, or that no path can hold, and for a default that is not among them.
     """
@@ -178,8 +212,17 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
     if default not in networks:
         raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
     app = Permanode(settings)
-    stardust = settings.stardust_network or default
-    if stardust not in networks:
-        raise ValueError(f"api.stardust_network: {stardust} is not among {', '.join(sorted(networks))}")
-    app.router.routes.extend(routes(networks, default, stardust))
+    iota = first_of(networks, IOTA, default)
+    stardust = chosen(networks, "stardust_network", settings.stardust_network, IOTA) or iota
+    wormhole = chosen(networks, "wormhole_network", settings.wormhole_network, WORMHOLE)
+    wormhole = wormhole or first_of(networks, WORMHOLE, default)
+    app.router.routes.extend(routes(networks, iota, stardust, wormhole))
     return app
+
+
+def chosen(networks: Mapping[str, NetworkMount], setting: str, name: str | None, protocol: str) -> str | None:
+    """The network that a setting names; ValueError for one that is not there, or of another protocol."""
+    found = [each for each, mount in networks.items() if mount.protocol == protocol]
+    if name is not None and name not in found:
+        raise ValueError(f"api.{setting}: {name} is not among {', '.join(sorted(found)) or 'none'}")
+    return name

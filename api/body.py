@@ -64,11 +64,12 @@ class Body:
     def documented(self) -> dict[str, object]:
         """The OpenAPI request body object.
 
-        What the parts of its model refer to are components, as some operation answers with them; the parts are not, and
-        stand in their places.
+        A model that is one of several has parts: what they refer to are components, as some operation answers with
+        them; the parts are not, and stand in their places.
         """
         schema = self.model.model_json_schema(ref_template="#/components/schemas/{model}")
-        parts = schema.pop("$defs")
-        own = [parts[each["$ref"].rpartition("/")[2]] for each in schema.pop("anyOf")]
-        content = {"schema": schema | {"anyOf": own}}
+        if "anyOf" in schema:
+            parts = schema.pop("$defs")
+            schema["anyOf"] = [parts[each["$ref"].rpartition("/")[2]] for each in schema["anyOf"]]
+        content = {"schema": schema}
         return {"required": True, "description": self.meaning, "content": {"application/json": content}}

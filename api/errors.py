@@ -1,4 +1,5 @@
-"""What can go wrong with a request, which status each cause has, and the error bodies: the nodes' and inx-chronicle's.
+"""What can go wrong with a request, which status each cause has, and the error bodies: the nodes',
+inx-chronicle's and Wormhole's.
 
 Rules of this file: every exception that may leave a handler has its status in STATUS; a cause that stands there for a
 client's own mistake is answered in its own words, which name the parameter and what was expected; anything else is
@@ -65,7 +66,15 @@ class NoSuchNetwork(RequestError):
     """No network is mounted under that name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no network {shown(name)} here")
+        """`name` empty: none of the protocol that the path is of."""
+        super().__init__(f"no network {shown(name)} here" if name else "no network that this path could answer for")
+
+
+class OtherProtocol(RequestError):
+    """The network is here, but other families answer for it."""
+
+    def __init__(self, name: str, protocol: str) -> None:
+        super().__init__(f"network {shown(name)} is one of {protocol}, which this path does not answer for")
 
 
 class OtherEra(RequestError):
@@ -112,6 +121,7 @@ STATUS: dict[type[Exception], int] = {
     Unauthorized: 401,
     NoSuchRoute: 404,
     NoSuchNetwork: 404,
+    OtherProtocol: 404,
     NotFound: 404,
     OtherEra: 404,
     MethodNotAllowed: 405,
@@ -167,3 +177,23 @@ def error_body(error: Exception, cursor: str = "state") -> bytes:
 def flat_error_body(error: Exception) -> bytes:
     """The same as inx-chronicle has it: without an envelope, its code a number."""
     return orjson.dumps({"code": status_of(error), "message": message_of(error, "cursor")})
+
+
+GRPC_CODES = {400: 3, 401: 16, 404: 5, 405: 12, 413: 3, 429: 8, 500: 13, 501: 12, 503: 14}
+"""Status → the code of gRPC that goes with it."""
+
+
+def grpc_error_body(error: Exception) -> bytes:
+    """The same as guardians and wormholescan have it: gRPC's code, and details, of which there are none."""
+    return grpc_body(status_of(error), message_of(error, "cursor"))
+
+
+def guardian_error_body(error: Exception) -> bytes:
+    """The same, but that guardians have one sentence about whatever they have not, which clients look for."""
+    missing = isinstance(error, NotFound)
+    return grpc_body(status_of(error), "requested VAA not found in store" if missing else message_of(error))
+
+
+def grpc_body(status: int, message: str) -> bytes:
+    """An error of that status."""
+    return orjson.dumps({"code": GRPC_CODES[status], "message": message, "details": []})

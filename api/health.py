@@ -1,8 +1,8 @@
 """What a server says of itself: /health for load balancers and old clients alike, /api/routes for node software.
 
-An archive is healthy when it can answer: each network's store answers and holds a complete milestone. That it no longer
-grows is no illness, so the age of its newest milestone does not count (a node's health, and inx-chronicle's, ends five
-minutes after it).
+An archive is healthy when it can answer: each network's store answers and holds a complete milestone or, of Wormhole,
+whatever was loaded. That it no longer grows is no illness, so the age of its newest milestone does not count (a node's
+health, and inx-chronicle's, ends five minutes after it).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,22 @@ from api.errors import NotReady
 from api.network import NetworkMount
 from api.operations import Family, Operation
 from api.responses import HealthResponse, RoutesResponse
+from db.protocols import WORMHOLE
+from db.queries.wormhole import list_guardian_sets
 from db.sync import find_ledger_index
 
 
 async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
     """Whether this server can answer.
 
-    503 as soon as one network's store does not answer, or holds no complete milestone yet.
+    503 as soon as one network's store does not answer, or holds no complete milestone yet; of Wormhole, no message.
     """
     for name, network in networks.items():
-        if await find_ledger_index(network.store, network.name) is None:
+        if network.protocol == WORMHOLE:
+            # Whatever is loaded, they are written last.
+            if not await list_guardian_sets(network.store, network.name):
+                raise NotReady(f"network {name} holds no message yet")
+        elif await find_ledger_index(network.store, network.name) is None:
             raise NotReady(f"network {name} holds no complete milestone yet")
     return {"isHealthy": True, "networks": sorted(networks)}
 

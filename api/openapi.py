@@ -17,7 +17,7 @@ COMMITTED = Path(__file__).parent.parent / "openapi.yaml"
 def document() -> dict[str, Any]:
     """The contract; it does not depend on which networks are served."""
     app = Permanode(ApiSettings())
-    app.router.routes.extend(routes({}, "", ""))
+    app.router.routes.extend(routes({}, "", "", ""))
     return app.openapi()
 
 

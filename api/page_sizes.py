@@ -61,10 +61,13 @@ EXPLORER_V2 = PageSizes(above="maximum", zero="400", negative="400", unreadable=
 INDEXER_V1 = PageSizes(above="maximum", zero="maximum", negative="maximum", unreadable="maximum")
 """As inx-indexer reads it: whatever is no smaller page is the largest."""
 
+WORMHOLESCAN = PageSizes(above="400", zero="400", negative="400", unreadable="400")
+
 FAMILIES: Mapping[str, PageSizes] = {
     "node REST v1": NODE_V1,
     "Chronicle v1": CHRONICLE_V1,
     "inx-api-core-v1 (tx-history)": INX_API_CORE_V1,
     "explorer v2": EXPLORER_V2,
     "indexer v1": INDEXER_V1,
+    "wormholescan": WORMHOLESCAN,
 }

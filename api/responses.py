@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.errors import GRPC_CODES
+
 
 def omitted() -> Any:
     """A field that may be absent, and is never null."""
@@ -34,7 +36,7 @@ class Page(BaseModel):
 
 
 class HealthResponse(BaseModel):
-    """Every network's store answers, and holds a complete milestone."""
+    """Every network's store answers, and holds a complete milestone or, of Wormhole, messages."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"isHealthy": True, "networks": ["mainnet"]}]})
     isHealthy: Literal[True]
@@ -72,6 +74,15 @@ class FlatErrorResponse(BaseModel):
     message: str
 
 
+class GrpcErrorResponse(BaseModel):
+    """The body of every error of Wormhole's families: `code` is gRPC's."""
+
+    model_config = whole_example(code=5, message="requested VAA not found in store", details=[])
+    code: int
+    message: str
+    details: list[str]
+
+
 MEANINGS: dict[int, tuple[str, str]] = {
     400: ("A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
     401: ("The server is protected", "header Authorization: expected Bearer and a key"),
@@ -105,3 +116,9 @@ ERRORS = documented(ErrorResponse, lambda status, message: {"error": {"code": st
 
 FLAT_ERRORS = documented(FlatErrorResponse, lambda status, message: {"code": status, "message": message})
 """Of inx-chronicle's."""
+
+GRPC_ERRORS = documented(
+    GrpcErrorResponse,
+    lambda status, message: {"code": GRPC_CODES[status], "message": message, "details": []},
+)
+"""Of Wormhole's."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from db.families import CHAIN, DETAILS, PAYLOAD_COLUMNS
 from db.paging import Keep, Listing, Page, list_lookup, list_page
+from db.queries.lookups import ANY, Filter
 from db.schema_wormhole import (
     LOOKUP,
     SEQUENCE_RANGE_DIGITS,
@@ -58,6 +59,14 @@ async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> Row:
     raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
 
 
+async def get_verified(store: Store, chain: int, emitter: str, sequence: int) -> Row:
+    """As get_vaa, of those that a quorum signed; NotFound for any other."""
+    row = await get_vaa(store, chain, emitter, sequence)
+    if not row["verified"]:
+        raise NotFound(f"a verified VAA {row['row_key']}")
+    return row
+
+
 async def find_publication(store: Store, chain: int, emitter: str, sequence: int) -> Row | None:
     """What was written of a message, whether or not a signed VAA is known: seen, and perhaps waiting for guardians."""
     rows = await find_bodies(store, chain, emitter, sequence)
@@ -66,7 +75,18 @@ async def find_publication(store: Store, chain: int, emitter: str, sequence: int
 
 async def find_payload(store: Store, key: str, digest: str) -> Row | None:
     """The payload's families of a body, by row key: one row of what its bytes say and what was written; None: none."""
-    told, written = await store.get_many(vaa_payloads, [(key, digest), (key, "")])
+    (found,) = await find_payloads(store, [(key, digest)])
+    return found
+
+
+async def find_payloads(store: Store, bodies: Sequence[tuple[str, str]]) -> list[Row | None]:
+    """The same of several bodies: row keys and digests."""
+    told = await store.get_many(vaa_payloads, bodies)
+    written = await store.get_many(vaa_payloads, [(key, "") for key, _ in bodies])
+    return [_payload(*pair) for pair in zip(told, written, strict=True)]
+
+
+def _payload(told: Row | None, written: Row | None) -> Row | None:
     if told is None or written is None:
         return told or written
     first = {name: (written, told) if name in WRITTEN_FIRST else (told, written) for name in vaa_payloads.names}
@@ -88,14 +108,17 @@ async def list_vaas(
     asked: Sequence[tuple[str, str]],
     *,
     with_unverified: bool = False,
+    where: Filter = ANY,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged."""
+    """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged.
+    `where` looks at rows of that table.
+    """
 
     async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
-        return [row["canonical"] and (with_unverified or row["verified"]) for row in rows]
+        return [row["canonical"] and (with_unverified or row["verified"]) and where.holds(row) for row in rows]
 
     filtered: Keep = keep
     return await list_lookup(
@@ -106,8 +129,19 @@ async def list_vaas(
         page_size=page_size,
         cursor=cursor,
         keep=filtered,
-        question="with unverified" if with_unverified else "verified",
+        question=f"{'with unverified' if with_unverified else 'verified'} {where.text}",
     )
+
+
+async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Row | None]]:
+    """Of rows of vaa_lookups those of `vaas`, each with what was written of the message."""
+    keys = [
+        (row["emitter_chain"], row["emitter_address"], row["sequence_key"][:SEQUENCE_RANGE_DIGITS], row["sequence_key"])
+        for row in listed
+    ]
+    found = await store.get_many(vaas, [(*key, row["digest"]) for key, row in zip(keys, listed, strict=True)])
+    written = await store.get_many(vaas, [(*key, "") for key in keys])
+    return [(row, beside) for row, beside in zip(found, written, strict=True) if row is not None]
 
 
 async def list_emitted(
@@ -146,3 +180,8 @@ async def list_guardian_sets(store: Store, network: str) -> list[Row]:
 async def find_token(store: Store, token_key: str) -> Row | None:
     """What a token is called at home, if a verified message told."""
     return await store.get(tokens, (token_key,))
+
+
+async def find_tokens(store: Store, token_keys: Sequence[str]) -> list[Row | None]:
+    """The same of several."""
+    return await store.get_many(tokens, [(each,) for each in token_keys])

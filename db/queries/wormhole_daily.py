@@ -4,14 +4,21 @@ Rules of this file: a chain is that chain alone, never a prefix of its number; d
 included; sums are decimals; what leaves is kept as well as what comes. A question reads one partition a day.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from db.schema_wormhole import vaa_daily
+from db.schema_wormhole import prices, vaa_daily
 from db.store import Bound, Row, Store
 
 PAGE = 10_000
+
+DAYS_AT_ONCE = 64
+"""Days that are read together."""
+
+FIRST_DAY = 18_809
+"""2021-07-01: the month before the first message of the network was signed."""
 
 
 async def read_days(
@@ -19,7 +26,19 @@ async def read_days(
 ) -> dict[int, list[Row]]:
     """Rows of vaa_daily by day, of all emitters, of a chain's, or of one of its."""
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
-    return {day: await _rows(store, (measure, day), prefix) for day in range(first_day, last_day + 1)}
+    found: dict[int, list[Row]] = {}
+    for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
+        days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
+        rows = await asyncio.gather(*(_rows(store, (measure, day), prefix) for day in days))
+        found |= dict(zip(days, rows, strict=True))
+    return found
+
+
+async def read_all_days(store: Store, measure: str, last_day: int) -> dict[int, list[Row]]:
+    """The same of every day up to that one that a message can be of: days since Wormhole began, and day 0, for those
+    that tell no time.
+    """
+    return await read_days(store, measure, 0, 0) | await read_days(store, measure, FIRST_DAY, last_day)
 
 
 async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | str, ...]) -> list[Row]:
@@ -32,6 +51,22 @@ async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | st
         if len(page) < PAGE:
             return rows
         start = Bound(tuple(page[-1][name] for name in vaa_daily.clustering), inclusive=False)
+
+
+async def read_prices(store: Store, token_keys: Sequence[str], day: int) -> dict[str, Decimal]:
+    """USD of a token by token_key on that day: the price of the last day up to it that has one, else the first one."""
+    found: dict[str, Decimal] = {}
+    for start in range(0, len(token_keys), DAYS_AT_ONCE):
+        asked = token_keys[start : start + DAYS_AT_ONCE]
+        held = await asyncio.gather(*(_price(store, key, day) for key in asked))
+        found |= {key: price for key, price in zip(asked, held, strict=True) if price is not None}
+    return found
+
+
+async def _price(store: Store, token_key: str, day: int) -> Decimal | None:
+    rows = await store.slice(prices, (token_key,), lower=Bound((day,)), limit=1)
+    rows = rows or await store.slice(prices, (token_key,), reverse=True, limit=1)
+    return Decimal(rows[0]["price_usd"]) if rows else None
 
 
 def count_by_chain(rows: Iterable[Row]) -> dict[int, int]:

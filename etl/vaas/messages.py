@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from db.families import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.schema_wormhole import SEQUENCE_RANGE_DIGITS
 from etl.vaas.cells import Cell, state_set
-from etl.vaas.transfers import Row, Token, address_key, details, kind_of, token_of, told_by, transaction_key
+from etl.vaas.transfers import Row, Token, details, kind_of, token_of, told_by
 from etl.vaas.values import read_value
 from ledger.wormhole.ids import row_key, sequence_key
+from ledger.wormhole.keys import address_key, transaction_key
 from ledger.wormhole.payloads import (
     NftTransfer,
     Payload,

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Any, TypeAlias
 
 from etl.vaas.values import plain
-from ledger.wormhole.addresses import NativeAddressError, format_address, parse_address
+from ledger.wormhole.addresses import format_address
 from ledger.wormhole.governance import Governance
 from ledger.wormhole.payloads import (
     AssetMeta,
@@ -136,21 +136,3 @@ def details(payload: Payload, token: Token, day: int) -> Row:
             notional = (amount * price).quantize(USD_STEP, ROUND_HALF_EVEN)
             told |= {"details_token_price_usd": plain(price), "details_notional_usd": plain(notional)}
     return told
-
-
-def transaction_key(text: str) -> str:
-    """A transaction id as it is looked up: hex without 0x and in small letters, any other form as it is.
-
-    Colons divide the parts of a key, so none stands in one.
-    """
-    digits = text.removeprefix("0x").removeprefix("0X")
-    is_hex = digits != "" and all(each in "0123456789abcdefABCDEF" for each in digits)
-    return digits.lower() if is_hex and (digits != text or len(digits) in (64, 66)) else text.replace(":", "/")
-
-
-def address_key(chain: int, text: str) -> str:
-    """An address as it is looked up: the hex of its 32 bytes, where the chain's form can be read."""
-    try:
-        return parse_address(chain, text).hex()
-    except NativeAddressError:
-        return text.replace(":", "/")

@@ -116,6 +116,9 @@ _CHAINS = (
 )
 
 _BY_ID = {chain.id: chain for chain in _CHAINS}
+CHAIN_OF_FORM = {chain.form: chain.id for chain in reversed(_CHAINS)}
+"""Form of an address → the first chain that has it."""
+
 _BY_NAME = {chain.name: chain for chain in _CHAINS}
 
 

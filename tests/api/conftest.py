@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,6 +14,8 @@ from db.store import WritableStore
 from tests import reference_stardust
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
+from tests.api.wormhole import NETWORK as WORMHOLE_NETWORK
+from tests.api.wormhole import World
 from tests.reference import ORACLE, reference_rows, whole_rows
 from tests.reference_rows import Rows, write
 
@@ -124,6 +127,33 @@ def stardust_store(
         found = fill_stardust(new_store(request, tmp_path_factory, "stardust", stardust.network), stardust)
         filled["stardust", *request.param] = found
     return found
+
+
+@pytest.fixture(scope="session")
+def world() -> World:
+    return World()
+
+
+@pytest.fixture(scope="session", params=STORES)
+def wormhole_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, world: World
+) -> Iterator[Any]:
+    settings = new_store(request, tmp_path_factory, "wormhole", WORMHOLE_NETWORK)
+    filled = world.fill(replace(settings, chunk_days=7) if request.param[1] == "tiny" else settings)
+    yield filled
+    filled.close()
+
+
+@pytest.fixture(scope="session")
+def signed_app(wormhole_store: WritableStore) -> Any:
+    """A server whose only network is one of Wormhole."""
+    mount = NetworkMount(wormhole_store, WORMHOLE_NETWORK, wormhole="mainnet")
+    return create_app({WORMHOLE_NETWORK: mount}, WORMHOLE_NETWORK, ApiSettings())
+
+
+@pytest.fixture
+def signed(signed_app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=signed_app), base_url="http://permanode")
 
 
 @pytest.fixture(scope="session")

@@ -31,23 +31,23 @@ class SlowStore:
         return await self._get(*question)
 
 
-def open_tested_store() -> Any:
+def settings() -> StoreSettings:
     """The SQLite store in PERMANODE_TEST_STORE."""
     folder, network = os.environ["PERMANODE_TEST_STORE"], os.environ["PERMANODE_TEST_NETWORK"]
-    return open_store(StoreSettings(url=f"sqlite:///{folder}", network=network))
+    return StoreSettings(url=f"sqlite:///{folder}", network=network)
 
 
 def application(store: Any) -> Any:
-    mount = NetworkMount(store, os.environ["PERMANODE_TEST_NETWORK"], "atoi")
+    mount = NetworkMount(store, settings().network, "atoi", wormhole=settings().wormhole_network)
     return create_app({"mainnet": mount}, "mainnet", ApiSettings())
 
 
 def make() -> Any:
-    return application(open_tested_store())
+    return application(open_store(settings()))
 
 
 def make_slow() -> Any:
-    return application(SlowStore(open_tested_store()))
+    return application(SlowStore(open_store(settings())))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from tests.api.conftest import fill_stardust, filled_store
 from tests.api.oracle import Oracle
 from tests.api.processes import free_port, started, wait_for
 from tests.api.stardust import StardustLedger
+from tests.api.wormhole import NETWORK, World
 from tests.conftest import ROOT
 
 EXAMPLES = 3
@@ -25,24 +26,37 @@ LIMIT_S = 300
 OF_STARDUST = "/(core/v2|explorer/v2|indexer/v1|poi/v1)/|/api/[{]network[}]/(aliases|foundries|nft|outputs$)"
 """In the paths that a network of Stardust answers."""
 
+OF_WORMHOLE = "^/v1/|/wormhole/(v1|events)/|/api/[{]network[}]/v1/"
+"""In those that one of Wormhole answers."""
 
-@pytest.mark.parametrize("era", ["chrysalis", "stardust"])
-def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tmp_path: Path, era: str) -> None:
+ASKED = {
+    "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE}"),
+    "stardust": ("include", OF_STARDUST),
+    "wormhole": ("include", OF_WORMHOLE),
+}
+"""Which of the paths are asked of a network of each kind."""
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "store"
-    is_stardust = era == "stardust"
-    if is_stardust:
-        fill_stardust(StoreSettings(f"sqlite:///{folder}", stardust.network), stardust).close()
+    network = {"chrysalis": oracle.expected["network"], "stardust": stardust.network, "wormhole": NETWORK}[kind]
+    settings = StoreSettings(f"sqlite:///{folder}", network)
+    if kind == "stardust":
+        fill_stardust(settings, stardust).close()
+    elif kind == "wormhole":
+        World().fill(settings).close()
     else:
         filled_store(folder, oracle, 100_000, 100_000).close()
+    how, asked = ASKED[kind]
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     served = ("-m", "uvicorn", "--factory", "tests.api.served:make", "--port", str(port), "--log-level", "error")
-    network = stardust.network if is_stardust else oracle.expected["network"]
     store = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network}
     command = [
         Path(sys.executable).with_name("schemathesis"), "--config-file", ROOT / "schemathesis.toml", "run",
         ROOT / "openapi.yaml", "--url", base, "--checks", "all", "--max-examples", str(EXAMPLES), "--seed", "1",
-        f"--{'include' if is_stardust else 'exclude'}-path-regex", OF_STARDUST,
+        f"--{how}-path-regex", asked,
         "--no-color", "--generation-database", "none",
     ]  # fmt: skip
     with started(*served, log=tmp_path / "stderr", **store) as server:
@@ -53,7 +67,7 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
         )
     assert done.returncode == 0, done.stdout + done.stderr
     paths = yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))["paths"]
-    operations = sum(len(item) for path, item in paths.items() if bool(re.search(OF_STARDUST, path)) == is_stardust)
+    operations = sum(len(item) for path, item in paths.items() if bool(re.search(asked, path)) == (how == "include"))
     assert re.search(rf"Tested: +{operations}$", done.stdout, re.MULTILINE)
     assert "WARNING" not in done.stdout, done.stdout
     assert "Traceback" not in (tmp_path / "stderr").read_text()

@@ -74,7 +74,7 @@ def test_a_mount_is_refused() -> None:
 
 
 def test_every_operation_is_found_as_starlette_would_find_it() -> None:
-    every = list(routes({}, "", ""))
+    every = list(routes({}, "", "", ""))
     tree = Tree(every)
     paths = ["/" + "/".join(parts) for parts in combinations(5)]
     for path in paths:

@@ -12,10 +12,11 @@ from db.families import FAMILY_COLUMNS
 from etl.vaas.cells import Cell, LineError, read_line
 from etl.vaas.messages import assemble
 from etl.vaas.prices import read_prices
-from etl.vaas.transfers import Token, address_key, transaction_key
+from etl.vaas.transfers import Token
 from etl.vaas.values import ValueFormError, read_value
 from ledger.wormhole.addresses import format_address
 from ledger.wormhole.ids import row_key
+from ledger.wormhole.keys import address_key, transaction_key
 from ledger.wormhole.vaa import encode_vaa
 from tests.conftest import ROOT
 from tests.etl.vaas import cell_line, row_line, vaa_line

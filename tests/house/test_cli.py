@@ -57,7 +57,6 @@ def test_an_unknown_command_is_a_usage_error(tmp_path: Path) -> None:
         ("pyspark.sql", "spark"),
         ("pytest", "dev"),
         ("datasette", "bench"),
-        ("Crypto.Hash", "wormhole"),
     ],
 )
 def test_a_missing_extra_is_answered_with_its_install_line(module: str, extra: str) -> None:

@@ -1,0 +1,296 @@
+"""The parameters of Wormhole's families.
+
+Rules of this file: as in params.py. A chain is Wormhole's number of it; addresses are hex of 32 bytes, and where
+wormholescan takes more, with 0x, without leading zeros, or as their chain writes them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from typing import Annotated, TypeAlias
+
+from api.errors import BadParameter
+from api.page_sizes import MAXIMUM, WORMHOLESCAN
+from api.params import Param, choice, flag, hex_param, page_size, parse_hex, parse_int
+from ledger.wormhole.addresses import NativeAddressError, parse_address
+
+CHAIN_MAX = 2**16 - 1
+SEQUENCE_MAX = 2**64 - 1
+
+DEFAULT_PAGE_SIZE = 50
+
+TEXT_MAX = 128
+"""Characters of an address or transaction id at most; Solana's have 88."""
+
+SKIPPED_MAX = 10_000
+"""Results that a page by number may lie behind: those before it are read to be counted."""
+
+CHAIN = Param(
+    "chain",
+    "path",
+    "Wormhole's number of the chain that emitted the message",
+    f"an integer from 0 to {CHAIN_MAX}",
+    {"type": "integer", "minimum": 0, "maximum": CHAIN_MAX},
+    lambda text: parse_int(text, 0, CHAIN_MAX),
+    1,
+    required=True,
+)
+EMITTER_HEX = hex_param(
+    "emitter",
+    "The contract that emitted the message",
+    32,
+    f"{4:064d}",
+)
+SEQUENCE = Param(
+    "sequence",
+    "path",
+    "The emitter's number of the message",
+    f"an integer from 0 to {SEQUENCE_MAX}",
+    {"type": "integer", "minimum": 0, "maximum": SEQUENCE_MAX},
+    lambda text: parse_int(text, 0, SEQUENCE_MAX),
+    1337,
+    required=True,
+)
+
+Chain: TypeAlias = Annotated[int, CHAIN]
+EmitterHex: TypeAlias = Annotated[str, EMITTER_HEX]
+SequenceNumber: TypeAlias = Annotated[int, SEQUENCE]
+
+
+def parse_text(text: str) -> str:
+    """An address or id in a form that the chain decides; ValueError for what is of none."""
+    if not 1 <= len(text) <= TEXT_MAX or not (text.isascii() and text.isalnum()):
+        raise ValueError("length or alphabet")
+    return text
+
+
+def parse_day(text: str) -> int:
+    """Days since 1970 of a date as 2021-09-21; ValueError otherwise."""
+    if len(text) != len("2021-09-21") or not text >= "1970-01-01":
+        raise ValueError("not in bounds")
+    return (date.fromisoformat(text) - date(1970, 1, 1)).days
+
+
+def emitter_of(chain: int, text: str) -> str:
+    """An emitter's address as hex of 32 bytes; BadParameter for what its chain cannot have."""
+    try:
+        return parse_address(chain, text).hex()
+    except NativeAddressError as error:
+        raise BadParameter(EMITTER.name, EMITTER.expected, text) from error
+
+
+EMITTER = Param(
+    "emitter",
+    "path",
+    "The contract that emitted the message, as hex or as its chain writes it",
+    "up to 64 hex digits, with or without 0x, or an address as that chain has them",
+    {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"},
+    parse_text,
+    EMITTER_HEX.example,
+    required=True,
+)
+PAGE_SIZE = Param(
+    "pageSize",
+    "query",
+    "Most results in one answer",
+    f"an integer from 1 to {MAXIMUM}",
+    example=50,
+    **page_size(WORMHOLESCAN, DEFAULT_PAGE_SIZE),
+)
+PAGE = Param(
+    "page",
+    "query",
+    f"Number of the page, from 0; behind {SKIPPED_MAX} results only a cursor leads",
+    "an integer from 0",
+    {"type": "integer", "minimum": 0, "maximum": SKIPPED_MAX},
+    lambda text: parse_int(text, 0, SKIPPED_MAX),
+    0,
+    default="0",
+)
+CURSOR = Param(
+    "cursor",
+    "query",
+    "Ours: `pagination.next` of the answer before, the next page of the same listing, whatever `page` says",
+    "what an answer to the same question gave",
+    {"type": "string", "maxLength": 1024},
+    str,
+    None,
+)
+SORT_ORDER = Param(
+    "sortOrder",
+    "query",
+    "Which end of the listing comes first: DESC is the newest",
+    "ASC or DESC",
+    {"type": "string", "enum": ["ASC", "DESC"]},
+    choice({"DESC": True, "ASC": False}),
+    "ASC",
+    default="DESC",
+)
+TX_HASH = Param(
+    "txHash",
+    "query",
+    "Only what was sent in this transaction, in the form of its chain",
+    f"1 to {TEXT_MAX} letters and digits",
+    {"type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": "^[0-9A-Za-z]+$"},
+    parse_text,
+    "0x" + "ab" * 32,
+)
+TO_CHAIN = Param(
+    "toChain",
+    "query",
+    "Only transfers to this chain",
+    CHAIN.expected,
+    CHAIN.schema,
+    CHAIN.parse,
+    2,
+)
+PARSED_PAYLOAD = flag("parsedPayload", "With `payload`: what the message says, where it is understood", default="false")
+APPS = {
+    "PORTAL_TOKEN_BRIDGE": ("token_transfer", "token_transfer_with_payload", "asset_meta"),
+    "PORTAL_NFT_BRIDGE": ("nft_transfer",),
+    "GENERIC_RELAYER": ("relayer_delivery", "relayer_redelivery"),
+    "NATIVE_TOKEN_TRANSFER": ("ntt_transfer", "ntt_info"),
+}
+"""Applications by wormholescan's names → kinds of payloads."""
+
+APP_ID = Param(
+    "appId",
+    "query",
+    "Only what this application sent",
+    f"one of {', '.join(APPS)}",
+    {"type": "string", "enum": list(APPS)},
+    choice({name: name for name in APPS}),
+    "PORTAL_TOKEN_BRIDGE",
+)
+SIGNER = Param(
+    "signer",
+    "path",
+    "Address of a guardian",
+    "40 hex digits, with or without 0x",
+    {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{40}$"},
+    lambda text: parse_hex(text.removeprefix("0x"), 20, 20),
+    "0x58CC3AE5C097b213cE3c81979e1B9f9570746AA5",
+    required=True,
+)
+DIGEST = hex_param(
+    "hash", "Digest of the message", 32, "ed3a5600d44b9dcc889daf0178dd69ab1e9356308194ba3628a7b720ae48a8d5"
+)
+
+ADDRESS = Param(
+    "address",
+    "path",
+    "Who sent or receives, as its chain writes it or as hex",
+    f"1 to {TEXT_MAX} letters and digits",
+    {"type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": "^[0-9A-Za-z]+$"},
+    parse_text,
+    "0xce96a707a4e0b0fe34d28d3c4e580c48634519e5",
+    required=True,
+)
+ADDRESS_ASKED = replace(ADDRESS, where="query", required=False)
+OPERATIONS_MAX = 100
+OPERATIONS_PAGE_SIZE = replace(
+    PAGE_SIZE,
+    expected=f"an integer from 1 to {OPERATIONS_MAX}",
+    schema={"type": "integer", "minimum": 1, "maximum": OPERATIONS_MAX},
+    parse=lambda text: parse_int(text, 1, OPERATIONS_MAX),
+)
+
+
+def listed_words(text: str, parse: Callable[[str], object]) -> tuple[object, ...]:
+    """Words behind commas, each read so; ValueError for one that is none."""
+    return tuple(parse(each) for each in text.split(","))
+
+
+CHAINS_SCHEMA = {"type": "string", "pattern": "^[0-9]{1,4}(,[0-9]{1,4}){0,9}$"}
+SOURCE_CHAINS = Param(
+    "sourceChain",
+    "query",
+    "Only messages that one of these chains emitted",
+    "numbers of chains with commas between them",
+    CHAINS_SCHEMA,
+    partial(listed_words, parse=CHAIN.parse),
+    "1,2",
+)
+TARGET_CHAINS = replace(SOURCE_CHAINS, name="targetChain", meaning="Only transfers to one of these chains")
+APP_IDS = replace(
+    APP_ID,
+    meaning="Only what one of these applications sent",
+    expected=f"of {', '.join(APPS)}, with commas between them",
+    schema={"type": "string", "pattern": f"^({'|'.join(APPS)})(,({'|'.join(APPS)}))*$"},
+    parse=partial(listed_words, parse=APP_ID.parse),
+)
+
+
+def spans_of(days: Mapping[str, int | None], default: str | None) -> Param:
+    """The parameter timeSpan of those words: word → days, None: all."""
+    return Param(
+        "timeSpan",
+        "query",
+        "How many days it tells of",
+        f"one of {', '.join(days)}",
+        {"type": "string", "enum": list(days)},
+        choice({word: (word, count) for word, count in days.items()}),
+        next(iter(days)),
+        default=default,
+        required=default is None,
+    )
+
+
+UNTIL = Param(
+    "until",
+    "query",
+    "Ours: the last day, of UTC, that it tells of; no later than today; nothing: yesterday, the last whole one",
+    "a date as 2021-09-21",
+    {"type": "string", "format": "date"},
+    parse_day,
+    "2021-10-11",
+)
+SAMPLE_RATE = Param(
+    "sampleRate",
+    "query",
+    "What is counted together: hours of 1d, days of 1w and 1mo",
+    "1h or 1d",
+    {"type": "string", "enum": ["1h", "1d"]},
+    choice({"1h": "1h", "1d": "1d"}),
+    "1d",
+)
+BY = Param(
+    "by",
+    "query",
+    "What is summed: USD, or transfers",
+    "notional or tx",
+    {"type": "string", "enum": ["notional", "tx"]},
+    choice({"notional": "notional", "tx": "tx"}),
+    "tx",
+    default="notional",
+)
+TimeSpan: TypeAlias = tuple[str, int | None]
+"""The word, and its days."""
+
+LastTxsSpan: TypeAlias = Annotated[TimeSpan, spans_of({"1d": 1, "1w": 7, "1mo": 30}, "1d")]
+ActivitySpan: TypeAlias = Annotated[
+    TimeSpan, spans_of({"7d": 7, "30d": 30, "90d": 90, "1y": 365, "all-time": None}, "7d")
+]
+TopSpan: TypeAlias = Annotated[TimeSpan, spans_of({"7d": 7, "15d": 15, "30d": 30}, None)]
+SampleRate: TypeAlias = Annotated[str | None, SAMPLE_RATE]
+Until: TypeAlias = Annotated[int | None, UNTIL]
+By: TypeAlias = Annotated[str, BY]
+
+Address: TypeAlias = Annotated[str, ADDRESS]
+AddressAsked: TypeAlias = Annotated[str | None, ADDRESS_ASKED]
+OperationsPageSize: TypeAlias = Annotated[int, OPERATIONS_PAGE_SIZE]
+SourceChains: TypeAlias = Annotated[tuple[int, ...] | None, SOURCE_CHAINS]
+TargetChains: TypeAlias = Annotated[tuple[int, ...] | None, TARGET_CHAINS]
+AppIds: TypeAlias = Annotated[tuple[str, ...] | None, APP_IDS]
+Emitter: TypeAlias = Annotated[str, EMITTER]
+PageSize: TypeAlias = Annotated[int, PAGE_SIZE]
+PageNumber: TypeAlias = Annotated[int, PAGE]
+Cursor: TypeAlias = Annotated[str | None, CURSOR]
+NewestFirst: TypeAlias = Annotated[bool, SORT_ORDER]
+TxHash: TypeAlias = Annotated[str | None, TX_HASH]
+ToChain: TypeAlias = Annotated[int | None, TO_CHAIN]
+ParsedPayload: TypeAlias = Annotated[bool, PARSED_PAYLOAD]
+AppId: TypeAlias = Annotated[str | None, APP_ID]
+Signer: TypeAlias = Annotated[str, SIGNER]
+Digest: TypeAlias = Annotated[str, DIGEST]

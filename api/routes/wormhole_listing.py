@@ -1,0 +1,53 @@
+"""Pages of messages, as every list of wormholescan's has them: by number, or by our cursor.
+
+Rules of this file: what all lists share, and nothing of any single one. A page by number reads those before it.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from api.errors import BadParameter
+from api.listing import Json
+from api.network import NetworkMount
+from api.params_wormhole import PAGE, SKIPPED_MAX
+from api.wormhole_json import vaa_document
+from db.paging import Page
+from db.queries.lookups import Filter
+from db.queries.wormhole import list_vaas, read_listed
+
+Lister: TypeAlias = Callable[[int, str | None], Awaitable[Page]]
+
+
+def contracts_of(network: NetworkMount) -> str:
+    """Whose contracts the network has: mainnet, testnet or devnet."""
+    assert network.wormhole is not None
+    return network.wormhole
+
+
+def lister(network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filter, *, newest: bool) -> Lister:
+    """Pages of a listing by size and cursor."""
+
+    def pages(page_size: int, cursor: str | None) -> Awaitable[Page]:
+        return list_vaas(network.store, asked, where=where, newest=newest, page_size=page_size, cursor=cursor)
+
+    return pages
+
+
+async def numbered(pages: Lister, page: int, page_size: int, cursor: str | None) -> Page:
+    """A page by its cursor, or by its number. BadParameter for a number too far behind."""
+    if cursor is None:
+        left = page * page_size
+        if left > SKIPPED_MAX:
+            raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results", str(page))
+        while left:
+            before = await pages(left, cursor)
+            left, cursor = left - len(before.rows), before.cursor
+            if cursor is None:
+                return Page([], None)
+    return await pages(page_size, cursor)
+
+
+async def documents(network: NetworkMount, page: Page, *, with_payload: bool = False) -> list[Json]:
+    """The VaaDocs of a page."""
+    found = await read_listed(network.store, page.rows)
+    return [vaa_document(contracts_of(network), row, written, with_payload=with_payload) for row, written in found]

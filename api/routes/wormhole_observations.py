@@ -1,0 +1,149 @@
+"""Observations in wormholescan's words: which guardian signed which message, and when that was seen.
+
+Rules of this file: a list is bare there, so nothing stands beside it; it goes message by message, newest first, inside
+a message by the guardian's address. Pages are by number: the observations before one are read.
+"""
+
+import asyncio
+import base64
+from collections.abc import Sequence
+
+from api.errors import BadParameter
+from api.listing import Json
+from api.network import NetworkMount
+from api.operations import Operation
+from api.params_wormhole import (
+    PAGE,
+    SKIPPED_MAX,
+    Chain,
+    Digest,
+    Emitter,
+    NewestFirst,
+    PageNumber,
+    PageSize,
+    SequenceNumber,
+    Signer,
+    TxHash,
+    emitter_of,
+)
+from api.responses_wormhole import ObservationAnswer, Observations
+from api.wormhole_json import message_id, rfc3339
+from db.queries.wormhole import find_bodies, list_signatures, list_vaas, read_listed
+from db.store import NotFound, Row
+from ledger.wormhole.addresses import format_checksummed
+from ledger.wormhole.keys import transaction_key
+
+VAAS_AT_ONCE = 20
+"""Messages whose signatures are read together: one has up to a score of them."""
+
+
+async def observations(
+    network: NetworkMount, tx_hash: TxHash, page: PageNumber, page_size: PageSize, newest: NewestFirst
+) -> list[Json]:
+    """Observations of messages of all chains but PythNet, or of those of a transaction."""
+    asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
+    return await listed(network, asked, page, page_size, newest=newest)
+
+
+async def observations_of_chain(
+    network: NetworkMount, chain: Chain, page: PageNumber, page_size: PageSize, newest: NewestFirst
+) -> list[Json]:
+    """Observations of messages that a chain emitted."""
+    return await listed(network, ("chain", str(chain)), page, page_size, newest=newest)
+
+
+async def observations_of_emitter(
+    network: NetworkMount, chain: Chain, emitter: Emitter, page: PageNumber, page_size: PageSize, newest: NewestFirst
+) -> list[Json]:
+    """Observations of messages of a contract."""
+    asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    return await listed(network, asked, page, page_size, newest=newest)
+
+
+async def observations_of_vaa(
+    network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber
+) -> list[Json]:
+    """Observations of a message, of every body under its id; none: an empty list."""
+    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    written = next((row for row in bodies if not row["digest"]), None)
+    return [each for row in bodies if row["digest"] for each in await of_body(network, row, written)]
+
+
+async def observation(
+    network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, signer: Signer, digest: Digest
+) -> Json:
+    """The observation of a body by a guardian."""
+    address = format_checksummed(bytes.fromhex(signer))
+    for each in await observations_of_vaa(network, chain, emitter, sequence):
+        if each["id"].endswith(f"/{address}/{digest}"):
+            return each
+    raise NotFound(f"an observation of {digest} by {address}")
+
+
+async def listed(
+    network: NetworkMount, asked: tuple[str, str], page: int, page_size: int, *, newest: bool
+) -> list[Json]:
+    """A page of observations by its number. BadParameter for one too far behind."""
+    skipped = page * page_size
+    if skipped > SKIPPED_MAX:
+        raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results", str(page))
+    found: list[Json] = []
+    cursor: str | None = None
+    while len(found) < skipped + page_size:
+        vaas = await list_vaas(network.store, [asked], newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor)
+        rows = await read_listed(network.store, vaas.rows)
+        for each in await asyncio.gather(*(of_body(network, row, written) for row, written in rows)):
+            found += each
+        cursor = vaas.cursor
+        if cursor is None:
+            break
+    return found[skipped : skipped + page_size]
+
+
+async def of_body(network: NetworkMount, row: Row, written: Row | None) -> list[Json]:
+    """The observations of a row of `vaas`, by guardian."""
+    signatures = await list_signatures(network.store, row["row_key"])
+    transaction = None if written is None else written["initiating_tx_id"]
+    return [document(row, each, transaction) for each in signed(signatures, row["digest"])]
+
+
+def signed(signatures: Sequence[Row], digest: str) -> list[Row]:
+    """Those of a body by guardian, with those that were written of the id alone where the body has none of theirs."""
+    by_guardian = {row["guardian_address"]: row for row in signatures if row["digest"] == ""}
+    by_guardian |= {row["guardian_address"]: row for row in signatures if row["digest"] == digest}
+    return [row for _, row in sorted(by_guardian.items())]
+
+
+def document(row: Row, signature: Row, transaction: str | None) -> Json:
+    """A signature of vaa_signatures as an observation of a row of `vaas`."""
+    guardian = format_checksummed(bytes.fromhex(signature["guardian_address"]))
+    seen = None if signature["observed_at"] is None else rfc3339(signature["observed_at"] / 1000)
+    return {
+        "sequence": int(row["sequence_key"]),
+        "id": f"{message_id(row)}/{guardian}/{row['digest']}",
+        "emitterChain": row["emitter_chain"],
+        "emitterAddr": row["emitter_address"],
+        "hash": base64.b64encode(bytes.fromhex(row["digest"])).decode(),
+        "txHash": None if transaction is None else base64.b64encode(transaction_bytes(transaction)).decode(),
+        "guardianAddr": guardian,
+        "signature": base64.b64encode(signature["signature"]).decode(),
+        "updatedAt": seen,
+        "indexedAt": seen,
+    }
+
+
+def transaction_bytes(text: str) -> bytes:
+    """A transaction id in bytes: of its hex, or where it is none of the text."""
+    try:
+        return bytes.fromhex(transaction_key(text))
+    except ValueError:
+        return text.encode()
+
+
+OBSERVATIONS = (
+    Operation("/observations", observations, Observations),
+    Operation("/observations/{chain}", observations_of_chain, Observations),
+    Operation("/observations/{chain}/{emitter}", observations_of_emitter, Observations),
+    Operation("/observations/{chain}/{emitter}/{sequence}", observations_of_vaa, Observations),
+    Operation("/observations/{chain}/{emitter}/{sequence}/{signer}/{hash}", observation, ObservationAnswer, (404,)),
+)

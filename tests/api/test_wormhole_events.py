@@ -1,0 +1,183 @@
+"""Functions of the event database: whole rows and counts, held against the records; GET and POST say the same."""
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.wormhole import DAY_S, SHARED_TX, Message, World, b64, plain, utc
+
+Json = dict[str, Any]
+
+API = "/api/wormhole/events"
+NAMES = {1: "solana", 2: "ethereum", 3: "terra", 4: "bsc", 5: "polygon", 26: "pythnet"}
+
+
+async def both(client: httpx.AsyncClient, function: str, **given: str) -> Json:
+    """The body of the GET, which is that of the POST."""
+    asked = await client.get(f"{API}/{function}", params=given)
+    sent = await client.post(f"{API}/{function}", json=given)
+    assert (asked.status_code, asked.json()) == (sent.status_code, sent.json())
+    return asked.json()
+
+
+def row_of(world: World, message: Message) -> Json:
+    """Details of a row, but for the emitter's chain where its name is not among NAMES."""
+    record = message.served
+    data = bytes.fromhex(record["hex"])
+    at = [6 + 66 * number for number in range(record["num_signatures"])]
+    payload = b64(data[6 + 66 * record["num_signatures"] + 51 :].hex())
+    seen = message.seen_ms
+    moment = None if seen is None else datetime.fromtimestamp(seen // 1000, UTC)
+    found = {
+        "EmitterChain": NAMES.get(record["emitter_chain"]),
+        "EmitterAddress": record["emitter_address"],
+        "Sequence": str(record["sequence"]),
+        "InitiatingTxID": message.tx_id or "",
+        "Payload": payload,
+        "SignedVAABytes": b64(record["hex"]),
+        "QuorumTime": "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}.789 +0000 UTC",
+        "SignedVAA": {
+            "Version": 1,
+            "GuardianSetIndex": record["guardian_set"],
+            "Signatures": [{"Index": data[start], "Signature": data[start + 1 : start + 66].hex()} for start in at],
+            "Timestamp": utc(record["timestamp"]),
+            "Nonce": record["nonce"],
+            "Sequence": record["sequence"],
+            "ConsistencyLevel": record["consistency_level"],
+            "EmitterChain": record["emitter_chain"],
+            "EmitterAddress": record["emitter_address"],
+            "Payload": payload,
+        },
+    }
+    kind, decoded = record["payload_kind"], record["decoded"]
+    transfer = None
+    if kind in ("token_transfer", "token_transfer_with_payload") and record["network"] == "mainnet":
+        transfer = {
+            "Amount": decoded["amount"],
+            "OriginAddress": decoded["token_address"],
+            "OriginChain": str(decoded["token_chain"]),
+            "TargetAddress": decoded["to_address"],
+            "TargetChain": str(decoded["to_chain"]),
+        }
+    return found | {"TokenTransferPayload": transfer}
+
+
+async def test_every_row_is_answered_whole_by_its_key(signed: httpx.AsyncClient, world: World) -> None:
+    transfers = 0
+    for message in world.canonical.values():
+        record = message.served
+        if record["network"] != "mainnet":
+            continue
+        key = {"emitterChain": str(record["emitter_chain"]), "emitterAddress": record["emitter_address"]}
+        found = await both(signed, "readrow", **key, sequence=f"{record['sequence']:016d}")
+        expected = row_of(world, message)
+        name = found["EmitterChain"]
+        if expected["EmitterChain"] is None:
+            del expected["EmitterChain"]
+        assert {key: found[key] for key in expected} == expected
+        assert name
+        rest = {key: found[key] for key in found if key not in expected and key != "EmitterChain"}
+        is_asset, is_nft = record["payload_kind"] == "asset_meta", record["payload_kind"] == "nft_transfer"
+        assert (rest["AssetMetaPayload"] is not None) is is_asset
+        assert (rest["NFTTransferPayload"] is not None) is is_nft
+        if is_asset:
+            assert rest["AssetMetaPayload"]["Symbol"] == record["decoded"]["symbol"]
+            assert rest["AssetMetaPayload"]["Decimals"] == str(record["decoded"]["decimals"])
+        if is_nft:
+            assert rest["NFTTransferPayload"]["TokenId"] == record["decoded"]["token_id"]
+        assert (rest["ChainDetails"] is not None) is (record["row_key"] == world.first_transfer["row_key"])
+        if expected["TokenTransferPayload"] is not None and world.amount(message) is not None:
+            transfers += 1
+            assert rest["TransferDetails"]["Amount"] == plain(world.amount(message))
+            assert rest["TransferDetails"]["OriginSymbol"] == world.metas[world.token_key(record)]["symbol"]
+    assert transfers
+
+
+async def test_a_chain_is_known_by_its_name_and_what_is_not_there_is_a_404(
+    signed: httpx.AsyncClient, world: World
+) -> None:
+    record = world.first_transfer
+    key = {"emitterAddress": record["emitter_address"], "sequence": str(record["sequence"])}
+    chain = record["emitter_chain"]
+    assert await both(signed, "readrow", **key, emitterChain=NAMES[chain]) == await both(
+        signed, "readrow", **key, emitterChain=str(chain)
+    )
+    found = await both(signed, "readrow", **(key | {"sequence": "18446744073709551615"}), emitterChain=str(chain))
+    assert (found["code"], found["details"]) == (5, [])
+
+
+async def test_a_row_by_its_transaction(signed: httpx.AsyncClient, world: World) -> None:
+    asked = 0
+    for tx_id in {each.tx_id for each in world.told if each.tx_id not in (None, SHARED_TX)}:
+        keys = {each.record["row_key"] for each in world.told if each.tx_id == tx_id}
+        (key,) = keys
+        message = world.canonical[key]
+        # Of an id, whatever its body, one transaction is told: the earliest that was written.
+        written = [each for each in world.told if each.record["row_key"] == key and each.tx_id is not None]
+        first = min((each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in written)[2]
+        found = await both(signed, "transaction", id=str(tx_id))
+        assert (found["SignedVAABytes"], found["InitiatingTxID"]) == (b64(message.served["hex"]), first)
+        asked += 1
+    assert asked > 5
+    assert (await both(signed, "transaction", id="cd" * 32))["code"] == 5
+
+
+@pytest.mark.parametrize("function", ["totals", "nfts"])
+@pytest.mark.parametrize("group", ["", "chain", "address"])
+async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: str, group: str) -> None:
+    held = [
+        each
+        for each in world.verified
+        if each.served["emitter_chain"] != 26
+        and (function == "totals" or each.served["payload_kind"] == "nft_transfer")
+    ]
+    last = max(each.day for each in held)
+    for days, chain in ((7, ""), (400, ""), (400, str(held[0].served["emitter_chain"]))):
+        first = last - days
+        counts: dict[int, Counter[str]] = {day: Counter() for day in range(first, last + 1)}
+        by = group or ("chain" if chain else "")
+        for each in held:
+            record = each.served
+            if first <= each.day <= last and chain in ("", str(record["emitter_chain"])):
+                place = str(record["emitter_chain"])
+                counts[each.day]["*"] += 1
+                if by:
+                    counts[each.day][place if by == "chain" else f"{place}:{record['emitter_address']}"] += 1
+        whole = sum(counts.values(), Counter({"*": 0}))
+        keys = sorted({"*", *whole})
+        daily = {
+            datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat(): {key: found[key] for key in keys}
+            for day, found in counts.items()
+        }
+        until = max(daily)
+        given = {"numDays": str(days), "until": until, "last24Hours": "true"}
+        given |= ({"groupBy": group} if group else {}) | ({"forChain": chain} if chain else {})
+        assert await both(signed, function, **given) == {
+            "LastDayCount": daily[until],
+            "TotalCount": {key: whole[key] for key in keys},
+            "TotalCountDurationDays": days,
+            "DailyTotals": daily,
+        }
+        assert whole["*"]
+    assert (await both(signed, function))["LastDayCount"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"numDays": "-1"}, "parameter numDays: expected an integer from 0 to 10000, found '-1'"),
+        ({"groupBy": "day"}, "parameter groupBy: expected chain or address, found 'day'"),
+        ({"forChain": "nowhere"}, "parameter forChain: expected the number or the name of a chain, found 'nowhere'"),
+        ({"forAddress": "ab" * 32}, "parameter forChain: expected a chain beside forAddress, found nothing"),
+    ],
+)
+async def test_what_is_wrong_is_a_400_that_names_it(signed: httpx.AsyncClient, given: Json, message: str) -> None:
+    assert await both(signed, "totals", **given) == {"code": 3, "message": message, "details": []}
+
+
+async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
+    answer = await signed.post(f"{API}/totals", json={"numDays": 7})
+    assert answer.json() == {"code": 3, "message": "body, field numDays: expected a text", "details": []}

@@ -1,0 +1,254 @@
+"""A store of a Wormhole network without Spark, and what its families must answer, read off the records alone.
+
+Rules of this file: the store is filled from lines as a load reads them, message by message; that a load does the same
+is tests/etl's matter. What is expected comes from the records (shared data set, else the shipped part) and from
+what the lines add to them, by plain Python; nothing of it from the project's code.
+"""
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from db import schema_wormhole as tables
+from db.connect import StoreSettings, open_store
+from db.migrate import migrate
+from db.model import Table
+from db.store import WritableStore
+from etl.vaas.cells import Cell, read_line
+from etl.vaas.frames import set_rows
+from etl.vaas.messages import assemble
+from etl.vaas.transfers import Token
+from ledger.wormhole.guardians import PUBLISHED
+from ledger.wormhole.vaa import decode_vaa
+from ledger.wormhole.verify import learn
+from tests.etl.vaas import cell_line, records
+
+Json = dict[str, Any]
+
+NETWORK = "wormhole-mainnet"
+DAY_S = 86_400
+SEEN_FIRST_S = 1_632_000_000
+"""2021-09-18: no line says that it saw a message before."""
+
+PRICED_DAY = 18_901
+PRICE = "2.5"
+SHARED_TX = "0x" + "ab" * 32
+
+
+@dataclass(frozen=True)
+class Told:
+    """A record with what its line tells beside it: when it was seen (ms), and in which transaction it was sent."""
+
+    record: Json
+    seen_ms: int | None
+    tx_id: str | None
+
+    @property
+    def line(self) -> str:
+        return json.dumps({"vaa": self.record["hex"], "observed_at": self.seen_ms, "tx_id": self.tx_id})
+
+
+@dataclass(frozen=True)
+class Message:
+    """A body and all that was told of it; `served` is the record whose bytes are answered."""
+
+    told: list[Told] = field(default_factory=list)
+
+    @cached_property
+    def served(self) -> Json:
+        forms = [each.record for each in self.told]
+        return min(forms, key=lambda each: (not each["quorum"], -each["num_signatures"], each["hex"]))
+
+    @cached_property
+    def seen_ms(self) -> int | None:
+        return min((each.seen_ms for each in self.told if each.seen_ms is not None), default=None)
+
+    @cached_property
+    def tx_id(self) -> str | None:
+        """The earliest written, then the smaller one; one that no time was told of comes last."""
+        given = [(each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in self.told if each.tx_id is not None]
+        return min(given)[2] if given else None
+
+    @property
+    def day(self) -> int:
+        return (self.served["timestamp"] if self.seen_ms is None else self.seen_ms // 1000) // DAY_S
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        record = self.served
+        at = record["timestamp"]
+        return at // DAY_S, at, record["emitter_chain"], record["emitter_address"], record["sequence"]
+
+
+class World:
+    """All that the store knows of."""
+
+    def __init__(self) -> None:
+        good, bad = records("mainnet"), records("unknown")
+        self.told = []
+        for number, record in enumerate(good + bad):
+            seen = 1000 * (max(record["timestamp"], SEEN_FIRST_S) + number) + 789
+            tx_id = SHARED_TX if number in (3, 4) else "0x" + record["digest"] if number % 3 == 0 else None
+            self.told.append(Told(record, seen if number % 2 == 0 else None, tx_id))
+        self.first_transfer = next(each for each in good if each["payload_kind"] == "token_transfer" and each["quorum"])
+        key = self.first_transfer["row_key"]
+        self.lines = [each.line for each in self.told] + [
+            cell_line(key, "ChainDetails", "SenderAddress", "aNativeSender", SEEN_FIRST_S * 1000),
+        ]
+
+    @cached_property
+    def messages(self) -> dict[str, Message]:
+        """Digest → message."""
+        found: dict[str, Message] = defaultdict(Message)
+        for each in self.told:
+            found[each.record["digest"]].told.append(each)
+        return dict(found)
+
+    @cached_property
+    def canonical(self) -> dict[str, Message]:
+        """Row key → the message that is served under it."""
+        by_key: dict[str, list[Message]] = defaultdict(list)
+        for each in self.messages.values():
+            by_key[each.served["row_key"]].append(each)
+        last = 2**63
+        return {
+            key: min(held, key=lambda each: (not each.served["quorum"], each.seen_ms or last, each.served["digest"]))
+            for key, held in by_key.items()
+        }
+
+    @cached_property
+    def verified(self) -> list[Message]:
+        """Those that are served and verified, newest first."""
+        found = [each for each in self.canonical.values() if each.served["quorum"]]
+        return sorted(found, key=lambda each: each.order, reverse=True)
+
+    def of_record(self, record: Json) -> Message:
+        return self.messages[record["digest"]]
+
+    def token_key(self, record: Json) -> str:
+        return f"{record['decoded']['token_chain']}/{record['decoded']['token_address']}"
+
+    @cached_property
+    def metas(self) -> dict[str, Json]:
+        """token_key → what the first verified message about it says."""
+        told = [each.served for each in self.verified if each.served["payload_kind"] == "asset_meta"]
+        told.sort(key=lambda each: (each["timestamp"], each["digest"]), reverse=True)
+        return {self.token_key(each): each["decoded"] for each in told}
+
+    @cached_property
+    def prices(self) -> list[tuple[str, int, str]]:
+        found = [each for each in self.told if each.record["payload_kind"].startswith("token_transfer")]
+        return [(key, PRICED_DAY, PRICE) for key in sorted({self.token_key(each.record) for each in found})]
+
+    def amount(self, message: Message) -> Decimal | None:
+        """Tokens that a transfer moves; None where nobody told their decimals."""
+        meta = self.metas.get(self.token_key(message.served))
+        return None if meta is None else Decimal(message.served["decoded"]["amount"]) / 10 ** min(8, meta["decimals"])
+
+    def fill(self, settings: StoreSettings) -> WritableStore:
+        """A new store with all of it."""
+        migrate(settings)
+        store = open_store(settings, writable=True)
+        write(store, self._rows(settings))
+        return store
+
+    def _rows(self, settings: StoreSettings) -> dict[Table, list[Json]]:
+        cells: dict[Any, dict[Cell, None]] = defaultdict(dict)
+        for line in self.lines:
+            for cell in read_line(line.encode()):
+                cells[cell.key][cell] = None
+        vaas = [decode_vaa(bytes.fromhex(each.record["hex"])) for each in self.told]
+        history = learn(PUBLISHED["mainnet"], vaas)
+        found: dict[Table, list[Json]] = defaultdict(list)
+        counted = []
+        moves = {
+            each.record["row_key"]: self.token_key(each.record)
+            for each in self.told
+            if each.record["payload_kind"].startswith("token_transfer")
+        }
+        for (chain, emitter, key), held in cells.items():
+            token_key = moves.get(f"{chain}:{emitter.hex()}:{int(key):016d}", "")
+            meta = self.metas.get(token_key)
+            named = (meta["decimals"], meta["symbol"], meta["name"]) if meta else None
+            prices = [(day, price) for each, day, price in self.prices if each == token_key]
+            made = assemble("mainnet", list(held), history, Token(token_key, named, prices))
+            for table in (tables.vaas, tables.vaa_signatures, tables.vaa_states, tables.vaa_payloads):
+                found[table] += getattr(made, table.name)
+            for row in made.vaa_lookups:
+                place = {"day_range": row["day"] // settings.range_size, "partition_id": row["day"]}
+                found[tables.vaa_lookups].append(row | place)
+            found[tables.emitters].append({"emitter_chain": chain, "emitter_address": emitter})
+            if made.counted is not None:
+                counted.append(made.counted)
+        for source, target in ((tables.vaa_lookups, tables.vaa_hints), (tables.vaas, tables.sequence_hints)):
+            found[target] = [{name: row[name] for name in target.names} for row in found[source]]
+        found[tables.tokens] = [
+            {"token_key": key, "digest": b"\0" * 32} | {name: meta[name] for name in ("decimals", "symbol", "name")}
+            for key, meta in self.metas.items()
+        ]
+        found[tables.prices] = [dict(zip(tables.prices.names, each, strict=True)) for each in self.prices]
+        found[tables.vaa_daily] = daily(counted)
+        names = tables.guardian_sets.names
+        found[tables.guardian_sets] = [dict(zip(names, row, strict=True)) for row in set_rows(NETWORK, history)]
+        return found
+
+
+def daily(counted: Iterable[Any]) -> list[Json]:
+    """vaa_daily of those messages."""
+    sums: dict[tuple[Any, ...], list[Any]] = {}
+
+    def add(key: tuple[Any, ...], *values: str | None) -> None:
+        row = sums.setdefault(key, [0, None, None])
+        row[0] += 1
+        for at, value in enumerate(values, 1):
+            if value is not None:
+                row[at] = (row[at] or Decimal(0)) + Decimal(value)
+
+    for each in counted:
+        place = each.day, each.emitter_chain, each.emitter_address
+        add(("totals", *place, 0, "", ""))
+        if each.kind == "nft_transfer":
+            add(("nfts", *place, 0, "", ""))
+        if each.kind.startswith("token_transfer"):
+            add(("transfers", *place, each.target_chain, each.token_key, ""), each.amount, each.notional_usd)
+            add(("addresses", *place, each.target_chain, "", each.recipient.hex()), None, each.notional_usd)
+    names = ("measure", "day", "emitter_chain", "emitter_address", "target_chain", "token_key", "address")
+    return [
+        dict(zip(names, key, strict=True))
+        | {"message_count": count, "amount": plain(amount), "notional_usd": plain(usd)}
+        for key, (count, amount, usd) in sums.items()
+    ]
+
+
+def plain(number: Decimal | None) -> str | None:
+    if number is None:
+        return None
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def write(store: WritableStore, rows: dict[Table, list[Json]]) -> None:
+    with store.batch(publish=True) as batch:
+        for table, held in rows.items():
+            shapes: dict[tuple[str, ...], list[tuple[Any, ...]]] = defaultdict(list)
+            for row in held:
+                shapes[tuple(row)].append(tuple(row.values()))
+            for columns, values in shapes.items():
+                batch.upsert(table, columns, list(dict.fromkeys(values)))
+
+
+def b64(text: str) -> str:
+    """Hex → base64."""
+    return base64.b64encode(bytes.fromhex(text)).decode()
+
+
+def utc(seconds: float) -> str:
+    """A time as wormholescan writes it."""
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds" if seconds % 1 else "seconds")
+    return text.replace("+00:00", "Z")
