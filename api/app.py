@@ -26,6 +26,7 @@ from api.metrics import Metrics
 from api.network import NetworkMount
 from api.operations import Mount, OperationRoute
 from api.params import CHRONICLE, NETWORK
+from api.routes.analytics_v2 import ANALYTICS_V2
 from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.routes.core_v2 import CORE_V2
 from api.routes.explorer_v2 import EXPLORER_V2
@@ -122,7 +123,7 @@ class Permanode(FastAPI):
 
 def routes(networks: Mapping[str, NetworkMount], default: str, stardust: str) -> Iterator[OperationRoute]:
     """Every operation at every place it stands; `stardust` names the network that /api/core/v2, /api/explorer/v2,
-    /api/indexer/v1 and /api/poi/v1 answer for.
+    /api/analytics/v2, /api/indexer/v1 and /api/poi/v1 answer for.
     """
     up_since_ns = time.time_ns()
 
@@ -151,6 +152,8 @@ def routes(networks: Mapping[str, NetworkMount], default: str, stardust: str) ->
         (CORE_V2, Mount("/api/{network}/core/v2", named, "_v2_of_network", (NETWORK,))),
         (EXPLORER_V2, Mount("/api/explorer/v2", lambda _: networks[stardust])),
         (EXPLORER_V2, Mount("/api/{network}/explorer/v2", named, "_of_network", (NETWORK,))),
+        (ANALYTICS_V2, Mount("/api/analytics/v2", lambda _: networks[stardust], "_of_analytics")),
+        (ANALYTICS_V2, Mount("/api/{network}/analytics/v2", named, "_of_analytics_of_network", (NETWORK,))),
         (POI_V1, Mount("/api/poi/v1", lambda _: networks[stardust])),
         (POI_V1, Mount("/api/{network}/poi/v1", named, "_of_network", (NETWORK,))),
         (INDEXER_V1, Mount("/api/indexer/v1", lambda _: networks[stardust])),
