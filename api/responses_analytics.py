@@ -13,6 +13,7 @@ from api.params_analytics import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES
 from api.responses import omitted, whole_example
 from api.responses_explorer import BECH32, CURSOR, Bech32
 from api.responses_v1_payloads import U32, U64Text
+from api.responses_v2 import RentStructure
 from db import schema
 
 CountText: TypeAlias = Annotated[str, Field(pattern="^[0-9]+$")]
@@ -29,14 +30,6 @@ class OutputStatistics(BaseModel):
     model_config = whole_example(count="12", totalValue="4500000")
     count: CountText
     totalValue: AmountText
-
-
-class RentStructure(BaseModel):
-    """What storage costs (TIP-19)."""
-
-    vByteCost: U32
-    vByteFactorKey: int
-    vByteFactorData: int
 
 
 class StorageDepositStatistics(BaseModel):

@@ -1,4 +1,4 @@
-"""Analytics v2, ours: series by milestone, hour and day, and what an address sent and received.
+"""Analytics v2, ours: series by milestone, hour and day.
 
 Rules of this file: as in explorer_v2.py. All are there as CSV and NDJSON too, whole, read some rows at a time;
 `pageSize` and `cursor` then do not matter. `start` and `end` both are in a series; hours and days are whole ones.
@@ -13,14 +13,13 @@ from api.exports import exports_of
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Operation
-from api.params import Address, OldestFirst
+from api.params import OldestFirst
 from api.params_analytics import END, DayMeasures, End, HourMeasures, MilestoneMeasures, Start
-from api.params_explorer import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
-from api.responses_analytics import AMOUNTS, AddressPoint, AddressSeries, DaySeries, HourSeries, MilestoneSeries
+from api.params_explorer import After, ExplorerPageSize, OwnCursor
+from api.responses_analytics import AMOUNTS, DaySeries, HourSeries, MilestoneSeries
 from db.cursor import Cursor, format_cursor, parse_cursor
 from db.intervals import intersect
 from db.paging import Page
-from db.queries import ledger
 from db.queries.analytics import ROWS_AT_ONCE
 from db.queries.series import (
     DAY_S,
@@ -34,7 +33,6 @@ from db.queries.series import (
     list_by_day,
     list_by_hour,
     list_by_milestone,
-    list_of_address,
 )
 from db.store import Row
 from db.times import Window
@@ -268,76 +266,6 @@ async def all_days(
         yield [point(row) for row in batch.rows]
 
 
-async def address_batches(
-    network: NetworkMount,
-    address: str,
-    start: Edge | None,
-    end: Edge | None,
-    *,
-    newest: bool,
-    as_of: int,
-    after: int | None = None,
-    at_once: int = ROWS_AT_ONCE,
-) -> AsyncIterator[Batch]:
-    """What an address sent and received in a span up to a ledger index, after a page that ended there."""
-    window = await remaining_milestones(network, start, end, after, newest=newest)
-    known = replace(window, milestones=intersect(window.milestones, [(0, as_of)]))
-    async for batch in list_of_address(network.store, address, known, newest=newest, at_once=at_once):
-        yield batch
-
-
-def address_point(row: Row) -> Json:
-    """An item of what an address sent and received."""
-    return {
-        "milestoneIndex": row["milestone_index"],
-        "timestamp": row["ms_timestamp"] // 1000,
-        "sent": str(row["sent_tokens"]),
-        "received": str(row["recv_tokens"]),
-        "balance": str(row["balance"]),
-    }
-
-
-async def address_series(
-    network: NetworkMount,
-    address: Address,
-    start: Start,
-    end: End,
-    newest: ExplorerNewestFirst,
-    page_size: ExplorerPageSize,
-    after: OwnCursor,
-) -> Json:
-    """What an address sent and received in each milestone, and its balance after it; with Accept CSV or NDJSON, all.
-
-    Both are gross: change was sent and received. The balance is of the outputs that name it their owner, as that of the
-    richest addresses. Empty for an address without history.
-    """
-    serialized = network.address(address)
-    as_of = await ledger.get_ledger_index(network.store, network.name)
-    at = after or After(page_size)
-    question = f"address {serialized} {start} {end} {newest}"
-    batches = address_batches(
-        network,
-        serialized,
-        start,
-        end,
-        newest=newest,
-        as_of=as_of,
-        after=place(at, question),
-        at_once=at.page_size + 1,
-    )
-    page = await page_of(batches, address_point, "milestone_index", question, at)
-    return {"address": network.bech32(serialized)} | page | {"ledgerIndex": as_of}
-
-
-async def all_of_address(
-    network: NetworkMount, address: tuple[str, bytes], start: Edge | None, end: Edge | None, *, newest: bool
-) -> AsyncGenerator[list[Json]]:
-    """All that an address sent and received."""
-    as_of = await ledger.get_ledger_index(network.store, network.name)
-    async for batch in address_batches(network, network.address(address), start, end, newest=newest, as_of=as_of):
-        yield [address_point(row) for row in batch.rows]
-
-
 ANALYTICS_SERIES = (
     Operation(
         "/series/milestone",
@@ -356,12 +284,5 @@ ANALYTICS_SERIES = (
         day_series,
         DaySeries,
         exports=exports_of(all_days, lambda measures, **_: ("date", "timestamp", *measures)),
-    ),
-    Operation(
-        "/addresses/{address}",
-        address_series,
-        AddressSeries,
-        (501,),
-        exports=exports_of(all_of_address, tuple(AddressPoint.model_fields)),
     ),
 )

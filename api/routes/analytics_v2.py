@@ -23,6 +23,7 @@ from api.responses_analytics import (
     OutputStatistics,
     StorageDepositStatistics,
 )
+from api.routes.analytics_address import ANALYTICS_OF_ADDRESSES
 from api.routes.analytics_series import ANALYTICS_SERIES
 from api.routes.explorer_ledger import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION, known_index
 from api.routes.info_v2 import parameters_at
@@ -247,6 +248,7 @@ ANALYTICS_V2 = Family(
         Operation("/activity/milestones/{milestoneId}", milestone_activity, MilestoneStatistics, (404,)),
         Operation("/activity/milestones/by-index/{index}", milestone_activity_by_index, MilestoneStatistics, (404,)),
         *ANALYTICS_SERIES,
+        *ANALYTICS_OF_ADDRESSES,
     ),
     wrap=lambda value: value,
     error_body=flat_error_body,

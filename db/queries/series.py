@@ -27,7 +27,7 @@ LAST_S = 253_402_300_799
 EPOCH = date(1970, 1, 1).toordinal()
 
 EXAMINED = 20_000
-"""Milestones that a page looks at, where hours and days have to be summed; a day of one every five seconds has less."""
+"""Milestones that a page looks at, where hours and days are summed; a day with one every five seconds has less."""
 
 NEWEST = schema.PENDING_RANGE
 """Later than any milestone."""

@@ -12,6 +12,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from ledger.bech32 import format_address
+from tests import reference, reference_stardust
+from tests.api.stardust import StardustLedger
 from tests.reference_analytics import analytics_rows, state_of
 from tests.reference_facts import Genesis, Milestone
 from tests.reference_ledger import Replay, changes
@@ -19,16 +22,26 @@ from tests.reference_rows import Rows
 
 Json = dict[str, Any]
 
+SUMS = ("count", "amount")
+
 SPREAD_FROM_S = int(datetime(2021, 12, 31, 14, tzinfo=UTC).timestamp())
 FALLING = 24
 """The milestone whose time is later than that of the next: it is of the next year, and the next is not."""
 
 
-def spread(milestones: Sequence[Milestone]) -> list[Milestone]:
+def in_two_years(milestones: Sequence[Milestone]) -> list[Milestone]:
     """Chrysalis's milestones over some hours of a year and three days of the next, with times that fall once."""
     times = [SPREAD_FROM_S + 1500 * min(at, 25) + 9000 * max(at - 25, 0) for at in range(len(milestones))]
     times[FALLING - 1], times[FALLING] = times[FALLING], times[FALLING - 1]
     return [replace(each, timestamp=time) for each, time in zip(milestones, times, strict=True)]
+
+
+def of_stardust(ledger: StardustLedger) -> "Figures":
+    """The Stardust oracle ledger's."""
+    milestones = [reference_stardust.milestone_fact(line) for line in ledger.milestones]
+    genesis = reference_stardust.genesis_fact(reference.read_json(reference_stardust.ORACLE / "genesis.json"))
+    hrp = ledger.expected["bech32Hrp"]
+    return Figures(milestones, genesis, ledger.network, lambda each: format_address(hrp, bytes.fromhex(each)))
 
 
 def column_of(name: str) -> str:
@@ -157,6 +170,43 @@ class Figures:
     def inside(self, start: int, end: int) -> list[Milestone]:
         """The milestones from `start` on, before `end`."""
         return [each for each in self.milestones if start <= each.index < end]
+
+    def unspent(self, index: int, kind: str) -> Json:
+        """The answer about unspent outputs of a kind."""
+        row = self.by_index[index]
+        return {"count": str(row[f"{kind}_count"]), "totalValue": str(row[f"{kind}_amount"])}
+
+    def claimed(self, index: int) -> Json:
+        """The answer about what was spent of genesis."""
+        return {"count": str(self.by_index[0]["unclaimed_count"] - self.by_index[index]["unclaimed_count"])}
+
+    def deposits(self, index: int, rent: Mapping[str, int]) -> Json:
+        """The answer about storage deposits where bytes cost so much."""
+        row = self.by_index[index]
+        virtual = row["key_bytes"] * rent["vByteFactorKey"] + row["data_bytes"] * rent["vByteFactorData"]
+        return {
+            "outputCount": str(row["key_bytes"] // 34),
+            "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
+            "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
+            "totalKeyBytes": str(row["key_bytes"]),
+            "totalDataBytes": str(row["data_bytes"]),
+            "totalByteCost": str(rent["vByteCost"] * virtual),
+            "ledgerIndex": index,
+            "rentStructure": dict(rent),
+        }
+
+    def created(self, start: int, end: int, *kinds: str) -> Json:
+        """The answer about created outputs of those kinds."""
+        count, value = (self.sums(start, end, *(f"{kind}_created_{what}" for kind in kinds)) for what in SUMS)
+        return {"count": str(count), "totalValue": str(value)}
+
+    def became_of(self, start: int, end: int, kind: str) -> Json:
+        """The answer about chain objects of a kind."""
+        return {
+            "createdCount": str(self.sums(start, end, f"{kind}_new_count")),
+            "transferredCount": str(self.sums(start, end, f"{kind}_transferred_count")),
+            "burnedCount": str(self.sums(start, end, f"{kind}_destroyed_count")),
+        }
 
     def addresses(self, start: int, end: int) -> Json:
         """The answer about those milestones' addresses."""

@@ -63,6 +63,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         data = str(case.query["tag"]).encode()[:64] or b"tag"
         is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
         case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
+    if case.query.keys() >= {"start", "end"} and "/analytics/v2/" in case.operation.path:
+        case.query["end"] = case.query["start"]
     if "page" in case.query:
         case.query["page"] = 0
     if case.query.keys() >= {"ledgerIndex", "ledger_index"}:

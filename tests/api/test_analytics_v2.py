@@ -6,6 +6,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,14 +19,16 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.responses import FlatErrorResponse
 from api.responses_explorer import RichestAddresses, TokenDistribution
+from api.routes import analytics_v2
 from db.connect import StoreSettings
-from db.queries import analytics
+from db.queries import analytics, series
 from ledger.bech32 import format_address
 from tests import reference, reference_stardust
-from tests.api.analytics import FALLING, Figures, date_of, spread
-from tests.api.conftest import STORES, filled_with, new_store
+from tests.api.analytics import FALLING, Figures, date_of, in_two_years, of_stardust
+from tests.api.conftest import STORES, filled_store, filled_with, new_store
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
+from tests.reference_analytics import analytics_rows, cone_of, created_by
 from tests.reference_ledger import ledger_rows
 from tests.reference_rows import Rows, table_rows
 
@@ -39,6 +43,7 @@ class Served:
 
     client: httpx.AsyncClient
     figures: Figures
+    rent: Json
 
     async def body(self, path: str, model: type[BaseModel], **query: Any) -> Json:
         """A good answer, which is also as the contract says."""
@@ -69,19 +74,10 @@ class Served:
         return found
 
 
-def served(mount: NetworkMount, figures: Figures) -> Served:
+def served(mount: NetworkMount, figures: Figures, rent: Json) -> Served:
     app = create_app({"testing": mount}, "testing", ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
-    return Served(client, figures)
-
-
-def spread_figures(oracle: Oracle) -> Figures:
-    milestones = spread([reference.milestone_fact(line) for line in oracle.milestones])
-    genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
-    hrp = oracle.expected["bech32Hrp"]
-    return Figures(
-        milestones, genesis, oracle.expected["network"], lambda each: format_address(hrp, bytes.fromhex(each))
-    )
+    return Served(client, figures, rent)
 
 
 def rows_of(figures: Figures, settings: StoreSettings) -> Rows:
@@ -89,20 +85,39 @@ def rows_of(figures: Figures, settings: StoreSettings) -> Rows:
     geometry = settings.chunk_size, settings.partition_size
     rows = defaultdict(list, table_rows(figures.milestones, [], *geometry, settings.network))
     ledger_rows(rows, figures.milestones, figures.genesis, settings.network, *geometry)
-    from tests.reference_analytics import analytics_rows
-
     return rows | analytics_rows(figures.milestones, figures.genesis, settings.network, settings.chunk_size)
 
 
+@pytest.fixture(scope="module")
+def spread_figures(oracle: Oracle) -> Figures:
+    milestones = in_two_years([reference.milestone_fact(line) for line in oracle.milestones])
+    assert len({date_of(each.timestamp) for each in milestones}) == 4
+    assert milestones[FALLING - 1].timestamp > milestones[FALLING].timestamp
+    genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
+    hrp, network = oracle.expected["bech32Hrp"], oracle.expected["network"]
+    return Figures(milestones, genesis, network, lambda each: format_address(hrp, bytes.fromhex(each)))
+
+
 @pytest.fixture(scope="module", params=STORES)
-def spread_store(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle
-) -> Iterator[Any]:
-    figures = spread_figures(oracle)
-    settings = new_store(request, tmp_path_factory, "spread", figures.network)
-    filled = filled_with(settings, rows_of(figures, settings))
-    yield filled
-    filled.close()
+def spread(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, spread_figures: Figures
+) -> Iterator[Served]:
+    settings = new_store(request, tmp_path_factory, "spread", spread_figures.network)
+    store = filled_with(settings, rows_of(spread_figures, settings))
+    mount = NetworkMount(store, settings.network, oracle.expected["bech32Hrp"])
+    yield served(mount, spread_figures, dict.fromkeys(("vByteCost", "vByteFactorKey", "vByteFactorData"), 0))
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def stardust_figures(stardust: StardustLedger) -> Figures:
+    return of_stardust(stardust)
+
+
+@pytest.fixture(scope="module")
+def as_it_is(stardust_store: Any, stardust: StardustLedger, stardust_figures: Figures) -> Served:
+    rent = stardust.expected["info"]["protocol"]["rentStructure"]
+    return served(stardust.mount(stardust_store), stardust_figures, rent)
 
 
 class Answers:
@@ -110,28 +125,15 @@ class Answers:
 
     async def test_the_ledger_at_every_index(self, ledger: Served) -> None:
         figures = ledger.figures
-        for index, row in figures.by_index.items():
-            found = await ledger.body("ledger/native-tokens", answers.OutputStatistics, ledgerIndex=index)
-            assert found == {"count": str(row["foundry_count"]), "totalValue": str(row["foundry_amount"])}
-            found = await ledger.body("ledger/nfts", answers.OutputStatistics, ledgerIndex=index)
-            assert found == {"count": str(row["nft_count"]), "totalValue": str(row["nft_amount"])}
-            found = await ledger.body("activity/claimed-tokens", answers.Claimed, ledgerIndex=index)
-            gone = figures.by_index[0]["unclaimed_count"] - row["unclaimed_count"]
-            assert found == {"count": str(gone)}
-            found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, ledgerIndex=index)
-            rent = found["rentStructure"]
-            cost = row["key_bytes"] * rent["vByteFactorKey"] + row["data_bytes"] * rent["vByteFactorData"]
-            assert found == {
-                "outputCount": str(row["key_bytes"] // 34),
-                "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
-                "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
-                "totalKeyBytes": str(row["key_bytes"]),
-                "totalDataBytes": str(row["data_bytes"]),
-                "totalByteCost": str(rent["vByteCost"] * cost),
-                "ledgerIndex": index,
-                "rentStructure": rent,
-            }
-        assert gone > 0
+        rent = ledger.rent
+        for index in figures.by_index:
+            of_outputs, at = answers.OutputStatistics, {"ledgerIndex": index}
+            assert await ledger.body("ledger/native-tokens", of_outputs, **at) == figures.unspent(index, "foundry")
+            assert await ledger.body("ledger/nfts", of_outputs, **at) == figures.unspent(index, "nft")
+            assert await ledger.body("activity/claimed-tokens", answers.Claimed, **at) == figures.claimed(index)
+            found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
+            assert found == figures.deposits(index, rent)
+        assert int(figures.claimed(50)["count"]) > 0
         assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
         assert "51" in await ledger.refused("ledger/nfts", 404, ledgerIndex=51)
 
@@ -153,21 +155,13 @@ class Answers:
             span = {"startIndex": start, "endIndex": end}
             found = await ledger.body("activity/addresses", answers.AddressStatistics, **span)
             assert found == figures.addresses(start, end)
-            for path, kinds in (
-                ("", ("legacy", "basic", "alias", "foundry", "nft")),
-                *((f"/{kind}", (kind,)) for kind in ("basic", "alias", "nft", "foundry")),
-            ):
+            kinds = ("basic", "alias", "nft", "foundry")
+            for path, asked in (("", ("legacy", *kinds)), *((f"/{kind}", (kind,)) for kind in kinds)):
                 found = await ledger.body(f"activity/outputs{path}", answers.OutputStatistics, **span)
-                count = figures.sums(start, end, *(f"{kind}_created_count" for kind in kinds))
-                value = figures.sums(start, end, *(f"{kind}_created_amount" for kind in kinds))
-                assert found == {"count": str(count), "totalValue": str(value)}
+                assert found == figures.created(start, end, *asked)
             for path, kind in (("native-tokens", "foundry"), ("nfts", "nft")):
                 found = await ledger.body(f"activity/{path}", answers.ObjectStatistics, **span)
-                assert found == {
-                    "createdCount": str(figures.sums(start, end, f"{kind}_new_count")),
-                    "transferredCount": str(figures.sums(start, end, f"{kind}_transferred_count")),
-                    "burnedCount": str(figures.sums(start, end, f"{kind}_destroyed_count")),
-                }
+                assert found == figures.became_of(start, end, kind)
         whole = await ledger.body("activity/outputs", answers.OutputStatistics)
         assert whole == await ledger.body("activity/outputs", answers.OutputStatistics, startIndex=1, endIndex=51)
         assert int(whole["count"]) > 100
@@ -284,6 +278,51 @@ class Answers:
         head = list(items_of(ledger.figures, interval, ["messageCount", "transactionCount", "transferredTokens"])[0])
         assert answer.text == ",".join(f'"{name}"' for name in head) + "\n"
 
+    async def test_a_page_that_looked_at_enough_ends_early(
+        self, ledger: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(series, "EXAMINED", 5)
+        for interval in ("hour", "day"):
+            expected = items_of(ledger.figures, interval, ["nftNewCount"])
+            for sort, wanted in (("oldest", expected), ("newest", expected[::-1])):
+                query = {"measures": "nftNewCount", "sort": sort}
+                page = await ledger.body(f"series/{interval}", SERIES[interval], **query)
+                found, pages = list(page["items"]), 1
+                while page["cursor"] is not None:
+                    page = await ledger.body(f"series/{interval}", SERIES[interval], cursor=page["cursor"], **query)
+                    found += page["items"]
+                    pages += 1
+                assert found == wanted
+                assert pages == len({date_of(each["timestamp"]) for each in expected}) + 1
+
+    async def test_what_is_refused(self, ledger: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        page = await ledger.body("series/milestone", answers.MilestoneSeries, pageSize=1)
+        for path, query in (
+            ("series/milestone", {"cursor": page["cursor"], "sort": "newest"}),
+            ("series/milestone", {"cursor": page["cursor"], "start": 1}),
+            ("series/milestone", {"cursor": page["cursor"], "measures": "holders"}),
+            ("series/hour", {"cursor": page["cursor"]}),
+            ("series/day", {"cursor": "1.100"}),
+            ("series/day", {"cursor": f"{page['cursor'][:-5]}A.100"}),
+        ):
+            assert (await ledger.refused(path, 400, **query)).startswith("parameter cursor: ")
+        for name, values in (
+            ("start", ("", "-1", "4294967296", "2022-02-30", "2022-1-1", "now")),
+            ("measures", ("", "message_count", "messageCount,", "totalAddresses")),
+        ):
+            for value in values:
+                message = await ledger.refused("series/hour", 400, **{name: value})
+                assert message.startswith(f"parameter {name}: ")
+        await ledger.refused("series/hour", 400, measures="activeAddresses")
+        await ledger.refused("series/day", 400, interval="day")
+        monkeypatch.setattr(analytics_v2, "SUMMED_MAX", 10)
+        assert "50" in await ledger.refused("activity/outputs", 501)
+        for end, status in ((15, 200), (16, 501)):
+            answer = await ledger.client.get(f"{BASE}/activity/nfts", params={"startIndex": 5, "endIndex": end})
+            assert answer.status_code == status
+        monkeypatch.setattr(analytics_v2, "CHANGES_MAX", 3)
+        assert "3 changes" in await ledger.refused("activity/addresses", 501, startIndex=5, endIndex=15)
+
     async def test_a_whole_address_as_csv_and_ndjson(self, ledger: Served) -> None:
         address, expected = max(ledger.figures.histories.items(), key=lambda each: len(each[1]))
         assert len(expected) > 10
@@ -323,8 +362,6 @@ def measures_of(figures: Figures, interval: str) -> list[str]:
 
 
 def midnight(date: str) -> int:
-    from datetime import UTC, datetime
-
     return int(datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp())
 
 
@@ -332,27 +369,70 @@ class TestChrysalis(Answers):
     """Its milestones over four days of two years, once with times that fall."""
 
     @pytest.fixture
-    def ledger(self, spread_store: Any, oracle: Oracle) -> Served:
-        figures = spread_figures(oracle)
-        days = {date_of(each.timestamp) for each in figures.milestones}
-        assert len(days) == 4
-        assert figures.milestones[FALLING - 1].timestamp > figures.milestones[FALLING].timestamp
-        return served(NetworkMount(spread_store, figures.network, oracle.expected["bech32Hrp"]), figures)
+    def ledger(self, spread: Served) -> Served:
+        return spread
+
+
+KNOWN_TO = 40
+"""The ledger index of a store where more is loaded."""
+
+
+@pytest.fixture(scope="module")
+def lagging(
+    stardust: StardustLedger, stardust_figures: Figures, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """Served where the ledger state is known of some milestones only; and what is told of the others."""
+    settings = StoreSettings(f"sqlite:///{tmp_path_factory.mktemp('lagging')}", stardust.network)
+    rows = reference_stardust.whole_rows(
+        stardust.milestones, [], settings.chunk_size, settings.partition_size, settings.network
+    )
+    some = stardust_figures.milestones[0]
+    told = {"ms_range_id", "milestone_index", "ms_timestamp", *cone_of(some), *created_by(some)}
+    for row in rows["ms_analytics"]:
+        if row["milestone_index"] > KNOWN_TO:
+            for name in row.keys() - told:
+                del row[name]
+    store = filled_with(settings, rows)
+    yield served(stardust.mount(store), stardust_figures, {})
+    store.close()
+
+
+@pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
+async def test_what_the_ledger_state_does_not_tell_is_null(lagging: Served, interval: str) -> None:
+    names = ["messageCount", "nftCreatedCount", "nftNewCount", "holders", "basicAmount"]
+    expected = items_of(lagging.figures, interval, names)
+    for each in expected:
+        if each.get("milestoneIndex", 50) > KNOWN_TO:
+            each |= dict.fromkeys(names[2:])
+    assert await lagging.walk(f"series/{interval}", SERIES[interval], 1000, measures=",".join(names)) == expected
+    if interval == "milestone":
+        sums = await lagging.body("activity/nfts", answers.ObjectStatistics)
+        assert sums == lagging.figures.became_of(1, KNOWN_TO + 1, "nft")
+        await lagging.refused("ledger/nfts", 404, ledgerIndex=KNOWN_TO + 1)
+
+
+async def test_without_genesis_there_is_no_ledger_state(oracle: Oracle, tmp_path: Path) -> None:
+    store = filled_store(tmp_path, oracle, 100_000, 100_000, with_genesis=False)
+    mount = NetworkMount(store, oracle.expected["network"], oracle.expected["bech32Hrp"])
+    address = oracle.expected["addresses"][0]["bech32"]
+    app = create_app({"testing": mount}, "testing", ApiSettings())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+        for path in ("ledger/nfts", "activity/claimed-tokens", "activity/addresses", f"addresses/{address}"):
+            assert (await client.get(f"{BASE}/{path}")).status_code == 501
+        for interval in SERIES:
+            answer = await client.get(f"{BASE}/series/{interval}")
+            assert answer.json() == {"items": [], "cursor": None}
+    store.close()
 
 
 class TestStardust(Answers):
     """As it is."""
 
     @pytest.fixture
-    def ledger(self, stardust_store: Any, stardust: StardustLedger) -> Served:
-        milestones = [reference_stardust.milestone_fact(line) for line in stardust.milestones]
-        genesis = reference_stardust.genesis_fact(reference.read_json(reference_stardust.ORACLE / "genesis.json"))
-        mount = stardust.mount(stardust_store)
-        return served(mount, Figures(milestones, genesis, stardust.network, mount.bech32))
+    def ledger(self, as_it_is: Served) -> Served:
+        return as_it_is
 
-    async def test_bytes_cost_what_the_parameters_say(self, ledger: Served, stardust: StardustLedger) -> None:
+    async def test_bytes_have_a_price(self, ledger: Served) -> None:
         found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics)
-        rent = stardust.expected["info"]["protocol"]["rentStructure"]
-        assert found["rentStructure"] == rent
         assert int(found["totalByteCost"]) > 10**6
         assert int(found["storageDepositReturnCount"]) > 0
