@@ -13,12 +13,14 @@ import typer.main
 
 from api.page_sizes import FAMILIES, MAXIMUM
 from api.params_explorer import SKIPPED_MAX
+from api.routes.analytics_v2 import CHANGES_MAX, SUMMED_MAX
 from api.routes.explorer_ledger import OUTPUTS_MAX
 from api.routes.poi_v1 import BODY_MAX_BYTES, CONE_MAX
 from cli import app
 from db.connect import StoreSettings
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from db.queries.milestones import CONE_AT_ONCE
+from db.queries.series import EXAMINED
 from db.schema import TABLES
 from db.schema_page import schema_page
 from db.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
@@ -84,6 +86,9 @@ def limits_page() -> str:
         at_once=CONE_AT_ONCE,
         outputs=OUTPUTS_MAX,
         skipped=SKIPPED_MAX,
+        summed=SUMMED_MAX,
+        changes=CHANGES_MAX,
+        examined=EXAMINED,
     )
 
 
@@ -170,13 +175,13 @@ Nodes had no page size, so at `/api/v1` and `/api/core/v1` it is ours and refuse
 receipts. Chronicle took what it could not read for none given and had no upper bound, so at `/api/{network}` an old
 client may send anything. The `pageSize` of tx-history is read as inx-api-core-v1 did, under every prefix, the
 indexer's as inx-indexer did. Defaults: 1000, and at `/api/{network}`, as Chronicle had it, 100 for a message's children
-and an Ed25519 address's outputs and transactions. Explorer v2 has 100 everywhere. Cursors of the indexer and of the
-explorer carry the size of their pages, which counts more than the parameter.
+and an Ed25519 address's outputs and transactions. Explorer v2 and analytics v2, which reads them alike, have 100
+everywhere. Cursors of theirs and of the indexer carry the size of their pages, which counts more than the parameter.
 """
 
 _LIMITS_WORK = """
-A parameter that is given twice is a 400 in all; parameters that nobody knows are ignored, but in explorer v2 and in
-what is ours, where they are a 400 that names those that there are.
+A parameter that is given twice is a 400 in all; parameters that nobody knows are ignored, but in explorer v2,
+in analytics v2 and in what is ours, where they are a 400 that names those that there are.
 
 ## Rows
 
@@ -193,6 +198,10 @@ NDJSON have all of a history, a page of 1000 at a time, each within the time of 
 
 A balance of explorer v2 is summed of at most {outputs} unspent outputs, 501 above. Its children by page number begin
 within {skipped} of them, 400 above; the cursor leads further.
+
+Activity of analytics v2 is summed over at most {summed} milestones, and addresses are told apart of at most {changes}
+created and spent outputs, 501 above. A series by hour, and one by day of what is not kept by day, sums milestones: a
+page that looked at {examined} of them ends with its day.
 
 ## Time
 

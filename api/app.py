@@ -27,6 +27,7 @@ from api.metrics import Metrics
 from api.network import NetworkMount, find_network, first_of
 from api.operations import Mount, OperationRoute
 from api.params import CHRONICLE, NETWORK
+from api.routes.analytics_v2 import ANALYTICS_V2
 from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.routes.core_v2 import CORE_V2
 from api.routes.explorer_v2 import EXPLORER_V2
@@ -137,8 +138,8 @@ def routes(
     networks: Mapping[str, NetworkMount], default: str, stardust: str, wormhole: str
 ) -> Iterator[OperationRoute]:
     """Every operation at every place it stands. Where a path names no network, `stardust` is that of /api/core/v2,
-    /api/explorer/v2, /api/indexer/v1 and /api/poi/v1, `wormhole` that of /v1 and /api/wormhole/v1, `default` that of
-    all others.
+    /api/explorer/v2, /api/analytics/v2, /api/indexer/v1 and /api/poi/v1, `wormhole` that of /v1 and /api/wormhole/v1,
+    `default` that of all others.
     """
     up_since_ns = time.time_ns()
 
@@ -162,6 +163,8 @@ def routes(
         (CORE_V2, Mount("/api/{network}/core/v2", named(IOTA), "_v2_of_network", (NETWORK,))),
         (EXPLORER_V2, Mount("/api/explorer/v2", newer)),
         (EXPLORER_V2, Mount("/api/{network}/explorer/v2", named(IOTA), "_of_network", (NETWORK,))),
+        (ANALYTICS_V2, Mount("/api/analytics/v2", newer, "_of_analytics")),
+        (ANALYTICS_V2, Mount("/api/{network}/analytics/v2", named(IOTA), "_of_analytics_of_network", (NETWORK,))),
         (POI_V1, Mount("/api/poi/v1", newer)),
         (POI_V1, Mount("/api/{network}/poi/v1", named(IOTA), "_of_network", (NETWORK,))),
         (INDEXER_V1, Mount("/api/indexer/v1", newer)),

@@ -31,6 +31,9 @@ Export: TypeAlias = Callable[..., AsyncGenerator[str]]
 Items: TypeAlias = Callable[..., AsyncGenerator[Sequence[Mapping[str, Any]]]]
 """Gives a listing, a page at a time; all items have the same fields."""
 
+Columns: TypeAlias = Sequence[str] | Callable[..., Sequence[str]]
+"""The fields of its items, or what tells them from the parameters."""
+
 
 def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
     """The one of these that Accept names with most weight, and JSON with no more (RFC 9110 12.5.1); None: none."""
@@ -39,15 +42,18 @@ def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
     return best if wanted.get(best, 0.0) > 0 and wanted[best] >= wanted.get(JSON, 0.0) else None
 
 
-def exports_of(items: Items, columns: Sequence[str]) -> Mapping[str, Export]:
+def exports_of(items: Items, columns: Columns) -> Mapping[str, Export]:
     """A listing as a table with these columns, and as lines of JSON; both take the parameters that `items` takes."""
 
     @wraps(items)
     async def as_csv(*arguments: Any, **values: Any) -> AsyncGenerator[str]:
-        lines: list[Sequence[object]] = [columns]
+        names = columns(**values) if callable(columns) else columns
+        lines: list[Sequence[object]] = [names]
         async for page in items(*arguments, **values):
-            yield csv_text([*lines, *([cell(item[name]) for name in columns] for item in page)])
+            yield csv_text([*lines, *([cell(item[name]) for name in names] for item in page)])
             lines = []
+        if lines:
+            yield csv_text(lines)
 
     @wraps(items)
     async def as_ndjson(*arguments: Any, **values: Any) -> AsyncGenerator[str]:

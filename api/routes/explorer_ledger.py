@@ -136,9 +136,13 @@ def not_kept(index: int) -> NotKept:
     return NotKept(f"who owned how much at {index} is not kept: ask without ledgerIndex, or for one of the last loads")
 
 
+RICHEST_ADDRESSES = Operation("/ledger/richest-addresses", richest_addresses, RichestAddresses, (404, 501))
+TOKEN_DISTRIBUTION = Operation("/ledger/token-distribution", token_distribution, TokenDistribution, (404, 501))
+"""These two stand in analytics v2 as well."""
+
 EXPLORER_LEDGER = (
     Operation("/balance/{address}", balance_of_address, BalanceAnswer, (404, 501)),
     Operation("/ledger/updates/by-milestone/{milestoneId}", updates_by_milestone, UpdatesOfMilestone, (404, 501)),
-    Operation("/ledger/richest-addresses", richest_addresses, RichestAddresses, (404, 501)),
-    Operation("/ledger/token-distribution", token_distribution, TokenDistribution, (404, 501)),
+    RICHEST_ADDRESSES,
+    TOKEN_DISTRIBUTION,
 )

@@ -4,6 +4,8 @@ Rules of this file: as in core_v2.py. Protocol parameters are those that milesto
 own (settings); a number that nobody tells is 0.
 """
 
+from collections.abc import Sequence
+
 from api import eras
 from api.eras import Era
 from api.errors import NotKept
@@ -36,8 +38,6 @@ async def info(network: NetworkMount) -> Json:
     if newest_row is not None and eras.of_milestone(newest_row) is not Era.STARDUST:
         raise NotKept(f"network {network.name} has no milestone of Stardust here: ask node REST v1")
     announced = await milestones.list_parameters(network.store, network.name, confirmed)
-    holding = next((row["params"] for row in announced if row["milestone_index"] <= confirmed), None)
-    parameters = parameters_of(network) if holding is None else decode_parameters(holding)
     return {
         "name": "Permanode",
         "version": program_version(),
@@ -48,7 +48,7 @@ async def info(network: NetworkMount) -> Json:
             "pruningIndex": held[0][0] - 1 if held else 0,
         },
         "supportedProtocolVersions": [PROTOCOL_VERSION],
-        "protocol": parameters_json(parameters),
+        "protocol": parameters_json(holding(network, announced, confirmed)),
         "pendingProtocolParameters": [
             option_json(ParametersOption(row["milestone_index"], row["protocol_version"], row["params"]))
             for row in reversed(announced)
@@ -58,6 +58,18 @@ async def info(network: NetworkMount) -> Json:
         "metrics": {"blocksPerSecond": 0, "referencedBlocksPerSecond": 0, "referencedRate": 0},
         "features": [],
     }
+
+
+async def parameters_at(network: NetworkMount, milestone_index: int) -> ProtocolParameters:
+    """The protocol parameters that hold at a milestone."""
+    announced = await milestones.list_parameters(network.store, network.name, milestone_index)
+    return holding(network, announced, milestone_index)
+
+
+def holding(network: NetworkMount, announced: Sequence[Row], milestone_index: int) -> ProtocolParameters:
+    """Those of the announced parameters that hold at a milestone, the last of them first; before any, the network's."""
+    params = next((row["params"] for row in announced if row["milestone_index"] <= milestone_index), None)
+    return parameters_of(network) if params is None else decode_parameters(params)
 
 
 def parameters_of(network: NetworkMount) -> ProtocolParameters:

@@ -1,7 +1,8 @@
 """Questions about the analytics tables: series by milestone, by day, by address, and what a day counted.
 
 Rules of this file: as in messages.py. Series are read as they are asked for, some rows at a time, so whoever streams
-one holds little; both ends are inclusive. What is not analysed yet is left out.
+one holds little, `at_once` at a time (None: ROWS_AT_ONCE); both ends are inclusive. What is not analysed yet is left
+out.
 """
 
 import json
@@ -14,7 +15,7 @@ from db import schema
 from db.intervals import intersect, parse_intervals
 from db.model import Order, Table
 from db.store import Bound, Key, Row, Store
-from db.streams import key_of
+from db.streams import get_chunk_size, key_of
 from db.sync import list_ranges
 
 ROWS_AT_ONCE = 1_000
@@ -48,7 +49,14 @@ async def find_milestone(store: Store, chunk_size: int, milestone_index: int) ->
 
 
 async def list_milestones(
-    store: Store, network: str, first: int, last: int, *, newest: bool = False, columns: Sequence[str] | None = None
+    store: Store,
+    network: str,
+    first: int,
+    last: int,
+    *,
+    newest: bool = False,
+    columns: Sequence[str] | None = None,
+    at_once: int | None = None,
 ) -> AsyncIterator[Row]:
     """Rows of `ms_analytics` of the complete milestones among [first, last]; `columns`: with the index, those alone."""
     ranges = [
@@ -56,9 +64,35 @@ async def list_milestones(
         async for row in list_ranges(store, network)
         if intersect(parse_intervals(row["complete"]), [(first, last)])
     ]
+    ordered = reversed(ranges) if newest else ranges
+    async for row in list_in_ranges(store, ordered, first, last, newest=newest, columns=columns, at_once=at_once):
+        yield row
+
+
+async def list_in_ranges(
+    store: Store,
+    ranges: Iterable[int],
+    first: int,
+    last: int,
+    *,
+    newest: bool = False,
+    columns: Sequence[str] | None = None,
+    at_once: int | None = None,
+) -> AsyncIterator[Row]:
+    """As list_milestones, of the ranges with those ids, in their order."""
     wanted = None if columns is None else tuple(dict.fromkeys(("milestone_index", "message_count", *columns)))
-    for ms_range_id in reversed(ranges) if newest else ranges:
-        rows = _between(store, schema.ms_analytics, (ms_range_id,), (first,), (last,), newest=newest, columns=wanted)
+    for ms_range_id in ranges:
+        partition = (ms_range_id,)
+        rows = _between(
+            store,
+            schema.ms_analytics,
+            partition,
+            (first,),
+            (last,),
+            newest=newest,
+            columns=wanted,
+            at_once=at_once,
+        )
         async for row in rows:
             if row["message_count"] is not None:
                 yield row
@@ -113,7 +147,9 @@ def parse_runs(text: str) -> list[Run]:
     return [Run(*each) for each in json.loads(text)]
 
 
-async def list_days(store: Store, network: str, first: str, last: str, *, newest: bool = False) -> AsyncIterator[Row]:
+async def list_days(
+    store: Store, network: str, first: str, last: str, *, newest: bool = False, at_once: int | None = None
+) -> AsyncIterator[Row]:
     """Rows of `daily_analytics` of the UTC days [first, last], ISO 8601."""
     years = set[int]()
     async for row in list_ranges(store, network):
@@ -121,17 +157,21 @@ async def list_days(store: Store, network: str, first: str, last: str, *, newest
             years.update(range(_year(row["min_timestamp"]), _year(row["max_timestamp"]) + 1))
     inside = years.intersection(range(int(first[:4]), int(last[:4]) + 1))
     for year in sorted(inside, reverse=newest):
-        async for row in _between(store, schema.daily_analytics, (year,), (first,), (last,), newest=newest):
+        partition = (year,)
+        rows = _between(store, schema.daily_analytics, partition, (first,), (last,), newest=newest, at_once=at_once)
+        async for row in rows:
             yield row
 
 
 async def list_address(
-    store: Store, address: str, first: int, last: int, *, newest: bool = False
+    store: Store, address: str, first: int, last: int, *, newest: bool = False, at_once: int | None = None
 ) -> AsyncIterator[Row]:
     """Rows of `address_analytics` of an address (hex of its serialized form) in the milestones [first, last], as far as
     the ledger state goes.
     """
-    hints = _between(store, schema.addresses_hints, (address, *LEDGER_HINT), None, None, newest=newest)
+    chunk_size = await get_chunk_size(store)
+    key, ranges = (address, *LEDGER_HINT), ((first // chunk_size,), (last // chunk_size,))
+    hints = _between(store, schema.addresses_hints, key, *ranges, newest=newest, at_once=at_once)
     known: int | None = None
     async for hint in hints:
         ms_range_id = hint["ms_range_id"]
@@ -140,7 +180,8 @@ async def list_address(
             continue
         known = ms_range_id
         partition = (address, ms_range_id)
-        async for row in _between(store, schema.address_analytics, partition, (first,), (last,), newest=newest):
+        rows = _between(store, schema.address_analytics, partition, (first,), (last,), newest=newest, at_once=at_once)
+        async for row in rows:
             yield row
 
 
@@ -165,6 +206,7 @@ async def _between(
     *,
     newest: bool,
     columns: tuple[str, ...] | None = None,
+    at_once: int | None = None,
 ) -> AsyncIterator[Row]:
     """Rows of a partition between two bounds, the last first where `newest`."""
     bounds: dict[str, Any] = {
@@ -172,11 +214,12 @@ async def _between(
         "upper": None if upper is None else Bound(upper),
     }
     reverse = (table.order is Order.DESC) != newest
+    limit = at_once or ROWS_AT_ONCE
     while True:
-        rows = await store.slice(table, partition, **bounds, reverse=reverse, limit=ROWS_AT_ONCE, columns=columns)
+        rows = await store.slice(table, partition, **bounds, reverse=reverse, limit=limit, columns=columns)
         for row in rows:
             yield row
-        if len(rows) < ROWS_AT_ONCE:
+        if len(rows) < limit:
             return
         bounds["upper" if newest else "lower"] = Bound(key_of(table, rows[-1]), inclusive=False)
 

@@ -4,9 +4,13 @@ Rules of this file: as in messages.py. Everything is as of a ledger index that i
 hex of its serialized form.
 """
 
+from collections.abc import Sequence
+
 from db import schema
 from db.paging import Page, list_partition
+from db.partitions import ms_range_id
 from db.store import Bound, LedgerUnknown, NotFound, Row, Store
+from db.streams import get_chunk_size
 
 BALANCE_HINT = ("balance", "address", True)
 """addresses_hints of address_balances, after the address: output kind, variant, included."""
@@ -56,6 +60,18 @@ async def find_balance(store: Store, address: str, ledger_index: int) -> Row | N
         if len(hints) < RANGES_AT_ONCE:
             return None
         after = Bound((hints[-1]["ms_range_id"],), inclusive=False)
+
+
+async def find_balances(store: Store, address: str, milestone_indices: Sequence[int]) -> list[int]:
+    """The balance of an address after each of those milestones, by `address_balances`; 0 without history."""
+    chunk_size = await get_chunk_size(store)
+    keys = [(address, ms_range_id(index, chunk_size), index) for index in milestone_indices]
+    found = []
+    for index, row in zip(milestone_indices, await store.get_many(schema.address_balances, keys), strict=True):
+        # What expired is spent by whom it returned to, whose balance it never was.
+        held = row or await find_balance(store, address, index)
+        found.append(held["balance"] if held else 0)
+    return found
 
 
 async def get_treasury(store: Store, network: str, ledger_index: int) -> Row:

@@ -87,6 +87,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         case.query["sampleRate"] = "1h"
     if case.query.keys() >= {"txHash", "address"}:
         del case.query["txHash"]
+    if case.query.keys() >= {"start", "end"} and "/analytics/v2/" in case.operation.path:
+        case.query["end"] = case.query["start"]
     if "page" in case.query:
         case.query["page"] = 0
     if case.query.keys() >= {"ledgerIndex", "ledger_index"}:

@@ -23,7 +23,9 @@ LIMIT_S = 300
 """Not how long it takes (10 s on a free machine), but when it hangs."""
 
 
-OF_STARDUST = "/(core/v2|explorer/v2|indexer/v1|poi/v1)/|/api/[{]network[}]/(aliases|foundries|nft|outputs$)"
+OF_STARDUST = (
+    "/(analytics/v2|core/v2|explorer/v2|indexer/v1|poi/v1)/|/api/[{]network[}]/(aliases|foundries|nft|outputs$)"
+)
 """In the paths that a network of Stardust answers."""
 
 OF_WORMHOLE = "^/v1/|/wormhole/(v1|events)/|/api/[{]network[}]/v1/"

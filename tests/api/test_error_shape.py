@@ -1,8 +1,8 @@
 """One error body, wherever an error is born: in a parameter, a cursor, the tree of routes, a query, the store, a bug.
 
-The contract: status ≥ 400; `{"error": {"code": "<status>", "message": "<text>"}}` and nothing else, in explorer v2
-`{"code": <status>, "message": "<text>"}`, as JSON, with the request's id and cross-origin headers; a client's mistake
-is named, ours is not.
+The contract: status ≥ 400; `{"error": {"code": "<status>", "message": "<text>"}}` and nothing else, in explorer and
+analytics v2 `{"code": <status>, "message": "<text>"}`, as JSON, with the request's id and cross-origin headers; a
+client's mistake is named, ours is not.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def assert_shape(answer: httpx.Response, status: int) -> str:
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.headers["x-request-id"]
-    if "/explorer/v2/" in answer.request.url.path:
+    if any(each in answer.request.url.path for each in ("/explorer/v2/", "/analytics/v2/")):
         flat = FlatErrorResponse.model_validate(answer.json(), strict=True, extra="forbid")
         assert flat.code == status
         return flat.message
@@ -134,6 +134,7 @@ async def test_another_method_is_a_405_that_says_which_are_allowed(client: httpx
         f"/api/v1/messages/{ID}/children",
         "/health",
         "/api/explorer/v2/milestones",
+        "/api/analytics/v2/series/day",
     ],
 )
 async def test_a_store_that_is_away_is_a_503(mount: NetworkMount, path: str) -> None:

@@ -72,9 +72,9 @@ def test_every_operation_is_named_by_its_function() -> None:
     assert len(set(IDS)) == len(IDS)
     assert set(IDS) == {route.operation_id for route in routes({}, "", "", "")}
     for route in routes({}, "", "", ""):
-        version = "_v2" if "/core/v2/" in route.path else ""
+        family = "_v2" if "/core/v2/" in route.path else "_of_analytics" if "/analytics/v2/" in route.path else ""
         suffix = "_of_network" if "{network}" in route.path else "_of_core" if "/core/v1/" in route.path else ""
-        assert route.operation_id == route.name + version + suffix
+        assert route.operation_id == route.name + family + suffix
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=IDS)
@@ -107,7 +107,7 @@ def test_every_operation_tells_all(path: str, method: str, operation: dict[str, 
         (content,) = content.values()
         if status != "200" and OF_WORMHOLE.search(path):
             assert (content["example"]["code"], content["example"]["details"]) == (GRPC[status], [])
-        elif status != "200" and "/explorer/v2/" in path:
+        elif status != "200" and ("/explorer/v2/" in path or "/analytics/v2/" in path):
             assert content["example"]["code"] == int(status)
         elif status != "200":
             assert content["example"]["error"]["code"] == status

@@ -269,7 +269,7 @@ async def test_one_server_answers_for_a_network_of_each_era(
             "network permatest-1 has no milestone of Stardust here: ask node REST v1"
         )
         assert (await client.get("/api/routes")).json() == {
-            "routes": ["core/v1", "core/v2", "explorer/v2", "indexer/v1", "new", "old", "poi/v1", "v1"]
+            "routes": ["analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "new", "old", "poi/v1", "v1"]
         }
 
 

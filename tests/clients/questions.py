@@ -61,15 +61,15 @@ def of_networks(oracle: Oracle) -> Asked:
     }
 
 
+FAMILIES = ("analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "v1")
+"""What stands below /api beside networks."""
+
+
 def of_the_server(networks: list[str]) -> Asked:
     """What stands beside all mounts."""
     return {
         "/health": [Question({}, {"isHealthy": True, "networks": networks})],
-        "/api/routes": [
-            Question(
-                {}, {"routes": sorted(["core/v1", "core/v2", "explorer/v2", "indexer/v1", *networks, "poi/v1", "v1"])}
-            )
-        ],
+        "/api/routes": [Question({}, {"routes": sorted([*FAMILIES, *networks])})],
         "/api/service": [Question({}, bodies.SERVICE, ("up_since",))],
     }
 

@@ -22,7 +22,7 @@ NEVER = {
 }
 """Methods that only a node can answer, as a permanode is history, and how they are refused."""
 
-MOUNTS_BEFORE = ("core/v1", "core/v2", "explorer/v2", "indexer/v1")
+MOUNTS_BEFORE = ("analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1")
 
 PLUMBING = {"constructor", "combineQueryParams", "fetchBinary", "fetchJson", "fetchStatus", "fetchWithTimeout"}
 """What the methods of the client are made of."""

@@ -13,6 +13,7 @@ import yaml
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
 from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
+from tests.clients.questions_analytics import of_analytics
 from tests.clients.questions_explorer import of_explorer
 from tests.clients.questions_indexer import of_indexer, of_seeds
 from tests.clients.questions_poi import of_poi
@@ -27,13 +28,15 @@ STARDUST_MOUNT = f"{NETWORK_MOUNT}/core/v2"
 
 EXPLORER_MOUNT = f"{NETWORK_MOUNT}/explorer/v2"
 
+ANALYTICS_MOUNT = f"{NETWORK_MOUNT}/analytics/v2"
+
 POI_MOUNT = f"{NETWORK_MOUNT}/poi/v1"
 
 INDEXER_MOUNT = f"{NETWORK_MOUNT}/indexer/v1"
 
 MOUNTS = (
-    "/api/v1", "/api/core/v1", "/api/core/v2", "/api/explorer/v2", "/api/indexer/v1", "/api/poi/v1",
-    STARDUST_MOUNT, EXPLORER_MOUNT, INDEXER_MOUNT, POI_MOUNT, NETWORK_MOUNT,
+    "/api/v1", "/api/core/v1", "/api/core/v2", "/api/explorer/v2", "/api/analytics/v2", "/api/indexer/v1",
+    "/api/poi/v1", STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT, POI_MOUNT, NETWORK_MOUNT,
 )  # fmt: skip
 """The longer one first where one begins another."""
 
@@ -84,7 +87,7 @@ def place(path: str, method: str) -> tuple[str, str]:
 def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
     """Mount → what is asked there."""
     nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
-    explorer = of_explorer(stardust)
+    explorer, analytics = of_explorer(stardust), of_analytics(stardust)
     return {
         "": of_the_server([oracle.expected["network"], stardust.network]),
         "/api/v1": nodes,
@@ -94,6 +97,8 @@ def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
         STARDUST_MOUNT: core_v2,
         "/api/explorer/v2": explorer,
         EXPLORER_MOUNT: explorer,
+        "/api/analytics/v2": analytics,
+        ANALYTICS_MOUNT: analytics,
         "/api/indexer/v1": indexer,
         INDEXER_MOUNT: indexer,
         "/api/poi/v1": of_poi("stardust"),
@@ -109,7 +114,7 @@ def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
     asked = questions(oracle, stardust)
     chrysalis = oracle.expected["network"]
     networks = {NETWORK_MOUNT: chrysalis, POI_MOUNT: chrysalis}
-    networks |= dict.fromkeys((STARDUST_MOUNT, EXPLORER_MOUNT, INDEXER_MOUNT), stardust.network)
+    networks |= dict.fromkeys((STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT), stardust.network)
     for path, method, operation in contract():
         mount, below = place(path, method)
         status = 200 if "200" in operation["responses"] else 501

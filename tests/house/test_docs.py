@@ -55,7 +55,10 @@ def test_every_table_is_documented() -> None:
             assert column.name in text, f"{table.name}.{column.name}"
 
 
-MOUNTS = r"^/api(/v1|/core/v1|/\{network\}|(?=/(core/v2|explorer/v2|indexer/v1|poi/v1|wormhole/(v1|events))))(?=/)"
+MOUNTS = (
+    r"^/api(/v1|/core/v1|/\{network\}"
+    r"|(?=/(analytics/v2|core/v2|explorer/v2|indexer/v1|poi/v1|wormhole/(v1|events))))(?=/)"
+)
 
 
 def test_every_endpoint_is_listed_as_answered_and_nothing_else_is() -> None:

@@ -1,0 +1,229 @@
+"""Series of analytics by milestone, hour and day, in batches, so that whoever reads them ends where it likes.
+
+Rules of this file: as in analytics.py. An hour or a day is made of all its complete milestones, however their times
+run: what they counted is summed, what stood after them is as the last of them left it. A sum of which a part is not
+known, as what changed behind the ledger index, is not known.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+from db import schema
+from db.intervals import Intervals, intersect
+from db.partitions import ms_range_id
+from db.queries.analytics import find_day, list_address, list_days, list_in_ranges, list_milestones
+from db.queries.ledger import find_balances
+from db.store import Row, Store
+from db.streams import get_chunk_size
+from db.sync import complete
+from db.times import FOREVER, Window, find_window
+
+HOUR_S, DAY_S = 3_600, 86_400
+
+LAST_S = 253_402_300_799
+"""The end of the year 9999: no date is later."""
+
+EPOCH = date(1970, 1, 1).toordinal()
+
+EXAMINED = 20_000
+"""Milestones that a page looks at, where hours and days are summed; a day with one every five seconds has less."""
+
+NEWEST = schema.PENDING_RANGE
+"""Later than any milestone."""
+
+OF_MILESTONES = schema.ms_analytics.names[schema.ms_analytics.names.index("message_count") :]
+
+STANDING = OF_MILESTONES[OF_MILESTONES.index("holders") :]
+"""What stands after a milestone; the measures before them are counted in it."""
+
+OF_DAYS = schema.daily_analytics.names[schema.daily_analytics.names.index("total_addresses") :]
+"""What is kept of a whole day."""
+
+OF_HOURS = ("milestone_count", *(name for name in OF_MILESTONES if name != "active_addresses"))
+"""Different addresses of some milestones are not a sum of theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One end of a span: a milestone, or else seconds since 1970, of which a day has a first and a last."""
+
+    first_s: int = 0
+    last_s: int = LAST_S
+    milestone: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows in the series' order; `at`: where the last one that was looked at stands; `examined`: how many were."""
+
+    rows: list[Row]
+    at: int
+    examined: int
+
+
+async def find_milestones(store: Store, network: str, start: Edge, end: Edge) -> Window:
+    """The milestones from one edge to the other, both in it."""
+    start_ms = 0 if start.milestone is not None else 1000 * start.first_s
+    end_ms = FOREVER if end.milestone is not None else 1000 * (end.last_s + 1)
+    window = await find_window(store, network, start_ms, end_ms)
+    return replace(window, milestones=intersect(window.milestones, _between(start, end)))
+
+
+async def find_seconds(store: Store, network: str, start: Edge, end: Edge) -> tuple[int, int]:
+    """The first second and the last from one edge to the other; of milestones, those that are complete tell theirs."""
+    if start.milestone is None and end.milestone is None:
+        return start.first_s, end.last_s
+    held = intersect(await complete(store, network), _between(start, end))
+    if not held:
+        return LAST_S, 0
+    chunk_size = await get_chunk_size(store)
+    keys = [(ms_range_id(index, chunk_size), index) for index in (held[0][0], held[-1][1])]
+    first, last = (row["ms_timestamp"] // 1000 if row else 0 for row in await store.get_many(schema.sync, keys))
+    return start.first_s if start.milestone is None else first, end.last_s if end.milestone is None else last
+
+
+def _between(start: Edge, end: Edge) -> Intervals:
+    first = start.milestone or 0
+    last = NEWEST if end.milestone is None else end.milestone
+    return [(first, last)] if first <= last else []
+
+
+async def list_by_milestone(
+    store: Store, network: str, window: Window, columns: Sequence[str], *, newest: bool, at_once: int
+) -> AsyncIterator[Batch]:
+    """Rows of `ms_analytics` in the window, with those columns."""
+    read = ("ms_timestamp", *columns)
+
+    def rows(first: int, last: int) -> AsyncIterator[Row]:
+        return list_milestones(store, network, first, last, newest=newest, columns=read, at_once=at_once)
+
+    async for batch in _in_window(window, rows, newest=newest, at_once=at_once):
+        yield batch
+
+
+async def list_of_address(
+    store: Store, address: str, window: Window, *, newest: bool, at_once: int
+) -> AsyncIterator[Batch]:
+    """Rows of `address_analytics` of an address in the window, with its `balance` after each milestone."""
+
+    def rows(first: int, last: int) -> AsyncIterator[Row]:
+        return list_address(store, address, first, last, newest=newest, at_once=at_once)
+
+    async for batch in _in_window(window, rows, newest=newest, at_once=at_once):
+        balances = await find_balances(store, address, [row["milestone_index"] for row in batch.rows])
+        with_balance = [row | {"balance": each} for row, each in zip(batch.rows, balances, strict=True)]
+        yield replace(batch, rows=with_balance)
+
+
+async def _in_window(
+    window: Window, rows: Callable[[int, int], AsyncIterator[Row]], *, newest: bool, at_once: int
+) -> AsyncIterator[Batch]:
+    for first, last in window.milestones[:: -1 if newest else 1]:
+        held: list[Row] = []
+        async for row in rows(first, last):
+            held.append(row)
+            if len(held) == at_once:
+                yield _of_window(held, window)
+                held = []
+        if held:
+            yield _of_window(held, window)
+
+
+def _of_window(rows: list[Row], window: Window) -> Batch:
+    inside = [row for row in rows if window.holds(row["ms_timestamp"])]
+    return Batch(inside, rows[-1]["milestone_index"], len(rows))
+
+
+async def list_by_day(
+    store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool, at_once: int
+) -> AsyncIterator[Batch]:
+    """Days, by their first second in `second`, with those columns: of OF_DAYS, and of OF_HOURS, for which all
+    milestones of the day are read; for what stands after it the last one alone.
+    """
+    others = [name for name in columns if name not in OF_DAYS]
+    ends = set(others) <= set(STANDING)
+    held: list[Row] = []
+    examined = 0
+    async for day in _days(store, network, seconds, newest=newest, at_once=at_once):
+        rows = await _milestones_of(store, day["date"], others, ends=ends) if others else []
+        held.append(day | _together(rows, others))
+        examined += 1 + len(rows)
+        if len(held) == at_once or examined >= EXAMINED:
+            yield Batch(held, day["second"], examined)
+            held, examined = [], 0
+    if held:
+        yield Batch(held, held[-1]["second"], examined)
+
+
+async def list_by_hour(
+    store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool
+) -> AsyncIterator[Batch]:
+    """Hours, by their first second in `second`, with those columns of OF_HOURS; those of a day are one batch."""
+    first, last = seconds
+    async for day in _days(store, network, seconds, newest=newest, at_once=1):
+        hours: dict[int, list[Row]] = {}
+        rows = await _milestones_of(store, day["date"], columns)
+        for row in rows:
+            hours.setdefault(row["ms_timestamp"] // 1000 // HOUR_S * HOUR_S, []).append(row)
+        wanted = sorted(hour for hour in hours if first - HOUR_S < hour <= last)
+        found = [{"second": hour} | _together(hours[hour], columns) for hour in wanted[:: -1 if newest else 1]]
+        yield Batch(found, day["second"] + (0 if newest else DAY_S - HOUR_S), 1 + len(rows))
+
+
+async def _days(
+    store: Store, network: str, seconds: tuple[int, int], *, newest: bool, at_once: int
+) -> AsyncIterator[Row]:
+    if seconds[0] <= seconds[1]:
+        first, last = (_date(second) for second in seconds)
+        async for row in list_days(store, network, first, last, newest=newest, at_once=at_once):
+            row["second"] = DAY_S * (date.fromisoformat(row["date"]).toordinal() - EPOCH)
+            yield row
+
+
+async def _milestones_of(store: Store, day: str, columns: Sequence[str], *, ends: bool = False) -> list[Row]:
+    """Rows of `ms_analytics` of a day's milestones; `ends`: of the last alone."""
+    cached = await find_day(store, day)
+    if cached is None:
+        return []
+    first, last = cached["end_ms"] if ends else cached["start_ms"], cached["end_ms"]
+    chunk_size = await get_chunk_size(store)
+    ranges = range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
+    read = ("ms_timestamp", *(name for name in columns if name != "milestone_count"))
+    rows = list_in_ranges(store, ranges, first, last, columns=read)
+    return [row async for row in rows if _date(row["ms_timestamp"] // 1000) == day]
+
+
+def _together(rows: Sequence[Row], columns: Sequence[str]) -> Row:
+    """Milestones, the lowest first, as one row."""
+    found: Row = {}
+    for name in columns:
+        if name == "milestone_count":
+            found[name] = len(rows)
+        elif name in STANDING:
+            found[name] = rows[-1][name] if rows else None
+        else:
+            values = [row[name] for row in rows]
+            found[name] = None if None in values else sum(values)
+    return found
+
+
+def _date(second: int) -> str:
+    return str(datetime.fromtimestamp(second, UTC).date())
+
+
+async def cut(batches: AsyncIterator[Batch], position: str, page_size: int) -> tuple[list[Row], int | None]:
+    """A page of a series, and where its last row stands, by its column `position`; None: the series ends with it.
+
+    A page that had to look at EXAMINED rows may have less of them than it might.
+    """
+    rows: list[Row] = []
+    examined = 0
+    async for batch in batches:
+        rows += batch.rows
+        if len(rows) > page_size:
+            return rows[:page_size], rows[page_size - 1][position]
+        examined += batch.examined
+        if examined >= EXAMINED:
+            return rows, batch.at
+    return rows, None

@@ -1,0 +1,240 @@
+"""What analytics v2 must answer, whole, from the facts of an oracle ledger in plain Python.
+
+Rules of this file: as in oracle.py; figures of milestones and days are reference_analytics.py's, hours and spans are
+summed here, milestone by milestone.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from ledger.bech32 import format_address
+from tests import reference, reference_stardust
+from tests.api.stardust import StardustLedger
+from tests.reference_analytics import analytics_rows, state_of
+from tests.reference_facts import Genesis, Milestone
+from tests.reference_ledger import Replay, changes
+from tests.reference_rows import Rows
+
+Json = dict[str, Any]
+
+SUMS = ("count", "amount")
+
+SPREAD_FROM_S = int(datetime(2021, 12, 31, 14, tzinfo=UTC).timestamp())
+FALLING = 24
+"""The milestone whose time is later than that of the next: it is of the next year, and the next is not."""
+
+
+def in_two_years(milestones: Sequence[Milestone]) -> list[Milestone]:
+    """Chrysalis's milestones over some hours of a year and three days of the next, with times that fall once."""
+    times = [SPREAD_FROM_S + 1500 * min(at, 25) + 9000 * max(at - 25, 0) for at in range(len(milestones))]
+    times[FALLING - 1], times[FALLING] = times[FALLING], times[FALLING - 1]
+    return [replace(each, timestamp=time) for each, time in zip(milestones, times, strict=True)]
+
+
+def of_stardust(ledger: StardustLedger) -> "Figures":
+    """The Stardust oracle ledger's."""
+    milestones = [reference_stardust.milestone_fact(line) for line in ledger.milestones]
+    genesis = reference_stardust.genesis_fact(reference.read_json(reference_stardust.ORACLE / "genesis.json"))
+    hrp = ledger.expected["bech32Hrp"]
+    return Figures(milestones, genesis, ledger.network, lambda each: format_address(hrp, bytes.fromhex(each)))
+
+
+def column_of(name: str) -> str:
+    """The column of a measure."""
+    return re.sub(r"([A-Z]|[0-9]$)", r"_\1", name).lower()
+
+
+def date_of(unix_s: int) -> str:
+    return str(datetime.fromtimestamp(unix_s, UTC).date())
+
+
+@dataclass(frozen=True)
+class Figures:
+    """An oracle ledger; `bech32` spells an address. Everything is known, from genesis to the last milestone."""
+
+    milestones: Sequence[Milestone]
+    genesis: Genesis
+    network: str
+    bech32: Callable[[str], str]
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The analytics tables."""
+        return analytics_rows(self.milestones, self.genesis, self.network, 100_000)
+
+    @cached_property
+    def by_index(self) -> dict[int, Json]:
+        """Milestone → its figures; genesis has the state alone."""
+        return {row["milestone_index"]: row for row in self.rows["ms_analytics"]}
+
+    @cached_property
+    def standing(self) -> set[str]:
+        """What is of the state after a milestone, not counted in it."""
+        return set(state_of(Replay(), self.genesis))
+
+    def names(self, figures: Iterable[str]) -> list[str]:
+        """Measures on the wire."""
+        words = [each.split("_") for each in figures]
+        return [head + "".join(word.capitalize() for word in rest) for head, *rest in words]
+
+    @cached_property
+    def milestone_measures(self) -> list[str]:
+        keys = {"ms_range_id", "milestone_index", "ms_timestamp"}
+        return self.names(each for each in self.by_index[1] if each not in keys)
+
+    @cached_property
+    def hour_measures(self) -> list[str]:
+        return ["milestoneCount", *(each for each in self.milestone_measures if each != "activeAddresses")]
+
+    @cached_property
+    def day_measures(self) -> list[str]:
+        of_days = self.names(each for each in self.rows["daily_analytics"][0] if each not in {"year", "date"})
+        return list(dict.fromkeys((*of_days, *self.hour_measures)))
+
+    def told(self, row: Mapping[str, Any], measures: Sequence[str]) -> Json:
+        """Those figures as an item has them."""
+        found = {name: row[column_of(name)] for name in measures}
+        amounts = ("Tokens", "Amount", "Owed")
+        return {name: str(value) if name.endswith(amounts) else value for name, value in found.items()}
+
+    def by_milestone(self, measures: Sequence[str]) -> list[Json]:
+        return [
+            {"milestoneIndex": each.index, "timestamp": each.timestamp} | self.told(self.by_index[each.index], measures)
+            for each in self.milestones
+        ]
+
+    def together(self, milestones: Sequence[Milestone]) -> Json:
+        """The figures of some milestones as one."""
+        rows = [self.by_index[each.index] for each in sorted(milestones, key=lambda each: each.index)]
+        summed = {name: sum(row[name] for row in rows) for name in rows[0] if name not in self.standing}
+        return summed | {name: rows[-1][name] for name in self.standing} | {"milestone_count": len(rows)}
+
+    def by_hour(self, measures: Sequence[str]) -> list[Json]:
+        hours: dict[int, list[Milestone]] = {}
+        for each in self.milestones:
+            hours.setdefault(each.timestamp - each.timestamp % 3600, []).append(each)
+        return [{"timestamp": hour} | self.told(self.together(hours[hour]), measures) for hour in sorted(hours)]
+
+    def by_day(self, measures: Sequence[str]) -> list[Json]:
+        found = []
+        for day in sorted(self.rows["daily_analytics"], key=lambda row: row["date"]):
+            of_day = [each for each in self.milestones if date_of(each.timestamp) == day["date"]]
+            midnight = min(each.timestamp for each in of_day) // 86400 * 86400
+            figures = self.together(of_day) | day
+            found.append({"date": day["date"], "timestamp": midnight} | self.told(figures, measures))
+        return found
+
+    @cached_property
+    def changes(self) -> dict[int, list[Json]]:
+        """Milestone → what it created and spent, and whose that was."""
+        replay = Replay()
+        for output_id, output in self.genesis.outputs.items():
+            replay.create(output_id, output)
+        return {each.index: changes(replay, each) for each in self.milestones}
+
+    @cached_property
+    def histories(self) -> dict[str, list[Json]]:
+        """Address on the wire → items, oldest first."""
+        replay, found = Replay(), dict[str, list[Json]]()
+        for output_id, output in self.genesis.outputs.items():
+            replay.create(output_id, output)
+        for milestone in self.milestones:
+            news = changes(replay, milestone)
+            owned = Counter[str]()
+            for output in replay.unspent.values():
+                owned[output.owner] += output.amount
+            for address in sorted({each["address"] for each in news}):
+                moved = Counter[bool]()
+                for each in news:
+                    if each["address"] == address:
+                        moved[each["is_spent"]] += each["amount"]
+                item = {
+                    "milestoneIndex": milestone.index,
+                    "timestamp": milestone.timestamp,
+                    "sent": str(moved[True]),
+                    "received": str(moved[False]),
+                    "balance": str(owned[address]),
+                }
+                found.setdefault(self.bech32(address), []).append(item)
+        return found
+
+    def sums(self, start: int, end: int, *columns: str) -> int:
+        """Figures of the milestones from `start` on, before `end`."""
+        return sum(self.by_index[each.index][name] for each in self.inside(start, end) for name in columns)
+
+    def inside(self, start: int, end: int) -> list[Milestone]:
+        """The milestones from `start` on, before `end`."""
+        return [each for each in self.milestones if start <= each.index < end]
+
+    def unspent(self, index: int, kind: str) -> Json:
+        """The answer about unspent outputs of a kind."""
+        row = self.by_index[index]
+        return {"count": str(row[f"{kind}_count"]), "totalValue": str(row[f"{kind}_amount"])}
+
+    def claimed(self, index: int) -> Json:
+        """The answer about what was spent of genesis."""
+        return {"count": str(self.by_index[0]["unclaimed_count"] - self.by_index[index]["unclaimed_count"])}
+
+    def deposits(self, index: int, rent: Mapping[str, int]) -> Json:
+        """The answer about storage deposits where bytes cost so much."""
+        row = self.by_index[index]
+        virtual = row["key_bytes"] * rent["vByteFactorKey"] + row["data_bytes"] * rent["vByteFactorData"]
+        return {
+            "outputCount": str(row["key_bytes"] // 34),
+            "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
+            "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
+            "totalKeyBytes": str(row["key_bytes"]),
+            "totalDataBytes": str(row["data_bytes"]),
+            "totalByteCost": str(rent["vByteCost"] * virtual),
+            "ledgerIndex": index,
+            "rentStructure": dict(rent),
+        }
+
+    def created(self, start: int, end: int, *kinds: str) -> Json:
+        """The answer about created outputs of those kinds."""
+        count, value = (self.sums(start, end, *(f"{kind}_created_{what}" for kind in kinds)) for what in SUMS)
+        return {"count": str(count), "totalValue": str(value)}
+
+    def became_of(self, start: int, end: int, kind: str) -> Json:
+        """The answer about chain objects of a kind."""
+        return {
+            "createdCount": str(self.sums(start, end, f"{kind}_new_count")),
+            "transferredCount": str(self.sums(start, end, f"{kind}_transferred_count")),
+            "burnedCount": str(self.sums(start, end, f"{kind}_destroyed_count")),
+        }
+
+    def addresses(self, start: int, end: int) -> Json:
+        """The answer about those milestones' addresses."""
+        news = [change for each in self.inside(start, end) for change in self.changes[each.index]]
+        received = {each["address"] for each in news if not each["is_spent"]}
+        sent = {each["address"] for each in news if each["is_spent"]}
+        return {
+            "totalActiveAddresses": str(len(received | sent)),
+            "receivingAddresses": str(len(received)),
+            "sendingAddresses": str(len(sent)),
+        }
+
+    def blocks(self, milestone: Milestone) -> Json:
+        """The answer about a milestone's blocks, counted from its cone."""
+        kinds = Counter(each.payload_kind for each in milestone.messages)
+        states = Counter(each.state for each in milestone.messages)
+        return {
+            "blocksCount": len(milestone.messages),
+            "perPayloadType": {
+                "txPayloadCount": kinds[0] + kinds[6],
+                "treasuryTxPayloadCount": kinds[4],
+                "milestonePayloadCount": kinds[1] + kinds[7],
+                "taggedDataPayloadCount": kinds[2] + kinds[5],
+                "noPayloadCount": kinds[None],
+            },
+            "perInclusionState": {
+                "confirmedTxCount": states[1],
+                "conflictingTxCount": states[2],
+                "noTxCount": states[0],
+            },
+        }

@@ -1,0 +1,438 @@
+"""Every answer of analytics v2, whole bodies, for both oracle ledgers, over both stores; walks, exports, refusals."""
+
+import csv
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from api import responses_analytics as answers
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from api.responses import FlatErrorResponse
+from api.responses_explorer import RichestAddresses, TokenDistribution
+from api.routes import analytics_v2
+from db.connect import StoreSettings
+from db.queries import analytics, series
+from ledger.bech32 import format_address
+from tests import reference, reference_stardust
+from tests.api.analytics import FALLING, Figures, date_of, in_two_years, of_stardust
+from tests.api.conftest import STORES, filled_store, filled_with, new_store
+from tests.api.oracle import Json, Oracle
+from tests.api.stardust import StardustLedger
+from tests.reference_analytics import analytics_rows, cone_of, created_by
+from tests.reference_ledger import ledger_rows
+from tests.reference_rows import Rows, table_rows
+
+BASE = "/api/analytics/v2"
+SPANS = [(1, 51), (7, 8), (10, 30), (30, 10), (49, 1000), (60, 70)]
+"""From the first on, before the second."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A ledger that is served, and what is right about it."""
+
+    client: httpx.AsyncClient
+    figures: Figures
+    rent: Json
+
+    async def body(self, path: str, model: type[BaseModel], **query: Any) -> Json:
+        """A good answer, which is also as the contract says."""
+        answer = await self.client.get(f"{BASE}/{path}", params=query)
+        assert answer.status_code == 200, (path, answer.text)
+        assert answer.headers["content-type"] == "application/json"
+        found: Json = answer.json()
+        model.model_validate(found, strict=True, extra="forbid")
+        return found
+
+    async def refused(self, path: str, status: int, **query: Any) -> str:
+        """The text of an error."""
+        answer = await self.client.get(f"{BASE}/{path}", params=query)
+        assert answer.status_code == status, (path, answer.text)
+        found = FlatErrorResponse.model_validate(answer.json(), strict=True, extra="forbid")
+        assert found.code == status
+        return found.message
+
+    async def walk(self, path: str, model: type[BaseModel], page_size: int, **query: Any) -> list[Json]:
+        """The items of all pages; the cursor alone keeps their size."""
+        page = await self.body(path, model, pageSize=page_size, **query)
+        found = list(page["items"])
+        while page["cursor"] is not None:
+            assert len(page["items"]) == page_size
+            page = await self.body(path, model, cursor=page["cursor"], **query)
+            assert 0 < len(page["items"]) <= page_size
+            found += page["items"]
+        return found
+
+
+def served(mount: NetworkMount, figures: Figures, rent: Json) -> Served:
+    app = create_app({"testing": mount}, "testing", ApiSettings())
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+    return Served(client, figures, rent)
+
+
+def rows_of(figures: Figures, settings: StoreSettings) -> Rows:
+    """Every table, and analytics."""
+    geometry = settings.chunk_size, settings.partition_size
+    rows = defaultdict(list, table_rows(figures.milestones, [], *geometry, settings.network))
+    ledger_rows(rows, figures.milestones, figures.genesis, settings.network, *geometry)
+    return rows | analytics_rows(figures.milestones, figures.genesis, settings.network, settings.chunk_size)
+
+
+@pytest.fixture(scope="module")
+def spread_figures(oracle: Oracle) -> Figures:
+    milestones = in_two_years([reference.milestone_fact(line) for line in oracle.milestones])
+    assert len({date_of(each.timestamp) for each in milestones}) == 4
+    assert milestones[FALLING - 1].timestamp > milestones[FALLING].timestamp
+    genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
+    hrp, network = oracle.expected["bech32Hrp"], oracle.expected["network"]
+    return Figures(milestones, genesis, network, lambda each: format_address(hrp, bytes.fromhex(each)))
+
+
+@pytest.fixture(scope="module", params=STORES)
+def spread(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, spread_figures: Figures
+) -> Iterator[Served]:
+    settings = new_store(request, tmp_path_factory, "spread", spread_figures.network)
+    store = filled_with(settings, rows_of(spread_figures, settings))
+    mount = NetworkMount(store, settings.network, oracle.expected["bech32Hrp"])
+    yield served(mount, spread_figures, dict.fromkeys(("vByteCost", "vByteFactorKey", "vByteFactorData"), 0))
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def stardust_figures(stardust: StardustLedger) -> Figures:
+    return of_stardust(stardust)
+
+
+@pytest.fixture(scope="module")
+def as_it_is(stardust_store: Any, stardust: StardustLedger, stardust_figures: Figures) -> Served:
+    rent = stardust.expected["info"]["protocol"]["rentStructure"]
+    return served(stardust.mount(stardust_store), stardust_figures, rent)
+
+
+class Answers:
+    """What holds of either ledger."""
+
+    async def test_the_ledger_at_every_index(self, ledger: Served) -> None:
+        figures = ledger.figures
+        rent = ledger.rent
+        for index in figures.by_index:
+            of_outputs, at = answers.OutputStatistics, {"ledgerIndex": index}
+            assert await ledger.body("ledger/native-tokens", of_outputs, **at) == figures.unspent(index, "foundry")
+            assert await ledger.body("ledger/nfts", of_outputs, **at) == figures.unspent(index, "nft")
+            assert await ledger.body("activity/claimed-tokens", answers.Claimed, **at) == figures.claimed(index)
+            found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
+            assert found == figures.deposits(index, rent)
+        assert int(figures.claimed(50)["count"]) > 0
+        assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
+        assert "51" in await ledger.refused("ledger/nfts", 404, ledgerIndex=51)
+
+    async def test_who_owns_most_as_explorer_v2_tells_it(self, ledger: Served) -> None:
+        for path, model in (("richest-addresses", RichestAddresses), ("token-distribution", TokenDistribution)):
+            found = await ledger.body(f"ledger/{path}", model, ledgerIndex=50)
+            assert found == (await ledger.client.get(f"/api/explorer/v2/ledger/{path}")).json()
+            assert found["ledgerIndex"] == 50
+        owners = ledger.figures.histories.items()
+        richest = await ledger.body("ledger/richest-addresses", RichestAddresses, top=1000)
+        balances = {each["address"]: each["balance"] for each in richest["top"]}
+        told = [(address, items[-1]["balance"]) for address, items in owners if items[-1]["balance"] != "0"]
+        assert len(told) > 10
+        assert [balances[address] for address, _ in told] == [balance for _, balance in told]
+
+    async def test_activity_in_a_span(self, ledger: Served) -> None:
+        figures = ledger.figures
+        for start, end in SPANS:
+            span = {"startIndex": start, "endIndex": end}
+            found = await ledger.body("activity/addresses", answers.AddressStatistics, **span)
+            assert found == figures.addresses(start, end)
+            kinds = ("basic", "alias", "nft", "foundry")
+            for path, asked in (("", ("legacy", *kinds)), *((f"/{kind}", (kind,)) for kind in kinds)):
+                found = await ledger.body(f"activity/outputs{path}", answers.OutputStatistics, **span)
+                assert found == figures.created(start, end, *asked)
+            for path, kind in (("native-tokens", "foundry"), ("nfts", "nft")):
+                found = await ledger.body(f"activity/{path}", answers.ObjectStatistics, **span)
+                assert found == figures.became_of(start, end, kind)
+        whole = await ledger.body("activity/outputs", answers.OutputStatistics)
+        assert whole == await ledger.body("activity/outputs", answers.OutputStatistics, startIndex=1, endIndex=51)
+        assert int(whole["count"]) > 100
+
+    async def test_every_milestone(self, ledger: Served) -> None:
+        for milestone in ledger.figures.milestones:
+            expected = ledger.figures.blocks(milestone)
+            for path in (f"0x{milestone.milestone_id}", f"by-index/{milestone.index}"):
+                assert await ledger.body(f"activity/milestones/{path}", answers.MilestoneStatistics) == expected
+        await ledger.refused("activity/milestones/by-index/51", 404)
+        await ledger.refused("activity/milestones/by-index/4294967295", 404)
+        await ledger.refused(f"activity/milestones/0x{'ab' * 32}", 404)
+
+    @pytest.mark.parametrize("page_size", [1, 7, 1000])
+    @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
+    async def test_series_of_every_measure_in_both_orders(self, ledger: Served, interval: str, page_size: int) -> None:
+        figures, model = ledger.figures, SERIES[interval]
+        names = measures_of(figures, interval)
+        expected = items_of(figures, interval, names)
+        query = {"measures": ",".join(names)}
+        assert await ledger.walk(f"series/{interval}", model, page_size, **query) == expected
+        newest = await ledger.walk(f"series/{interval}", model, page_size, sort="newest", **query)
+        assert newest == expected[::-1]
+        few = await ledger.walk(f"series/{interval}", model, page_size)
+        assert few == items_of(figures, interval, ["messageCount", "transactionCount", "transferredTokens"])
+        standing = await ledger.walk(f"series/{interval}", model, page_size, measures="holders,basicAmount,holders")
+        assert standing == items_of(figures, interval, ["holders", "basicAmount"])
+
+    @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
+    async def test_series_between_milestones_times_and_dates(self, ledger: Served, interval: str) -> None:
+        figures = ledger.figures
+        whole = items_of(figures, interval, ["messageCount"])
+        time_of = {each.index: each.timestamp for each in figures.milestones}
+        rising = sorted(time_of.values())
+        days = sorted({date_of(each) for each in rising})
+        step = {"milestone": 1, "hour": 3600, "day": 86400}[interval]
+        latest = 2**62
+        edges: list[tuple[Any, Any, int, int]] = [
+            (rising[5], rising[20], rising[5], rising[20]),
+            (rising[5] + 1, rising[20] - 1, rising[5] + 1, rising[20] - 1),
+            (rising[30], None, rising[30], latest),
+            (None, rising[30], 0, rising[30]),
+            (days[0], days[0], midnight(days[0]), midnight(days[0]) + 86399),
+            (days[-1], None, midnight(days[-1]), latest),
+            (None, days[0], 0, midnight(days[0]) + 86399),
+            (2_000_000_000, None, 2_000_000_000, latest),
+            ("1969-12-31", "2100-01-01", -86400, latest),
+        ]
+        for start, end, first, last in edges:
+            query = {name: value for name, value in (("start", start), ("end", end)) if value is not None}
+            inside = [each for each in whole if first < each["timestamp"] + step and each["timestamp"] <= last]
+            for sort, wanted in (("oldest", inside), ("newest", inside[::-1])):
+                asked = query | {"measures": "messageCount", "sort": sort}
+                assert await ledger.walk(f"series/{interval}", SERIES[interval], 5, **asked) == wanted, (query, sort)
+        for first, last in ((1, 50), (13, 13), (9, 17), (30, 99), (51, 60)):
+            held = [index for index in time_of if first <= index <= last]
+            found = await ledger.walk(
+                f"series/{interval}", SERIES[interval], 5, start=first, end=last, measures="messageCount"
+            )
+            if interval == "milestone":
+                assert found == [each for each in whole if each["milestoneIndex"] in held]
+            elif held:
+                low, high = time_of[held[0]], time_of[held[-1]]
+                assert found == [each for each in whole if low < each["timestamp"] + step and each["timestamp"] <= high]
+            else:
+                assert found == []
+        mixed = {"start": 9, "end": rising[30], "measures": "messageCount"}
+        found = await ledger.walk(f"series/{interval}", SERIES[interval], 5, **mixed)
+        inside = [each for each in whole if each["timestamp"] <= rising[30]]
+        if interval == "milestone":
+            assert found == [each for each in inside if each["milestoneIndex"] >= 9]
+        else:
+            assert found == [each for each in inside if each["timestamp"] + step > time_of[9]]
+        backwards = {"start": days[-1], "end": "1999-01-01"}
+        assert "end" in await ledger.refused(f"series/{interval}", 400, **backwards)
+        assert "end" in await ledger.refused(f"series/{interval}", 400, start=5, end=4)
+
+    @pytest.mark.parametrize("page_size", [1, 7, 1000])
+    async def test_what_every_address_sent_and_received(self, ledger: Served, page_size: int) -> None:
+        histories = ledger.figures.histories
+        assert sum(map(len, histories.values())) > 300
+        for address in list(histories)[:: 1 if page_size == 1000 else 6]:
+            path, expected = f"addresses/{address}", histories[address]
+            page = await ledger.body(path, answers.AddressSeries, pageSize=page_size)
+            assert page | {"cursor": None} == {
+                "address": address,
+                "items": expected[::-1][:page_size],
+                "cursor": None,
+                "ledgerIndex": 50,
+            }
+            assert await ledger.walk(path, answers.AddressSeries, page_size) == expected[::-1]
+            if page_size != 1000:
+                oldest = await ledger.walk(path, answers.AddressSeries, page_size, sort="oldest", start=9, end=40)
+                assert oldest == [each for each in expected if 9 <= each["milestoneIndex"] <= 40]
+                late = {"start": expected[0]["timestamp"], "end": date_of(expected[0]["timestamp"])}
+                last = midnight(late["end"]) + 86399
+                found = await ledger.walk(path, answers.AddressSeries, page_size, sort="oldest", **late)
+                assert found == [each for each in expected if late["start"] <= each["timestamp"] <= last]
+        nobody = ledger.figures.bech32("00" + "ab" * 32)
+        found = await ledger.body(f"addresses/{nobody}", answers.AddressSeries)
+        assert found == {"address": nobody, "items": [], "cursor": None, "ledgerIndex": 50}
+
+    @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
+    async def test_whole_series_as_csv_and_ndjson(
+        self, ledger: Served, interval: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(analytics, "ROWS_AT_ONCE", 3)
+        names = ["messageCount", "holders", "transferredTokens"]
+        expected = items_of(ledger.figures, interval, names)[::-1]
+        query = {"measures": ",".join(names), "sort": "newest", "pageSize": "2"}
+        assert await self.exported(ledger, f"series/{interval}", **query) == expected
+        nothing = {"start": "2100-01-01"}
+        answer = await ledger.client.get(f"{BASE}/series/{interval}", params=nothing, headers={"accept": "text/csv"})
+        head = list(items_of(ledger.figures, interval, ["messageCount", "transactionCount", "transferredTokens"])[0])
+        assert answer.text == ",".join(f'"{name}"' for name in head) + "\n"
+
+    async def test_a_page_that_looked_at_enough_ends_early(
+        self, ledger: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(series, "EXAMINED", 5)
+        for interval in ("hour", "day"):
+            expected = items_of(ledger.figures, interval, ["nftNewCount"])
+            for sort, wanted in (("oldest", expected), ("newest", expected[::-1])):
+                query = {"measures": "nftNewCount", "sort": sort}
+                page = await ledger.body(f"series/{interval}", SERIES[interval], **query)
+                found, pages = list(page["items"]), 1
+                while page["cursor"] is not None:
+                    page = await ledger.body(f"series/{interval}", SERIES[interval], cursor=page["cursor"], **query)
+                    found += page["items"]
+                    pages += 1
+                assert found == wanted
+                assert pages == len({date_of(each["timestamp"]) for each in expected}) + 1
+
+    async def test_what_is_refused(self, ledger: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        page = await ledger.body("series/milestone", answers.MilestoneSeries, pageSize=1)
+        for path, query in (
+            ("series/milestone", {"cursor": page["cursor"], "sort": "newest"}),
+            ("series/milestone", {"cursor": page["cursor"], "start": 1}),
+            ("series/milestone", {"cursor": page["cursor"], "measures": "holders"}),
+            ("series/hour", {"cursor": page["cursor"]}),
+            ("series/day", {"cursor": "1.100"}),
+            ("series/day", {"cursor": f"{page['cursor'][:-5]}A.100"}),
+        ):
+            assert (await ledger.refused(path, 400, **query)).startswith("parameter cursor: ")
+        for name, values in (
+            ("start", ("", "-1", "4294967296", "2022-02-30", "2022-1-1", "now")),
+            ("measures", ("", "message_count", "messageCount,", "totalAddresses")),
+        ):
+            for value in values:
+                message = await ledger.refused("series/hour", 400, **{name: value})
+                assert message.startswith(f"parameter {name}: ")
+        await ledger.refused("series/hour", 400, measures="activeAddresses")
+        await ledger.refused("series/day", 400, interval="day")
+        monkeypatch.setattr(analytics_v2, "SUMMED_MAX", 10)
+        assert "50" in await ledger.refused("activity/outputs", 501)
+        for end, status in ((15, 200), (16, 501)):
+            answer = await ledger.client.get(f"{BASE}/activity/nfts", params={"startIndex": 5, "endIndex": end})
+            assert answer.status_code == status
+        monkeypatch.setattr(analytics_v2, "CHANGES_MAX", 3)
+        assert "3 changes" in await ledger.refused("activity/addresses", 501, startIndex=5, endIndex=15)
+
+    async def test_a_whole_address_as_csv_and_ndjson(self, ledger: Served) -> None:
+        address, expected = max(ledger.figures.histories.items(), key=lambda each: len(each[1]))
+        assert len(expected) > 10
+        assert await self.exported(ledger, f"addresses/{address}", sort="oldest") == expected
+
+    async def exported(self, ledger: Served, path: str, **query: str) -> list[Json]:
+        """The items of NDJSON; those of CSV are the same."""
+        url = f"{BASE}/{path}"
+        answer = await ledger.client.get(url, params=query, headers={"accept": "application/x-ndjson"})
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+        items = [json.loads(line) for line in answer.text.splitlines()]
+        answer = await ledger.client.get(url, params=query, headers={"accept": "text/csv"})
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        lines = list(csv.DictReader(io.StringIO(answer.text)))
+        assert lines == [{name: str(value) for name, value in item.items()} for item in items]
+        return items
+
+
+SERIES: dict[str, type[BaseModel]] = {
+    "milestone": answers.MilestoneSeries,
+    "hour": answers.HourSeries,
+    "day": answers.DaySeries,
+}
+
+
+def items_of(figures: Figures, interval: str, measures: Sequence[str]) -> list[Json]:
+    made = {"milestone": figures.by_milestone, "hour": figures.by_hour, "day": figures.by_day}
+    return made[interval](measures)
+
+
+def measures_of(figures: Figures, interval: str) -> list[str]:
+    return {
+        "milestone": figures.milestone_measures,
+        "hour": figures.hour_measures,
+        "day": figures.day_measures,
+    }[interval]
+
+
+def midnight(date: str) -> int:
+    return int(datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp())
+
+
+class TestChrysalis(Answers):
+    """Its milestones over four days of two years, once with times that fall."""
+
+    @pytest.fixture
+    def ledger(self, spread: Served) -> Served:
+        return spread
+
+
+KNOWN_TO = 40
+"""The ledger index of a store where more is loaded."""
+
+
+@pytest.fixture(scope="module")
+def lagging(
+    stardust: StardustLedger, stardust_figures: Figures, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """Served where the ledger state is known of some milestones only; and what is told of the others."""
+    settings = StoreSettings(f"sqlite:///{tmp_path_factory.mktemp('lagging')}", stardust.network)
+    rows = reference_stardust.whole_rows(
+        stardust.milestones, [], settings.chunk_size, settings.partition_size, settings.network
+    )
+    some = stardust_figures.milestones[0]
+    told = {"ms_range_id", "milestone_index", "ms_timestamp", *cone_of(some), *created_by(some)}
+    for row in rows["ms_analytics"]:
+        if row["milestone_index"] > KNOWN_TO:
+            for name in row.keys() - told:
+                del row[name]
+    store = filled_with(settings, rows)
+    yield served(stardust.mount(store), stardust_figures, {})
+    store.close()
+
+
+@pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
+async def test_what_the_ledger_state_does_not_tell_is_null(lagging: Served, interval: str) -> None:
+    names = ["messageCount", "nftCreatedCount", "nftNewCount", "holders", "basicAmount"]
+    expected = items_of(lagging.figures, interval, names)
+    for each in expected:
+        if each.get("milestoneIndex", 50) > KNOWN_TO:
+            each |= dict.fromkeys(names[2:])
+    assert await lagging.walk(f"series/{interval}", SERIES[interval], 1000, measures=",".join(names)) == expected
+    if interval == "milestone":
+        sums = await lagging.body("activity/nfts", answers.ObjectStatistics)
+        assert sums == lagging.figures.became_of(1, KNOWN_TO + 1, "nft")
+        await lagging.refused("ledger/nfts", 404, ledgerIndex=KNOWN_TO + 1)
+
+
+async def test_without_genesis_there_is_no_ledger_state(oracle: Oracle, tmp_path: Path) -> None:
+    store = filled_store(tmp_path, oracle, 100_000, 100_000, with_genesis=False)
+    mount = NetworkMount(store, oracle.expected["network"], oracle.expected["bech32Hrp"])
+    address = oracle.expected["addresses"][0]["bech32"]
+    app = create_app({"testing": mount}, "testing", ApiSettings())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+        for path in ("ledger/nfts", "activity/claimed-tokens", "activity/addresses", f"addresses/{address}"):
+            assert (await client.get(f"{BASE}/{path}")).status_code == 501
+        for interval in SERIES:
+            answer = await client.get(f"{BASE}/series/{interval}")
+            assert answer.json() == {"items": [], "cursor": None}
+    store.close()
+
+
+class TestStardust(Answers):
+    """As it is."""
+
+    @pytest.fixture
+    def ledger(self, as_it_is: Served) -> Served:
+        return as_it_is
+
+    async def test_bytes_have_a_price(self, ledger: Served) -> None:
+        found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics)
+        assert int(found["totalByteCost"]) > 10**6
+        assert int(found["storageDepositReturnCount"]) > 0
