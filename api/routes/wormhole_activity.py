@@ -22,12 +22,12 @@ from db.queries.wormhole import find_tokens
 from db.queries.wormhole_daily import (
     read_all_days,
     read_days,
-    read_prices,
     sum_locked,
     sum_notional,
     value_locked,
 )
 from db.queries.wormhole_hours import count_hours
+from db.queries.wormhole_prices import find_prices
 from db.store import Row
 
 DAY_S = 86_400
@@ -115,7 +115,7 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
     moved = await read_all_days(network.store, "transfers", last)
     every = [row for rows in moved.values() for row in rows]
     locked = sum_locked(every)
-    worth = value_locked(locked, await read_prices(network.store, [*locked], last))
+    worth = value_locked(locked, await find_prices(network.store, [*locked], last))
 
     def volume(days: int) -> str:
         return plain(usd_of(row for day, rows in moved.items() if last - days < day for row in rows))

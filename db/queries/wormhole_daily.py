@@ -6,10 +6,10 @@ included; sums are decimals; what leaves is kept as well as what comes. A questi
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 
-from db.schema_wormhole import prices, vaa_daily
+from db.schema_wormhole import vaa_daily
 from db.store import Bound, Row, Store
 
 PAGE = 10_000
@@ -51,22 +51,6 @@ async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | st
         if len(page) < PAGE:
             return rows
         start = Bound(tuple(page[-1][name] for name in vaa_daily.clustering), inclusive=False)
-
-
-async def read_prices(store: Store, token_keys: Sequence[str], day: int) -> dict[str, Decimal]:
-    """USD of a token by token_key on that day: the price of the last day up to it that has one, else the first one."""
-    found: dict[str, Decimal] = {}
-    for start in range(0, len(token_keys), DAYS_AT_ONCE):
-        asked = token_keys[start : start + DAYS_AT_ONCE]
-        held = await asyncio.gather(*(_price(store, key, day) for key in asked))
-        found |= {key: price for key, price in zip(asked, held, strict=True) if price is not None}
-    return found
-
-
-async def _price(store: Store, token_key: str, day: int) -> Decimal | None:
-    rows = await store.slice(prices, (token_key,), lower=Bound((day,)), limit=1)
-    rows = rows or await store.slice(prices, (token_key,), reverse=True, limit=1)
-    return Decimal(rows[0]["price_usd"]) if rows else None
 
 
 def count_by_chain(rows: Iterable[Row]) -> dict[int, int]:

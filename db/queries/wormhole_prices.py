@@ -12,12 +12,18 @@ from db.queries.wormhole import find_token
 from db.schema_wormhole import prices, symbol_key
 from db.store import Bound, Store
 
+AT_ONCE = 64
+"""Tokens that are asked about together."""
+
 
 async def find_prices(store: Store, token_keys: Collection[str], day: int) -> dict[str, Decimal]:
     """USD of one token by token_key, on that day since 1970; of those that have a price."""
-    keys = [*token_keys]
-    found = await gather(*(_price(store, key, day) for key in keys))
-    return {key: price for key, price in zip(keys, found, strict=True) if price is not None}
+    every, found = [*token_keys], dict[str, Decimal]()
+    for start in range(0, len(every), AT_ONCE):
+        keys = every[start : start + AT_ONCE]
+        told = await gather(*(_price(store, key, day) for key in keys))
+        found |= {key: price for key, price in zip(keys, told, strict=True) if price is not None}
+    return found
 
 
 async def _price(store: Store, token_key: str, day: int) -> Decimal | None:
