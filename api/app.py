@@ -11,9 +11,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.telemetry import TelemetryConfig
 from limits import parse
 from starlette.types import ASGIApp
@@ -118,6 +119,20 @@ class Permanode(FastAPI):
         self.settings = settings
         self.metrics = Metrics()
         self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
+
+    def openapi(self) -> dict[str, Any]:
+        """The contract; made when it is first asked for."""
+        if self.openapi_schema is None:
+            documented = [each.documented() for each in self.routes if isinstance(each, OperationRoute)]
+            self.openapi_schema = get_openapi(
+                title=self.title,
+                version=self.version,
+                openapi_version=self.openapi_version,
+                description=self.description,
+                license_info=self.license_info,
+                routes=documented,
+            )
+        return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""

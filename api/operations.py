@@ -4,7 +4,7 @@ Rules of this file: a handler takes a context (a network; for /health all of the
 value and raises what STATUS knows; it sees no request and makes no response. Its arguments are Annotated with the
 Param, Params or Body that reads them, its docstring is the description, its name the operationId. FastAPI's own request
 handling (dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003),
-so a route here is documented as any APIRoute and calls its handler directly.
+so a route here calls its handler directly, and an APIRoute documents it.
 """
 
 import inspect
@@ -17,6 +17,7 @@ import orjson
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.accept import JSON, accepted, choose_form
@@ -267,25 +268,37 @@ def responses(
     }
 
 
-class OperationRoute(APIRoute):
-    """An operation at its place: FastAPI documents it, `app` is ours."""
+class OperationRoute(Route):
+    """An operation at its place, served by ours; FastAPI documents it once the contract is asked for, which takes most
+    of the time that there are so many.
+    """
 
     def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
+        serving = application(operation, family, mount)
+        super().__init__(mount.prefix + operation.path, serving, name=operation.handler.__name__)
+        self.app = serving
+        self.methods = {operation.method}
+        self.operation_id = operation.handler.__name__ + mount.suffix
+        self._place = operation, family, mount
+
+    def documented(self) -> APIRoute:
+        """The same for FastAPI."""
+        operation, family, mount = self._place
         handler = operation.handler
         params = [*mount.params, *(param.at(mount.dialect) for param in arguments(handler).values())]
         body = body_of(handler)
         summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
 
-        async def documented() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
+        async def nothing() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
             raise NotImplementedError
 
-        super().__init__(
-            mount.prefix + operation.path,
-            documented,
+        return APIRoute(
+            self.path,
+            nothing,
             methods=[operation.method],
             status_code=operation.status,
-            name=handler.__name__,
-            operation_id=handler.__name__ + mount.suffix,
+            name=self.name,
+            operation_id=self.operation_id,
             summary=summary.rstrip("."),
             description=description.strip(),
             tags=[family.tag],
@@ -307,4 +320,3 @@ class OperationRoute(APIRoute):
                 **({"requestBody": body[1].documented()} if body else {}),
             },
         )
-        self.app = application(operation, family, mount)
