@@ -3,7 +3,8 @@
 Rules of this file: it reads the lake alone, at one version of each table, and needs no store.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
@@ -15,17 +16,24 @@ from etl.session import EtlSettings, spark_session
 def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str) -> int:
     """Writes a table, a view or a query's rows into files of a new folder, as `parquet` or `csv`; how many rows.
 
-    CSV has a line of names, and bytes as lowercase hex. Raises ValueError for what CSV cannot hold, and what Spark
-    raises for a query that it cannot run and for a folder that is there.
+    CSV has a line of names, and bytes as lowercase hex. Raises ValueError for what CSV cannot hold, for a query that
+    Spark cannot run, in its words, and for a folder that is there.
     """
     with spark_session(settings) as spark:
-        apart = spark.newSession()
-        rows = ask(Lake(apart, lake_root(lake)), what)
-        if form == "csv":
-            rows = as_text(rows)
-        written = rows.write.format(form).mode("errorifexists")
-        (written.option("header", value=True) if form == "csv" else written).save(into)
-        return apart.read.schema(rows.schema).format(form).option("header", value=True).load(into).count()
+        try:
+            return _export(spark.newSession(), lake, what, into, form)
+        except PySparkException as error:
+            # It asks the JVM for its text, which will have ended.
+            raise ValueError(str(error)) from None
+
+
+def _export(apart: SparkSession, lake: str, what: str, into: str, form: str) -> int:
+    rows = ask(Lake(apart, lake_root(lake)), what)
+    if form == "csv":
+        rows = as_text(rows)
+    written = rows.write.format(form).mode("errorifexists")
+    (written.option("header", value=True) if form == "csv" else written).save(into)
+    return apart.read.schema(rows.schema).format(form).option("header", value=True).load(into).count()
 
 
 def as_text(rows: DataFrame) -> DataFrame:

@@ -310,6 +310,6 @@ def test_a_view_is_exported_as_parquet_and_a_query_as_csv(loading: Loading, tmp_
 def test_what_cannot_be_exported_is_refused(
     what: str, message: str, loading: Loading, lake: Lake, tmp_path: Path
 ) -> None:
-    with pytest.raises(Exception, match=message):
+    with pytest.raises(ValueError, match=message):
         export(loading.settings, lake=lake.root, what=what, into=str(tmp_path / "new"), form="csv")
     assert not (tmp_path / "new").exists()
