@@ -11,6 +11,7 @@ import yaml
 from db.connect import StoreSettings
 from tests.api.conftest import fill_stardust, filled_store
 from tests.api.oracle import Oracle
+from tests.api.paths import OF_WORMHOLE
 from tests.api.processes import free_port, started, wait_for
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole import NETWORK, World
@@ -28,13 +29,10 @@ OF_STARDUST = (
 )
 """In the paths that a network of Stardust answers."""
 
-OF_WORMHOLE = "^/v1/|/wormhole/(v1|events)/|/api/[{]network[}]/v1/"
-"""In those that one of Wormhole answers."""
-
 ASKED = {
-    "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE}"),
+    "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE.pattern}"),
     "stardust": ("include", OF_STARDUST),
-    "wormhole": ("include", OF_WORMHOLE),
+    "wormhole": ("include", OF_WORMHOLE.pattern),
 }
 """Which of the paths are asked of a network of each kind."""
 

@@ -10,11 +10,18 @@ from limits.strategies import MovingWindowRateLimiter
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from tests.api.conftest import STORES
+from tests.api.conftest import STORES, fill, new_store
+from tests.api.oracle import Oracle
 from tests.api.test_error_shape import assert_shape
 
-pytestmark = pytest.mark.parametrize("store", STORES[:1], indirect=True)
-"""Whoever is turned away asks no store."""
+
+@pytest.fixture(scope="session", params=STORES[:1])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Any:
+    """One is enough: whoever is turned away asks none."""
+    filled = fill(new_store(request, tmp_path_factory, "guarded", oracle.expected["network"]), oracle)
+    yield filled
+    filled.close()
+
 
 KEYS = ("first-key", "second-key")
 SECRET = "s" * 32
