@@ -1,4 +1,4 @@
-"""Clients that programs make from openapi.yaml, one in Python and one in TypeScript, walk every operation of it.
+"""Clients that programs make from openapi.yaml, one in Python and one in TypeScript, walk what it says of IOTA.
 
 Rules of this file: nothing generated is kept; the TypeScript compiler sees the oracle's answers too, so that a body the
 contract does not describe, to the key, does not compile.

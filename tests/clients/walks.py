@@ -1,4 +1,4 @@
-"""Calls of every operation of openapi.yaml, by the questions of questions.py, and what a driver has to print of each.
+"""Calls of every operation of openapi.yaml for networks of IOTA, by questions.py, and what a driver has to print.
 
 Rules of this file: a question stands under its path below the mount, so that every mount of a kind is asked alike.
 """
@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from tests.api.oracle import Json, Oracle
+from tests.api.paths import OF_WORMHOLE
 from tests.api.stardust import StardustLedger
 from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
 from tests.clients.questions_analytics import of_analytics
@@ -72,9 +73,14 @@ class Walk:
 
 @cache
 def contract() -> tuple[tuple[str, str, Json], ...]:
-    """Path, method and operation of everything that openapi.yaml promises."""
+    """Path, method and operation of everything that openapi.yaml promises of networks of IOTA."""
     paths: dict[str, Json] = yaml.safe_load(CONTRACT.read_text("utf-8"))["paths"]
-    return tuple((path, method, operation) for path, item in paths.items() for method, operation in item.items())
+    return tuple(
+        (path, method, operation)
+        for path, item in paths.items()
+        if not OF_WORMHOLE.search(path)
+        for method, operation in item.items()
+    )
 
 
 def place(path: str, method: str) -> tuple[str, str]:
