@@ -30,20 +30,23 @@ SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions
 
 @dataclass(frozen=True)
 class Loading:
-    """A store in `folder`, and the jobs that fill it."""
+    """A store in `folder`, and the jobs that fill it; `analytics`: they end with those, which few tests look at."""
 
     folder: Path
     store: StoreSettings
     settings: EtlSettings
     bulk: bool = False
+    analytics: bool = False
 
     def load(self, *sources: Path, **options: Any) -> Report:
         """One `permanode load`."""
-        return jobs.load(self.store, self.settings, list(sources), **{"bulk": self.bulk} | options)
+        return jobs.load(
+            self.store, self.settings, list(sources), **{"bulk": self.bulk, "analytics": self.analytics} | options
+        )
 
     def rebuild(self) -> Report:
         """One `permanode rebuild`."""
-        return jobs.rebuild(self.store, self.settings, bulk=self.bulk)
+        return jobs.rebuild(self.store, self.settings, bulk=self.bulk, analytics=self.analytics)
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All that the store holds now."""
@@ -66,6 +69,7 @@ class Stores:
         network: str = "permatest-1",
         settings: EtlSettings = SETTINGS,
         eras: Mapping[str, Any] | None = None,
+        analytics: bool = False,
         **options: Any,
     ) -> Loading:
         """A new store with that (chunk_size, partition_size); `eras` are NetworkSettings, `options` EtlSettings that
@@ -79,7 +83,7 @@ class Stores:
             options = {"lake": str(folder / "lake")} | options
         store = StoreSettings(url, network, *geometry, **(eras or {}))
         migrate(store)
-        return Loading(folder, store, replace(settings, **options), self._bulk)
+        return Loading(folder, store, replace(settings, **options), self._bulk, analytics)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

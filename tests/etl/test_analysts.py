@@ -189,7 +189,7 @@ EXPECTED: dict[str, Callable[[], Rows]] = {
 def loading(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
     loading = stores(network=NETWORK)
     lines = write(tmp_path_factory.mktemp("lines") / "all.jsonl", oracle())
-    report = loading.load(lines, genesis=reference_stardust.ORACLE / "genesis.json", analytics=False)
+    report = loading.load(lines, genesis=reference_stardust.ORACLE / "genesis.json")
     assert (report.exit_code, report.ledger_index) == (0, 50)
     return loading
 

@@ -101,7 +101,7 @@ def recomputed(loading: Loading, first: int | None = None, last: int | None = No
 def both_eras(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
     """Both eras, in loads that leave a gap and fill it; the state found by the store."""
     folder = tmp_path_factory.mktemp("both")
-    loading = everywhere((CHUNK_SIZE, 3), eras=ERAS, ledger_near=10_000)
+    loading = everywhere((CHUNK_SIZE, 3), eras=ERAS, ledger_near=10_000, analytics=True)
     chrysalis = oracle()
     early = [line for line in chrysalis if line["milestone"]["index"] not in GAP]
     late = [line for line in chrysalis if line["milestone"]["index"] in GAP]
@@ -132,7 +132,7 @@ def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> N
 
 
 def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -> None:
-    loading = stores((CHUNK_SIZE, 3), eras=ERAS, ledger_near=0)
+    loading = stores((CHUNK_SIZE, 3), eras=ERAS, ledger_near=0, analytics=True)
     lines = write(tmp_path / "chrysalis.jsonl", oracle()), write(tmp_path / "stardust.jsonl", stardust_lines())
     without = loading.load(lines[0], genesis=test_two_eras.GENESIS, analytics=False)
     assert not any(found_in(loading).values())
@@ -175,7 +175,7 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
 
 def test_every_measure_of_stardust_is_that_of_the_input_files(stores: Stores, tmp_path: Path) -> None:
     """In one load, its state found by the store; then in a store that the lake fills."""
-    loading = stores((CHUNK_SIZE, 3), test_stardust_oracle.NETWORK, ledger_near=10_000)
+    loading = stores((CHUNK_SIZE, 3), test_stardust_oracle.NETWORK, ledger_near=10_000, analytics=True)
     file = write(tmp_path / "milestones.jsonl", test_stardust_oracle.oracle())
     loading.load(file, genesis=reference_stardust.ORACLE / "genesis.json")
     wanted = expected(*stardust_facts(), test_stardust_oracle.NETWORK)
@@ -404,7 +404,7 @@ def shimmer_genesis() -> Json:
 
 @needs_shared
 def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stores, tmp_path: Path) -> None:
-    loading = stores((100_000, 100_000), "shimmer", ledger_near=10_000)
+    loading = stores((100_000, 100_000), "shimmer", ledger_near=10_000, analytics=True)
     genesis = tmp_path / "genesis.json"
     genesis.write_text(json.dumps(shimmer_genesis()))
     report = loading.load(SHIMMER / "in_memory_data.json", genesis=genesis)

@@ -103,9 +103,9 @@ def load_dying(loading: Loading, monkeypatch: pytest.MonkeyPatch, writes: float 
 
 @pytest.fixture(scope="module")
 def clean(stores: Stores) -> Clean:
-    whole = stores(TINY)
+    whole = stores(TINY, analytics=True)
     whole.load(SOURCE)
-    seen = stores(TINY)
+    seen = stores(TINY, analytics=True)
     with pytest.MonkeyPatch.context() as patch:
         log = load_dying(seen, patch).log
     assert seen.rows() == whole.rows(), "a port without transactions gives the same rows"
@@ -134,12 +134,17 @@ def test_nothing_is_complete_before_its_rows_are_written(clean: Clean) -> None:
 
 @pytest.mark.parametrize(
     ("table", "into"),
-    [("splits", 1), ("tags", 1), ("sync", 1), ("ranges", 0), ("ms_analytics", 1), ("metrics_cache", 2)],
+    [
+        ("tags", 1),
+        ("ranges", 0),
+        ("ms_analytics", 1),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("splits", 1), ("sync", 1), ("metrics_cache", 2))),
+    ],
 )
 def test_a_load_goes_on_after_any_write(
     clean: Clean, stores: Stores, monkeypatch: pytest.MonkeyPatch, table: str, into: int
 ) -> None:
-    loading = stores(TINY)
+    loading = stores(TINY, analytics=True)
     done = load_dying(loading, monkeypatch, clean.log.index(table) + into)
     assert done.log == clean.log[: clean.log.index(table) + into]
     assert complete_messages(loading) <= {row["message_id"] for row in loading.rows()["messages"]}
