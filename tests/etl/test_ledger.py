@@ -309,8 +309,8 @@ def test_of_the_rich_list_the_last_steps_are_kept(stores: Stores, tmp_path: Path
     files = milestones(tmp_path, 1, 2, 3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("etl.ledger.STEPS_KEPT", 2)
-        for file in files:
-            loading.load(file, genesis=GENESIS)
+        patch.setattr("etl.ledger.MILESTONES_AT_ONCE", 1)
+        loading.load(*files, genesis=GENESIS)
     rows = loading.rows()
     assert [row["ledger_index"] for row in rows["ledger_frontier"]] == [0, 1, 2, 3]
     for table in ("rich_list", "distribution"):

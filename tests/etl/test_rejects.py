@@ -176,6 +176,7 @@ def test_a_small_good_load_heals_too(stores: Stores, clean: dict[str, list[Json]
     assert loading.rows() == clean
 
 
+@pytest.mark.slow
 def test_two_bad_copies_heal_each_other_across_loads(
     stores: Stores, clean: dict[str, list[Json]], tmp_path: Path
 ) -> None:
