@@ -151,6 +151,7 @@ class CassandraSession:
             reconnection_policy=ConstantReconnectionPolicy(RECONNECT_S, max_attempts=None),
             protocol_version=PROTOCOL,
             connect_timeout=CONNECT_S,
+            control_connection_timeout=CONNECT_S,
             idle_heartbeat_interval=HEARTBEAT_S,
             idle_heartbeat_timeout=HEARTBEAT_S,
             monitor_reporting_enabled=False,
