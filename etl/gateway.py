@@ -9,15 +9,35 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
-from py4j.java_gateway import JavaGateway
+from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JVMView
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector", "2 compiler directives added")
 """The JDK prints the first for a module that Spark's launcher always adds, before any logging is configured, the second
 for every file of compiler directives (etl/jit.json)."""
+
+
+class _KnownClass(JavaClass):  # type: ignore[misc]
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if isinstance(found, JavaMember):
+            self.__dict__[name] = found
+        return found
+
+
+class _KnownClasses(JVMView):  # type: ignore[misc]
+    """The JVM's classes, and their static methods, each looked up once: for every column that it makes PySpark asks for
+    both anew, nearly half of its calls.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if isinstance(found, JavaClass):
+            found = self.__dict__[name] = _KnownClass(found._fqn, self._gateway_client)
+        return found
 
 
 @contextmanager
@@ -44,9 +64,11 @@ def _launch(conf: SparkConf) -> JavaGateway:
     stream = os.fdopen(read, errors="replace")
     threading.Thread(target=_forward, args=(stream,), name="jvm-output", daemon=True).start()
     try:
-        return launch_gateway(conf, {"stdout": write, "stderr": write})  # type: ignore[no-untyped-call]
+        gateway: JavaGateway = launch_gateway(conf, {"stdout": write, "stderr": write})  # type: ignore[no-untyped-call]
     finally:
         os.close(write)
+    gateway.jvm = _KnownClasses(gateway.jvm._gateway_client, gateway.jvm._jvm_name, gateway.jvm._id)
+    return gateway
 
 
 def _forward(stream: TextIO) -> None:
