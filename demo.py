@@ -1,4 +1,4 @@
-"""The demo: the shipped samples of both eras, loaded through Spark and served, with questions to ask.
+"""The demo: the shipped samples of three networks, loaded through Spark and served, with questions to ask.
 
 Rules of this file: it uses what every load uses, nothing of its own; settings of the user's do not reach it, but for
 what a store that is named on the command line needs to be reached (password, TLS); what the questions ask for is read
@@ -8,7 +8,8 @@ from the samples' files, not from what we made of them.
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,17 @@ from typing import Any
 import serving
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
+from db.queries.wormhole import list_guardian_sets
 from db.sync import complete
 from etl import jobs
-from etl.session import EtlSettings
+from etl.jars import CONNECTOR
+from etl.report import Progress
+from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files, lines, open_stream
 from ledger.bech32 import format_address
 from ledger.networks import find_network
+from ledger.wormhole.payloads import TokenTransfer, decode_payload
+from ledger.wormhole.vaa import decode_vaa
 from progress import present, shown
 from settings import Settings, read
 
@@ -31,28 +37,43 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A shipped ledger: its network, its files and their genesis, and the settings that the network needs."""
+    """A shipped archive: its network and folder, what a load takes beside it (option and file), and the settings that
+    the network needs.
+    """
 
     network: str
-    files: Path
+    name: str
+    beside: tuple[str, str]
     given: tuple[tuple[str, str], ...] = ()
 
-    def milestones(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Index and line of each milestone."""
+    @property
+    def files(self) -> Path:
+        """The folder."""
+        return HOME / "sample" / self.name
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Every line of its files."""
         for file in archive_files([self.files]):
             with open_stream(str(file)) as stream:
                 for _, _, text in lines(stream):
-                    line = json.loads(text)
-                    if "milestone" in line:
-                        yield line["milestone_index"] if "milestone_index" in line else line["milestone"]["index"], line
+                    yield json.loads(text)
+
+    def milestones(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Index and line of each milestone."""
+        for line in self.lines():
+            if "milestone" in line:
+                yield line["milestone_index"] if "milestone_index" in line else line["milestone"]["index"], line
 
 
-CHRYSALIS = Sample("permatest-1", HOME / "sample" / "chrysalis")
+CHRYSALIS = Sample("permatest-1", "chrysalis", ("genesis", "genesis.json"))
 STARDUST = Sample(
     "permatest-2",
-    HOME / "sample" / "stardust",
+    "stardust",
+    ("genesis", "genesis.json"),
     (("bech32_hrp", "tst"), ("protocol_parameters", str(HOME / "sample" / "stardust" / "info.json"))),
 )
+WORMHOLE = Sample("wormhole-mainnet", "wormhole", ("prices", "prices.csv"))
+SAMPLES = (CHRYSALIS, STARDUST, WORMHOLE)
 
 ASKED_MILESTONE = 10
 """Whose messages and blocks the questions are about."""
@@ -65,20 +86,34 @@ def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> N
     """
     listener = serving.listen(HOST, port)
     settings = demo_settings(folder, store)
-    for sample in (CHRYSALIS, STARDUST):
-        of_sample = settings.store(sample.network)
-        migrate(of_sample)
-        if not is_loaded(of_sample, sample):
-            etl = settings.build("etl", EtlSettings, lake=str(folder / "lake" / sample.network))
-            with shown() as notify:
-                done = jobs.load(of_sample, etl, [sample.files], genesis=sample.files / "genesis.json", notify=notify)
-            print(present(done))
+    for sample in SAMPLES:
+        migrate(settings.store(sample.network))
+    if lacking := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
+        load(lacking, settings, folder / "lake")
     base = f"http://{HOST}:{port}"
-    print("\nServing. Questions to ask, of Chrysalis first, then of Stardust:\n")
-    for meaning, path in (*chrysalis_questions(), *stardust_questions()):
+    print("\nServing. Questions to ask, of Chrysalis first, then of Stardust, then of Wormhole:\n")
+    for meaning, path in (*chrysalis_questions(), *stardust_questions(), *wormhole_questions()):
         print(f"  # {meaning}\n  curl -s '{base}{path}'\n")
     print(f"Every endpoint: {base}/docs\nCtrl-C ends it.", flush=True)
     serving.serve(settings, listener)
+
+
+def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
+    """Loads them one after another, in one Spark session."""
+    with closing(open_store(settings.store())) as store:
+        beside = CONNECTOR if store.nodes() else ()
+    with ExitStack() as stack:
+        with shown() as notify:
+            notify(Progress("spark", 0, None, "starting"))
+            etl = settings.build("etl", EtlSettings)
+            stack.enter_context(spark_session(etl, span=Span.SECONDS, beside=beside))
+        for sample in samples:
+            option, name = sample.beside
+            given: dict[str, Any] = {option: sample.files / name}
+            with shown() as notify:
+                of_sample = settings.build("etl", EtlSettings, lake=str(lakes / sample.network))
+                done = jobs.load(settings.store(sample.network), of_sample, [sample.files], notify=notify, **given)
+            print(present(done))
 
 
 def demo_settings(folder: Path, store: str | None) -> Settings:
@@ -86,11 +121,12 @@ def demo_settings(folder: Path, store: str | None) -> Settings:
     flags: dict[str, tuple[str, object]] = {
         "network": ("--network", CHRYSALIS.network),
         "api.stardust_network": ("demo", STARDUST.network),
+        "api.wormhole_network": ("demo", WORMHOLE.network),
     }
     of_store = (
         {name: value for name, value in os.environ.items() if name.startswith("PERMANODE_STORE_")} if store else {}
     )
-    for sample in (CHRYSALIS, STARDUST):
+    for sample in SAMPLES:
         given = {"url": store_of(sample, folder, store), **dict(sample.given)}
         given |= {name.removeprefix("PERMANODE_STORE_").lower(): value for name, value in of_store.items()}
         flags |= {f"networks.{sample.network}.{name}": ("--store", value) for name, value in given.items()}
@@ -98,22 +134,21 @@ def demo_settings(folder: Path, store: str | None) -> Settings:
 
 
 def store_of(sample: Sample, folder: Path, store: str | None) -> str:
-    """The URL of its store: the one named is Chrysalis's, Stardust's has a name that goes on with its era."""
+    """The URL of its store: the one named is Chrysalis's, the others' have names that go on with theirs."""
     if store is None:
         return f"sqlite:///{folder / sample.network}"
     if sample is CHRYSALIS:
         return store
     place, mark, options = store.partition("?")
-    return f"{place.rstrip('/')}_stardust{mark}{options}"
+    return f"{place.rstrip('/')}_{sample.name}{mark}{options}"
 
 
 def is_loaded(settings: StoreSettings, sample: Sample) -> bool:
-    """Whether the store holds every milestone of the sample already."""
-    store = open_store(settings)
-    try:
+    """Whether the store holds every milestone of the sample already, or what a load of VAAs writes last."""
+    with closing(open_store(settings)) as store:
+        if sample is WORMHOLE:
+            return bool(asyncio.run(list_guardian_sets(store, sample.network)))
         held = asyncio.run(complete(store, sample.network))
-    finally:
-        store.close()
     return all(any(first <= index <= last for first, last in held) for index, _ in sample.milestones())
 
 
@@ -153,4 +188,23 @@ def stardust_questions() -> list[tuple[str, str]]:
         ("an output", f"/api/core/v2/outputs/{created[0]}"),
         ("a milestone by its id", f"/api/core/v2/milestones/{line['milestone']['milestoneId']}"),
         ("the proof that a milestone references a block", f"/api/poi/v1/referenced-block/create/{spending['id']}"),
+    ]
+
+
+def wormhole_questions() -> list[tuple[str, str]]:
+    """As chrysalis_questions, of the sample's last transfer of a token."""
+    signed = (decode_vaa(bytes.fromhex(line["hex"])) for line in WORMHOLE.lines() if "hex" in line)
+    *_, vaa = (each for each in signed if isinstance(decode_payload("mainnet", each), TokenTransfer))
+    path = f"{vaa.emitter_chain}/{vaa.emitter_address.hex()}/{vaa.sequence}"
+    of_vaa = f"/api/wormhole/v1/vaas/{path}"
+    return [
+        ("a signed VAA, as a guardian answers", f"/v1/signed_vaa/{path}"),
+        ("the same as an explorer shows it", f"{of_vaa}?parsedPayload=true"),
+        ("who signed it, and whether that holds", f"{of_vaa}/verification"),
+        ("the transfer in it", f"/api/wormhole/v1/operations/{path}"),
+        (
+            "its row of the event tables",
+            f"/api/wormhole/events/readrow?emitterChain={vaa.emitter_chain}"
+            f"&emitterAddress={vaa.emitter_address.hex()}&sequence={vaa.sequence}",
+        ),
     ]

@@ -19,7 +19,7 @@ def run_demo(
     port: Annotated[int, typer.Option(help="Port to serve on.")] = 8000,
     store: Annotated[str | None, typer.Option(help="Another store, as cassandra://HOST/KEYSPACE?rf=1.")] = None,
 ) -> None:
-    """Loads the shipped samples into .demo/, serves them and prints ten questions to ask.
+    """Loads the shipped samples into .demo/, serves them and prints fifteen questions to ask.
 
     With --store they are loaded into that keyspace and one beside it, by way of lakes in .demo/; both are created.
 

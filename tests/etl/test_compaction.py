@@ -95,7 +95,7 @@ def whole(stores: Stores) -> Loading:
     return loading
 
 
-@pytest.mark.parametrize("ledger_near", [0, 10_000], ids=["far", "near"])
+@pytest.mark.parametrize("ledger_near", [pytest.param(0, marks=pytest.mark.slow), 10_000], ids=["far", "near"])
 def test_loads_compact_as_they_go_on(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
     loading = stores(TINY, ledger_near=ledger_near, ledger_margin=MARGIN, bulk_share=0.5)
     files = milestones(tmp_path, *range(1, 51))

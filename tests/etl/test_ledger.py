@@ -306,12 +306,12 @@ def test_a_store_of_an_earlier_version_is_migrated_and_its_state_applied_again(s
 
 def test_of_the_rich_list_the_last_steps_are_kept(stores: Stores, tmp_path: Path) -> None:
     loading = stores()
-    files = milestones(tmp_path, 1, 2, 3)
+    files = milestones(tmp_path, 1, 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("etl.ledger.STEPS_KEPT", 2)
         patch.setattr("etl.ledger.MILESTONES_AT_ONCE", 1)
         loading.load(*files, genesis=GENESIS)
     rows = loading.rows()
-    assert [row["ledger_index"] for row in rows["ledger_frontier"]] == [0, 1, 2, 3]
+    assert [row["ledger_index"] for row in rows["ledger_frontier"]] == [0, 1, 2]
     for table in ("rich_list", "distribution"):
-        assert {row["ledger_index"] for row in rows[table]} == {2, 3}
+        assert {row["ledger_index"] for row in rows[table]} == {1, 2}

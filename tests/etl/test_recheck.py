@@ -51,7 +51,9 @@ def cassandra_loading(
         yield Loading(folder, keyspace.settings, replace(SETTINGS, lake=str(folder / "lake")))
 
 
-@pytest.fixture(scope="module", params=["sqlite", pytest.param("cassandra", marks=pytest.mark.cassandra)])
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow])]
+)
 def loading(request: pytest.FixtureRequest) -> Loading:
     """A store with the whole sample and its ledger state."""
     found: Loading = request.getfixturevalue(f"{request.param}_loading")

@@ -148,6 +148,7 @@ def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: St
     check(other.rows(), reference((9, 2)))
 
 
+@pytest.mark.slow
 def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:
     """Some milestones at a time, resolved from the store and from the lake in turn."""
     rng = random.Random(7)

@@ -92,13 +92,15 @@ def test_every_role_and_tag_lists_what_was_ever_created(loaded: Loading) -> None
     assert {key[0] for key in addressed} == set(ROLES)
 
     async def questions(store: Store) -> None:
-        for (variant, key, kind, included), rows in (addressed | tagged).items():
+        async def question(variant: str, key: str, kind: str, included: bool, rows: list[Json]) -> None:
             ask = asking(store, list_created, [By(variant, key)], kinds=[kind], included=included)
             if included:
                 await check(ask, ids(rows), PAGE_SIZES if len(rows) < 60 else (7, 100))
             else:
                 page = await ask(newest=False, page_size=100, cursor=None)
                 assert Counter(row["output_id"] for row in page.rows) == Counter(row["output_id"] for row in rows)
+
+        await asyncio.gather(*(question(*key, rows) for key, rows in (addressed | tagged).items()))
 
     run(loaded, questions)
 
@@ -109,9 +111,10 @@ def test_all_roles_of_an_address_are_one_listing(loaded: Loading) -> None:
     assert max(len({row["variant"] for row in each}) for each in held.values()) >= 4
 
     async def questions(store: Store) -> None:
-        for (address,), each in held.items():
-            ask = asking(store, list_created, [By(variant, address) for variant in ROLES])
-            await check(ask, ids(each), (3, 100))
+        async def question(address: str, wanted: list[str]) -> None:
+            await check(asking(store, list_created, [By(variant, address) for variant in ROLES]), wanted, (3, 100))
+
+        await asyncio.gather(*(question(address, ids(each)) for (address,), each in held.items()))
 
     run(loaded, questions)
 
@@ -122,9 +125,11 @@ def test_what_is_unspent_at_the_ledger_index_by_every_lookup(loaded: Loading) ->
     assert {lookup for lookup, _, _ in asked} >= {"address", "sender", "issuer", "governor", "tag", "chain"}
 
     async def questions(store: Store) -> None:
-        for (lookup, key, kind), rows in asked.items():
+        async def question(lookup: str, key: str, kind: str, rows: list[Json]) -> None:
             ask = asking(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=LAST)
             await check(ask, ids(rows), PAGE_SIZES if len(rows) < 40 else (7, 100))
+
+        await asyncio.gather(*(question(*key, rows) for key, rows in asked.items()))
         for kinds in (["basic"], ["alias", "foundry"], ["alias", "basic", "foundry", "nft"]):
             every = [row for row in living if not row["lookup"] and row["output_kind"] in kinds]
             assert every

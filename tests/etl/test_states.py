@@ -70,7 +70,11 @@ def load_silent(loading: Loading, folder: Path, lines: list[Json], genesis: Path
     return loading
 
 
-@pytest.mark.parametrize(("lines", "ledger_near"), [(ARCHIVE, FAR), (NODE, NEAR)], ids=["archive", "node"])
+@pytest.mark.parametrize(
+    ("lines", "ledger_near"),
+    [pytest.param(ARCHIVE, FAR, marks=pytest.mark.slow), (NODE, NEAR)],
+    ids=["archive", "node"],
+)
 def test_a_silent_source_gives_the_same_tables(
     stores: Stores, tmp_path: Path, lines: list[Json], ledger_near: int
 ) -> None:

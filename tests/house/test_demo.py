@@ -1,5 +1,6 @@
 """The demo as a new user meets it: loads once, serves, and every question it prints has an answer."""
 
+import base64
 import json
 import os
 import re
@@ -83,8 +84,8 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
     with running(tmp_path / "demo", port, store) as printed:
         assert "50" in printed
         urls = re.findall(r"curl -s '([^']+)'", printed)
-        chrysalis, stardust = urls[:5], urls[5:]
-        assert len(stardust) == 5
+        chrysalis, stardust, wormhole = urls[:5], urls[5:10], urls[10:]
+        assert len(wormhole) == 5
         for url in chrysalis:
             assert ask(url)["data"], url
         block, metadata, output, milestone, proof = map(ask, stardust)
@@ -93,6 +94,9 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
         assert (block, metadata) == (of_sample["block"], of_sample["metadata"])
         assert output["metadata"]["milestoneIndexBooked"] == milestone["index"] == demo.ASKED_MILESTONE
         assert proof["block"] == block
+        signed, shown, verification, operation, row = map(ask, wormhole)
+        (vaa,) = {base64.b64decode(each) for each in (signed["vaaBytes"], shown["data"]["vaa"], operation["vaa"]["raw"])}
+        assert {"hex": vaa.hex()} in demo.WORMHOLE.lines()
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs", timeout=10) as page:
             assert page.status == 200
     with running(tmp_path / "demo", port, store) as printed:
@@ -111,17 +115,18 @@ def test_the_demo_minds_only_what_a_store_named_on_the_command_line_needs(
     named = demo.demo_settings(tmp_path, "cassandra://me@host/ks?rf=1")
     for settings in (own, named):
         assert settings.store().network == demo.CHRYSALIS.network
-        assert settings.networks == (demo.CHRYSALIS.network, demo.STARDUST.network)
+        assert settings.networks == tuple(sample.network for sample in demo.SAMPLES)
         assert settings.build("etl", EtlSettings).lake == ""
 
     def reached(settings: Settings) -> list[tuple[str, str]]:
         stores = [settings.store(network) for network in settings.networks]
         return [(store.url, store.password) for store in stores]
 
-    assert reached(own) == [(f"sqlite:///{tmp_path}/permatest-1", ""), (f"sqlite:///{tmp_path}/permatest-2", "")]
+    assert reached(own) == [(f"sqlite:///{tmp_path}/{sample.network}", "") for sample in demo.SAMPLES]
     assert reached(named) == [
         ("cassandra://me@host/ks?rf=1", "secret"),
         ("cassandra://me@host/ks_stardust?rf=1", "secret"),
+        ("cassandra://me@host/ks_wormhole?rf=1", "secret"),
     ]
 
 
