@@ -114,7 +114,8 @@ class Lake:
 
     def has(self, table: str) -> bool:
         """Whether the table was ever committed; a run that died before its first commit leaves an empty log."""
-        log = self.spark._jvm.org.apache.hadoop.fs.Path(f"{self.path(table)}/_delta_log")  # type: ignore[union-attr]
+        path = getattr(self.spark._jvm, "org.apache.hadoop.fs.Path")
+        log = path(f"{self.path(table)}/_delta_log")
         files = log.getFileSystem(self.spark._jsc.hadoopConfiguration())
         return files.exists(log) and any(each.getPath().getName()[0].isdecimal() for each in files.listStatus(log))
 
@@ -162,14 +163,17 @@ class Lake:
         A run asks a dozen times for the same rows, and planning a Delta read costs more than reading a few of them.
         """
         schema = TABLES[table][0].replace("lake_range INT,", "")
-        place = table, within(intervals)
-        with self._planning:
-            if place not in self._files:
-                self._files[place] = self.read(table).where(place[1]).inputFiles() if intervals else []
-            files = self._files[place]
+        files = self._files_of(table, within(intervals)) if intervals else []
         if not files:
             return spark.createDataFrame([], schema)
         return spark.read.schema(schema).parquet(*files).where(either(intervals))
+
+    def _files_of(self, table: str, predicate: str) -> list[str]:
+        with self._planning:
+            place = table, predicate
+            if place not in self._files:
+                self._files[place] = self.read(table).where(predicate).inputFiles()
+            return self._files[place]
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
@@ -217,7 +221,7 @@ class Lake:
 
     def genesis(self) -> DataFrame:
         """GENESIS; of a lake that was made before Stardust too."""
-        return self.spark.read.schema(GENESIS_DDL).parquet(*self.read("genesis").inputFiles())
+        return self.spark.read.schema(GENESIS_DDL).parquet(*self._files_of("genesis", "true"))
 
     def genesis_index(self) -> int:
         """The milestone after which genesis is the ledger state."""
