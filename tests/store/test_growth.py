@@ -31,7 +31,16 @@ def unborn(request, tmp_path):
 
 def old_row(table):
     """A row of a table that grew, in the columns that it always had: some value of each type."""
-    values = {"hex": A, "text": "legacy", "boolean": True, "tinyint": 1, "int": 7, "bigint": 2**40, "timestamp": 9}
+    values = {
+        "hex": A,
+        "text": "legacy",
+        "boolean": True,
+        "tinyint": 1,
+        "smallint": 2,
+        "int": 7,
+        "bigint": 2**40,
+        "timestamp": 9,
+    }
     columns = [column for column in table.columns if column.layout == 0]
     return tuple(column.name for column in columns), [values[column.type] for column in columns]
 
