@@ -118,6 +118,7 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
         f"incomplete  {in_words(status.incomplete)}",
         f"missing     {in_words(status.missing)}",
         *(f"{level:<12}{in_words(held)}" for level, held in reversed(status.proved.items()) if held),
+        f"unlogged    {in_words(status.unlogged)}",
         *([] if short is None else [f"short       {in_words(short)}"]),
         "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
         "migrations  " + ", ".join(status.migrations),

@@ -87,7 +87,7 @@ class SyncResponse(BaseModel):
             "examples": [
                 {
                     "completed": [{"start": 1, "end": 1000}],
-                    "synced_but_unlogged": [],
+                    "synced_but_unlogged": [{"start": 901, "end": 1000}],
                     "gaps": [{"start": 1000, "end": 2147483647}],
                     "proved": {"believed": [], "merkle": [], "signed": [{"start": 1, "end": 1000}], "full": []},
                 }

@@ -30,6 +30,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
         5: "lookups",
         6: "proofs",
         7: "analytics",
+        9: "logged",
     },
     WORMHOLE: {8: "wormhole"},
 }

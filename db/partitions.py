@@ -44,6 +44,11 @@ def ms_range_id(milestone_index: int, chunk_size: int) -> int:
     return milestone_index // chunk_size
 
 
+def ranges_of(first: int, last: int, chunk_size: int) -> range:
+    """The ranges that the milestones [first, last] stand in."""
+    return range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
+
+
 def window_size(chunk_size: int, at_most: int = WINDOW) -> int:
     """Milestones, or days, of a window: `at_most`, or less where that cuts the range into equal windows."""
     count = -(-chunk_size // at_most)

@@ -689,7 +689,7 @@ sync = Table(
         ("milestone_index", Type.INT, "the milestone"),
         MS_TIMESTAMP,
         ("synced_by", Type.TINYINT, "0 once every row of the milestone is durable here"),
-        ("logged_by", Type.TINYINT, "0 once an archive file holds it"),
+        ("logged_by", Type.TINYINT, "0 once an archive file that holds it whole is durable"),
         ("message_count", Type.INT, "messages in the cone, the milestone's own included"),
         ("verified", Type.TEXT, "how far it was proved: believed, merkle, signed or full (proofs.md)"),
         ("layout", Type.SMALLINT, "store layout its rows were written in"),
@@ -712,6 +712,9 @@ ranges = Table(
         ("max_timestamp", Type.TIMESTAMP, "largest milestone timestamp"),
         ("rising", Type.BOOLEAN, "timestamps never fall with the index inside the range"),
         ("layout", Type.SMALLINT, "layout of its complete milestones"),
+    )
+    + columns(
+        ("logged", Type.TEXT, "milestones that durable archive files hold, as intervals like `complete`"), layout=9
     ),
     partition=("network",),
     clustering=("ms_range_id",),

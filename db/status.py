@@ -9,7 +9,7 @@ from db import schema
 from db.intervals import Intervals, add, gaps
 from db.protocols import IOTA
 from db.store import Lease, Row, TableSize, WritableStore
-from db.sync import complete, incomplete, list_ranges, proved
+from db.sync import Held, held, proved
 
 REJECTS_SHOWN = 100
 """Rejects that a status lists at most."""
@@ -24,7 +24,7 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 @dataclass(frozen=True, slots=True)
 class Status:
     """`missing`: milestones between the lowest and the highest that are neither complete nor incomplete; `proved`: the
-    complete ones by how far they are.
+    complete ones by how far they are; `unlogged`: those that no archive file is known to hold.
     """
 
     network: str
@@ -32,6 +32,7 @@ class Status:
     incomplete: Intervals
     missing: Intervals
     proved: dict[str, Intervals]
+    unlogged: Intervals
     messages: int
     rejects: list[Row]
     tables: list[TableSize]
@@ -45,20 +46,21 @@ async def get_status(store: WritableStore, network: str) -> Status:
 
     A Wormhole network has no milestones.
     """
-    held = await store.get(schema.keyspace_info, ("protocol",))
-    by_milestone = held is None or held["value"] == IOTA
-    whole, partly = (await complete(store, network), await incomplete(store, network)) if by_milestone else ([], [])
-    known = add(whole, partly)
+    protocol = await store.get(schema.keyspace_info, ("protocol",))
+    by_milestone = protocol is None or protocol["value"] == IOTA
+    found = await held(store, network) if by_milestone else Held([], [], [], 0)
+    known = add(found.complete, found.incomplete)
     infos = await store.get_many(schema.keyspace_info, [(name,) for name in VERSIONS])
     applied = await store.slice(schema.migrations, (network,), limit=1000)
     return Status(
         network=network,
-        complete=whole,
-        incomplete=partly,
+        complete=found.complete,
+        incomplete=found.incomplete,
         missing=gaps(known, known[0][0], known[-1][1]) if known else [],
         proved=await proved(store, network) if by_milestone else {},
-        messages=sum([row["message_count"] or 0 async for row in list_ranges(store, network)]) if by_milestone else 0,
-        rejects=await list_rejects(store, partly),
+        unlogged=found.unlogged,
+        messages=found.messages,
+        rejects=await list_rejects(store, found.incomplete),
         tables=await store.describe(),
         versions={str(row["name"]): str(row["value"]) for row in infos if row},
         migrations=[str(row["name"]) for row in applied],

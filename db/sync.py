@@ -6,13 +6,31 @@ row is a pure function of that range's sync rows, so writing it again never does
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 
 from db import schema
-from db.intervals import Intervals, format_intervals, intervals, of_indices, parse_intervals
+from db.intervals import Intervals, format_intervals, intervals, of_indices, parse_intervals, subtract
 from db.store import Bound, Row, Store
 from ledger.levels import LEVELS, weakest
 
 RANGES_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Milestones of a network: `incomplete` ones were loaded, but with rejects or in an earlier layout; `logged` ones
+    stand whole in a durable archive file. `messages`: of the complete ones.
+    """
+
+    complete: Intervals
+    incomplete: Intervals
+    logged: Intervals
+    messages: int
+
+    @property
+    def unlogged(self) -> Intervals:
+        """Complete milestones that no archive file is known to hold."""
+        return subtract(self.complete, self.logged)
 
 
 def range_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
@@ -31,6 +49,7 @@ def range_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
         "max_timestamp": max(times, default=None),
         "rising": times == sorted(times),
         "layout": schema.LAYOUT,
+        "logged": format_intervals(of_indices(row["milestone_index"] for row in rows if row["logged_by"] is not None)),
     }
 
 
@@ -61,14 +80,20 @@ async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
         after = Bound((rows[-1]["ms_range_id"],), inclusive=False)
 
 
+async def held(store: Store, network: str) -> Held:
+    """All of it in one pass. A range written before `logged` was kept names none, until it is noted again."""
+    rows = [row async for row in list_ranges(store, network)]
+
+    def joined(column: str) -> Intervals:
+        return intervals(pair for row in rows for pair in parse_intervals(row[column] or "[]"))
+
+    messages = sum(row["message_count"] or 0 for row in rows)
+    return Held(joined("complete"), joined("incomplete"), joined("logged"), messages)
+
+
 async def complete(store: Store, network: str) -> Intervals:
     """All complete milestones."""
-    return intervals([pair async for row in list_ranges(store, network) for pair in parse_intervals(row["complete"])])
-
-
-async def incomplete(store: Store, network: str) -> Intervals:
-    """Milestones that were loaded, but with rejects or in an earlier layout."""
-    return intervals([pair async for row in list_ranges(store, network) for pair in parse_intervals(row["incomplete"])])
+    return (await held(store, network)).complete
 
 
 async def proved(store: Store, network: str) -> dict[str, Intervals]:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from db import schema
 from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
 from db.model import Table
-from db.partitions import ms_range_id
+from db.partitions import ms_range_id, ranges_of
 from db.queries.analytics import SUMMED, format_runs, runs_of
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
@@ -24,7 +24,7 @@ from etl.analytics.measures import STATE_COLUMNS, Begun
 from etl.balances import balances
 from etl.changes import far
 from etl.lake import either
-from etl.publish import ANALYSED, ANALYSED_TO, Publication, ranges_of
+from etl.publish import ANALYSED, ANALYSED_TO, Publication
 from etl.report import Progress
 from etl.tables import TableFrame
 from etl.writer import FrameMaker, upsert_frames

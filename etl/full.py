@@ -9,11 +9,12 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.intervals import Intervals, intersect
+from db.partitions import ranges_of
 from etl.changes import far
 from etl.conflicts import AT, dust_steps, judged, known_facts, spending
 from etl.lake import either
 from etl.placement import hex_text
-from etl.publish import Publication, ranges_of
+from etl.publish import Publication
 from etl.recheck import rewrite_ranges
 from etl.sources.cone import CONFLICTING, INCLUDED
 from etl.tables import conform

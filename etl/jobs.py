@@ -30,6 +30,7 @@ from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
 from etl.lake import Lake, either, intervals_of, lake_root
 from etl.ledger import Ledger
+from etl.logged import note_logged, sealed_by
 from etl.publish import Publication
 from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
 from etl.report import Notify, Progress, Report, quiet
@@ -96,13 +97,14 @@ def load(
             with report.timed("genesis"):
                 ingest.genesis(genesis, publication.staging.folder("genesis"))
         if files:
+            held = reads.held()
             with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
                 found = ingest.messages(
                     files,
                     first=first,
                     last=last,
-                    complete=reads.complete(),
-                    incomplete=reads.incomplete(),
+                    complete=held.complete,
+                    incomplete=held.incomplete,
                     force=force,
                 )
             if found.believed:
@@ -155,7 +157,7 @@ def _refuse(options: set[str], store_settings: StoreSettings) -> None:
 
 def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
     """Commits the milestones to the lake and fills the tables from it, side by side as far as they do not depend."""
-    report, kept = publication.report, publication.reads.message_count()
+    report, kept = publication.report, publication.reads.held().messages
 
     def commit() -> None:
         ingest.commit(found)
@@ -170,6 +172,7 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
         much = bulk or report.messages >= publication.settings.bulk_share * kept
         publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and much)
         noting.result()
+        note_logged(publication.store, publication.reads, publication.store_settings.chunk_size, sealed_by(found.plan))
         if found.pending:
             publication.publish_pending()
     report.skipped, report.reopened = found.skipped, size(found.reopened)
@@ -249,7 +252,8 @@ def verify(
 
 def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
     """StoreMismatch when the store holds milestones or a ledger state that the lake lacks: one was restored alone."""
-    held = add(reads.complete(), reads.incomplete())
+    stored = reads.held()
+    held = add(stored.complete, stored.incomplete)
     lacking = subtract(held, lake.held(held))
     if lacking or (reads.ledger_index() is not None and not lake.has("genesis")):
         what = f"milestones {in_words(lacking)}" if lacking else "a ledger state"

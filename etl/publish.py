@@ -20,10 +20,11 @@ from db import schema
 from db.connect import StoreSettings
 from db.intervals import Intervals
 from db.model import Lookup, Table
-from db.partitions import WINDOW, ms_range_id, window_size
+from db.partitions import WINDOW, ranges_of, window_size
 from db.store import Batch, Value, WritableStore
 from etl import history, tables, tables_milestones, tables_pending
 from etl.lake import Lake, either, few_rows
+from etl.logged import find_logged, write_logged
 from etl.lookups import TABLES_OF_LEGACY, TABLES_OF_ROLES, placed, standing
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.recheck import rewrite_ranges
@@ -96,10 +97,14 @@ class Publication:
         self.write_file_rejects(files)
 
     def republish(self, run: Intervals) -> None:
-        """Writes all of the lake's milestones into one new generation that holds nothing else."""
+        """Writes all of the lake's milestones into one new generation that holds nothing else, but for what the store
+        knew of archive files, which the lake does not.
+        """
+        logged = find_logged(self.reads, self.store_settings.chunk_size, run)
         with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
             for table in (*CLAIMS, *FILLED_BY_LAKE):
                 batch.clear(table)
+            write_logged(batch, self.store_settings.chunk_size, logged)
             for name in (ANALYSED, ANALYSED_TO):
                 batch.delete(schema.keyspace_info, (name,))
             opening = pool.submit(self.open_splits, run, known=False)
@@ -284,11 +289,6 @@ class Publication:
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
         upsert_frames(batch, self.writer, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
-
-
-def ranges_of(first: int, last: int, chunk_size: int) -> range:
-    """The ranges that the milestones [first, last] stand in."""
-    return range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
 
 
 def _tails(

@@ -34,17 +34,13 @@ class StoreReads:
         """Ends the event loop."""
         self._runner.close()
 
+    def held(self) -> sync.Held:
+        """Its milestones, as they stand in the store."""
+        return self._runner.run(sync.held(self._store, self.network))
+
     def complete(self) -> Intervals:
         """Complete milestones, ascending."""
-        return self._runner.run(sync.complete(self._store, self.network))
-
-    def incomplete(self) -> Intervals:
-        """Milestones that stand in the store and are not complete, ascending."""
-        return self._runner.run(sync.incomplete(self._store, self.network))
-
-    def message_count(self) -> int:
-        """Messages of complete milestones."""
-        return sum(int(row["message_count"] or 0) for row in self.partition(schema.ranges, (self.network,)))
+        return self.held().complete
 
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""

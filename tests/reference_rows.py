@@ -277,6 +277,7 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
                 "max_timestamp": max(times),
                 "rising": times == sorted(times),
                 "layout": 2,
+                "logged": json.dumps(intervals(row["milestone_index"] for row in members if row["logged_by"] == 0)),
             }
         )
         rows["proofs"].append(proof_row(network, ms_range_id, members, "merkle"))

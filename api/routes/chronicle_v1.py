@@ -37,7 +37,7 @@ from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
 from db.schema import PENDING_RANGE
 from db.store import NotFound, Row, StoreUnavailable
-from db.sync import complete, proved
+from db.sync import held, proved
 from ledger.chrysalis import decode_payload, payload_bytes
 from ledger.chrysalis_values import Transaction
 from ledger.ids import output_id, transaction_id
@@ -146,16 +146,16 @@ async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilest
 async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
     """Which milestones are here and which are not, newest first; ends are exclusive.
 
-    `sort=oldest`, which Chronicle lacks, turns every list round. What is loaded came out of an archive, so nothing is
-    synced but unlogged. A milestone with rejects counts as a gap. How far the completed ones are proved stands beside
-    what Chronicle tells, each under the strongest level it reached.
+    `sort=oldest`, which Chronicle lacks, turns every list round. Of the completed ones those are synced but unlogged
+    that no durable archive file is known to hold. A milestone with rejects counts as a gap. How far the completed ones
+    are proved stands beside what Chronicle tells, each under the strongest level it reached.
     """
-    held = await complete(network.store, network.name)
+    found = await held(network.store, network.name)
     levels = await proved(network.store, network.name)
     return {
-        "completed": half_open(held, newest=newest),
-        "synced_but_unlogged": [],
-        "gaps": half_open(gaps(held, FIRST_MILESTONE, END_OF_MILESTONES - 1), newest=newest),
+        "completed": half_open(found.complete, newest=newest),
+        "synced_but_unlogged": half_open(found.unlogged, newest=newest),
+        "gaps": half_open(gaps(found.complete, FIRST_MILESTONE, END_OF_MILESTONES - 1), newest=newest),
         "proved": {level: half_open(milestones, newest=newest) for level, milestones in levels.items()},
     }
 

@@ -1,20 +1,20 @@
 """Milestones of a store become archive files, which a load reads again.
 
 Rules of this file: partition reads only, a milestone at a time; what is read is verified as loads do it, and then
-written. A milestone's `sync.logged_by` is set once the file that holds it is durable.
+written. A milestone counts as logged once the file that holds it is durable (etl/logged.py).
 """
 
 import asyncio
 import os
 import socket
 import uuid
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from db import schema
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, size, subtract
-from db.partitions import ms_range_id
 from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
@@ -22,9 +22,11 @@ from etl.archive import MAX_FILE_BYTES
 from etl.archive.checks import Checks
 from etl.archive.lines import milestone_line
 from etl.archive.validate import Fault, fault_of
-from etl.archive.writer import archive_writer, held_by_closed
+from etl.archive.writer import archive_writer
+from etl.logged import note_logged, sealed_in
 from etl.report import Notify, Progress, quiet
 from etl.sources.cone import Cone, Entry
+from etl.store_reads import StoreReads
 from ledger import stardust, stardust_values
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 
@@ -33,13 +35,9 @@ MESSAGES_AT_ONCE = 1_000
 WHOLE_CONE = 1 << 31
 """More messages than a cone has."""
 
-MARKED_AT_ONCE = 20_000
-
 LEASE_S = 60
 
 REPORTED_EVERY = 100
-
-LOGGED = ("ms_range_id", "milestone_index", "logged_by")
 
 
 @dataclass(slots=True)
@@ -101,7 +99,7 @@ def export(
                 if done.milestones % REPORTED_EVERY == 0:
                     notify(Progress("export", done.milestones, size(missing), "milestones"))
     if mark:
-        mark_logged(store, settings, intersect(whole, held_by_closed(into)))
+        mark_logged(store, settings, sealed_in(into))
     return done
 
 
@@ -134,14 +132,14 @@ async def read_milestone(store: Store, milestone_index: int) -> Cone:
 def mark_logged(store: WritableStore, settings: StoreSettings, milestones: Intervals) -> None:
     """Tells the store that durable archive files hold those milestones. LeaseHeld while another run writes to it."""
     lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", uuid.uuid4().hex[:12], LEASE_S)
+
+    def renew() -> None:
+        nonlocal lease
+        lease = store.renew(lease, LEASE_S)
+
     try:
-        for first, last in milestones:
-            for low in range(first, last + 1, MARKED_AT_ONCE):
-                indices = range(low, min(last + 1, low + MARKED_AT_ONCE))
-                with store.batch() as batch:
-                    rows = [(ms_range_id(index, settings.chunk_size), index, 0) for index in indices]
-                    batch.upsert(schema.sync, LOGGED, rows)
-                lease = store.renew(lease, LEASE_S)
+        with closing(StoreReads(store, settings.network)) as reads:
+            note_logged(store, reads, settings.chunk_size, milestones, renew)
     finally:
         store.release(lease)
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from db.intervals import Intervals, add, gaps, in_words, intervals, of_indices
 from etl.archive import MAX_FILE_BYTES
 from etl.archive.names import checksum_path, promise_of, should_promise
-from etl.archive.writer import DIGEST_BYTES
+from etl.archive.writer import DIGEST_BYTES, checksum_beside
 from etl.sources import claimed, milestones_of, read_cone
 from etl.sources.files import lines, open_stream
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
@@ -169,10 +169,8 @@ class _Reading:
         if empty:
             yield Fault(EMPTY_FILE, file, 0, "no line")
         told = checksum_path(self._path)
-        if told.exists():
-            expected = told.read_text("utf-8", "replace").partition(" ")[0]
-            if expected != (sum_of := _checksum(self._path)):
-                yield Fault(WRONG_CHECKSUM, file, 0, f"{expected} expected, as {told.name} has it, found {sum_of}")
+        if told.exists() and (expected := checksum_beside(self._path)) != (sum_of := _checksum(self._path)):
+            yield Fault(WRONG_CHECKSUM, file, 0, f"{expected} expected, as {told.name} has it, found {sum_of}")
 
     def _line(self, number: int, line: bytes) -> Iterator[Fault]:
         try:

@@ -153,11 +153,24 @@ def held_by_closed(folder: Path, form: Form = MILESTONES) -> Intervals:
         promise = promise_of(path, form.suffix)
         if promise is None or promise.end is None:
             continue
-        if checksum_path(path).exists() and promise.first < promise.end:
-            found.append((promise.first, promise.end - 1))
-        else:
-            found += of_indices(_numbers_in(path, form))
+        span = sealed_span(path, form)
+        found += of_indices(_numbers_in(path, form)) if span is None else [span]
     return intervals(found)
+
+
+def sealed_span(path: Path, form: Form = MILESTONES) -> tuple[int, int] | None:
+    """The first and the last number of a file that was closed, by its name; None for one without a checksum beside it,
+    which was not, or not by a writer of ours.
+    """
+    promise = promise_of(path, form.suffix)
+    if promise is None or promise.end is None or promise.first >= promise.end:
+        return None
+    return (promise.first, promise.end - 1) if checksum_path(path).exists() else None
+
+
+def checksum_beside(path: Path) -> str:
+    """The checksum that stands beside a file, in hex as it was written; FileNotFoundError where there is none."""
+    return checksum_path(path).read_text("utf-8", "replace").partition(" ")[0]
 
 
 def write_durably(path: Path, data: bytes) -> None:

@@ -1,7 +1,9 @@
 """What Chronicle v1 has beside the node's routes: a transaction by its message, info, sync and service."""
 
+import asyncio
 import dataclasses
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 from api import responses_chronicle, responses_v1
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.store import StoreUnavailable
+from db.store import StoreUnavailable, WritableStore
+from etl.logged import note_logged
+from etl.store_reads import StoreReads
 from tests.api.asgi import ask
 from tests.api.conftest import filled_store
 from tests.api.oracle import PENDING, Json, Oracle
@@ -191,31 +195,45 @@ async def test_sync_is_chronicle_s_ends_exclusive_newest_first_and_without_data_
     responses_chronicle.SyncResponse.model_validate(answer.json(), strict=True, extra="forbid")
     assert answer.json() == {
         "completed": [{"start": 1, "end": 51}],
-        "synced_but_unlogged": [],
+        "synced_but_unlogged": [{"start": 1, "end": 51}],
         "gaps": [{"start": 51, "end": 2147483647}],
         "proved": {"believed": [], "merkle": [], "signed": [{"start": 1, "end": 51}], "full": []},
     }
 
 
+def note(store: WritableStore, chunk_size: int, *sealed: tuple[int, int]) -> None:
+    """What an export does when its files are durable."""
+    with closing(StoreReads(store, "permatest-1")) as reads:
+        note_logged(store, reads, chunk_size, list(sealed))
+
+
 @pytest.mark.parametrize(
-    ("held", "completed", "gaps"),
+    ("held", "completed", "gaps", "unlogged"),
     [
-        ([], [], [(1, 2147483647)]),
-        ([*range(5, 8), 10, *range(20, 51)], [(20, 51), (10, 11), (5, 8)], [(51, None), (11, 20), (8, 10), (1, 5)]),
+        ([], [], [(1, 2147483647)], []),
+        (
+            [*range(5, 8), 10, *range(20, 51)],
+            [(20, 51), (10, 11), (5, 8)],
+            [(51, None), (11, 20), (8, 10), (1, 5)],
+            [(31, 51), (5, 6)],
+        ),
     ],
 )
 @pytest.mark.parametrize("chunk_size", [7, 100_000])
-async def test_sync_tells_every_gap(
+async def test_sync_tells_every_gap_and_what_no_archive_file_holds(
     tmp_path: Path,
     oracle: Oracle,
     chunk_size: int,
     held: list[int],
     completed: list[tuple[int, int]],
     gaps: list[tuple[int, int | None]],
+    unlogged: list[tuple[int, int]],
 ) -> None:
+    """Files hold milestones 6 to 30, be they loaded or not."""
     lines = [line for line in oracle.milestones if line["milestone"]["index"] in held]
     some = dataclasses.replace(oracle, milestones=lines, pending=[])
     store = filled_store(tmp_path, some, chunk_size, 100, with_genesis=False)
+    await asyncio.to_thread(note, store, chunk_size, (6, 30))
     async with client_of(NetworkMount(store, "permatest-1", "atoi")) as client:
         found = (await client.get("/api/testing/sync")).json()
         rising = (await client.get("/api/testing/sync?sort=oldest")).json()
@@ -224,7 +242,7 @@ async def test_sync_tells_every_gap(
     store.close()
     assert found == {
         "completed": [{"start": start, "end": end} for start, end in completed],
-        "synced_but_unlogged": [],
+        "synced_but_unlogged": [{"start": start, "end": end} for start, end in unlogged],
         "gaps": [{"start": start, "end": 2147483647 if end is None else end} for start, end in gaps],
         "proved": {
             "believed": [],

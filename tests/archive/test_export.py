@@ -1,6 +1,7 @@
 """Exporting a store: the files hold the oracle's own JSON, and what they hold durably the store is told."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -16,10 +17,12 @@ import cli
 from db import schema
 from db.connect import open_store
 from db.store import LeaseHeld
+from db.sync import held
 from etl.archive.export import export
 from tests.archive.conftest import Ledger
 from tests.archive.test_merge import lines_of
 from tests.conftest import ROOT
+from tests.reference_rows import intervals as runs
 
 
 def logged(ledger: Ledger) -> set[int]:
@@ -27,6 +30,12 @@ def logged(ledger: Ledger) -> set[int]:
     with closing(open_store(ledger.store)) as store:
         rows = asyncio.run(store.slice(schema.sync, (0,), limit=1000))
     return {row["milestone_index"] for row in rows if row["logged_by"] == 0}
+
+
+def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
+    """The complete milestones that the store says no file holds."""
+    with closing(open_store(ledger.store)) as store:
+        return asyncio.run(held(store, ledger.network)).unlogged
 
 
 def environment(ledger: Ledger) -> dict[str, str]:
@@ -46,14 +55,20 @@ def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledge
         part = export(ledger.store, store, tmp_path / "unmarked", first=3, last=9, mark=False)
     assert (part.milestones, part.files, part.faults, part.lacking) == (6, ["3to9.log"], [], [])
     assert lines_of(tmp_path / "unmarked") == ledger.lines(3, 9)
+    # A file that no writer of ours closed: what it holds is not written again, and not taken for durable.
+    (tmp_path / "marked").mkdir()
+    lines = [json.dumps(line).encode() + b"\n" for line in ledger.lines(38, 40)]
+    (tmp_path / "marked" / "38to40.log").write_bytes(b"".join(lines))
     before = logged(ledger)
     with closing(open_store(ledger.store, writable=True)) as store:
-        done = export(ledger.store, store, tmp_path / "marked", first=40, last=60)
-        assert (done.milestones, done.lacking) == (11, [(51, 59)])
+        done = export(ledger.store, store, tmp_path / "marked", first=38, last=60)
+        assert (done.milestones, done.held, done.lacking) == (11, 2, [(51, 59)])
         again = export(ledger.store, store, tmp_path / "marked", first=40, last=51)
         assert (again.milestones, again.held, again.files) == (0, 11, [])
-    assert lines_of(tmp_path / "marked") == ledger.lines(40, 51)
+    assert lines_of(tmp_path / "marked") == ledger.lines(38, 51)
     assert logged(ledger) == before | set(range(40, 51))
+    rest = set(range(1, 51)) - before - set(range(40, 51))
+    assert unlogged(ledger) == [(first, last) for first, last in runs(rest)]
 
 
 def test_while_another_run_writes_the_files_are_good_and_the_store_is_told_by_the_next(

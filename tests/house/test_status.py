@@ -19,7 +19,7 @@ NETWORK = "permatest-1"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
-    """Complete 1–3 and 6, 4 with a reject, 5 missing."""
+    """Complete 1–3 and 6, 4 with a reject, 5 missing; archive files hold 2–4."""
     monkeypatch.chdir(tmp_path)
     settings = StoreSettings(url=f"sqlite:///{tmp_path}/store", network=NETWORK, chunk_size=7)
     monkeypatch.setenv("PERMANODE_STORE", settings.url)
@@ -27,8 +27,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
     monkeypatch.setenv("PERMANODE_STORE_CHUNK_SIZE", "7")
     migrate(settings)
     with closing(open_store(settings, writable=True)) as opened, opened.batch() as batch:
-        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")
-        batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[1, 3], [6, 6]]", "[[4, 4]]", 70)])
+        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count", "logged")
+        batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[1, 3], [6, 6]]", "[[4, 4]]", 70, "[[2, 4]]")])
         rejects = ("milestone_index", "file", "line", "item", "reason")
         batch.upsert(schema.rejects, rejects, [(4, "a.log", 4, "", "key nonce is missing")])
         batch.upsert(schema.rejects, rejects, [(-1, "a.log", 9, "", "not JSON")])
@@ -48,6 +48,7 @@ def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(sto
     assert "complete    1–3, 6\n" in text
     assert "incomplete  4\n" in text
     assert "missing     5\n" in text
+    assert "unlogged    1, 6\n" in text
     assert "a.log:4: line: key nonce is missing" in text
     assert "a.log:9: line: not JSON" in text
 
@@ -55,6 +56,7 @@ def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(sto
 def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store: StoreSettings) -> None:
     found = json.loads(run("status", "--json"))
     assert found["missing"] == [[5, 5]]
+    assert found["unlogged"] == [[1, 1], [6, 6]]
     assert found["versions"]["chunk_size"] == "7"
     assert found["migrations"] == [
         "0001_chrysalis",
@@ -64,6 +66,7 @@ def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store
         "0005_lookups",
         "0006_proofs",
         "0007_analytics",
+        "0009_logged",
     ]
     assert found["writer"] is None
     rows = {table["table"]: table["rows"] for table in found["tables"]}

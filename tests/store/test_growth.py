@@ -31,7 +31,16 @@ def unborn(request, tmp_path):
 
 def old_row(table):
     """A row of a table that grew, in the columns that it always had: some value of each type."""
-    values = {"hex": A, "text": "legacy", "boolean": True, "tinyint": 1, "int": 7, "bigint": 2**40, "timestamp": 9}
+    values = {
+        "hex": A,
+        "text": "legacy",
+        "boolean": True,
+        "tinyint": 1,
+        "smallint": 2,
+        "int": 7,
+        "bigint": 2**40,
+        "timestamp": 9,
+    }
     columns = [column for column in table.columns if column.layout == 0]
     return tuple(column.name for column in columns), [values[column.type] for column in columns]
 
@@ -63,10 +72,12 @@ def check_grown(unborn):
             }
             assert store.read_all(table) == [{each: told.get(each) for each in table.names}]
             key = row[: len(table.key)]
+            added = {"logged": "[[3, 4]]"} if table is schema.ranges else {"sender": A, "native_tokens": 3}
             with store.batch() as batch:
-                batch.upsert(table, (*table.key, "sender", "native_tokens"), [(*key, A, 3)])
+                batch.upsert(table, (*table.key, *added), [(*key, *added.values())])
             found = asyncio.run(store.get(table, [told[name] for name in table.key]))
-            assert found == {each: told.get(each) for each in table.names} | {"sender": A.hex(), "native_tokens": 3}
+            new = {name: value.hex() if isinstance(value, bytes) else value for name, value in added.items()}
+            assert found == {each: told.get(each) for each in table.names} | new
 
 
 @pytest.mark.parametrize("cut", [None, 0, 1, 2])
@@ -77,7 +88,7 @@ def test_columns_are_added_under_rows_and_a_cut_is_healed(unborn, monkeypatch, c
         open_store(unborn)
     if cut is not None:
         crash_at_record(unborn, monkeypatch, cut)
-    assert migrate(unborn) == ["0005_lookups", "0006_proofs", "0007_analytics"]
+    assert migrate(unborn) == ["0005_lookups", "0006_proofs", "0007_analytics", "0009_logged"]
     check_grown(unborn)
 
 

@@ -1,10 +1,14 @@
 """Questions that are more than one read: pending messages, half-written outputs, how far the ledger is complete."""
 
+from contextlib import closing
+
 import pytest
 
 from db import schema, sync
 from db.queries import messages, milestones, outputs, transactions
 from db.store import NotFound
+from etl.logged import find_logged, note_logged, write_logged
+from etl.store_reads import StoreReads
 
 A, B = b"\xaa" * 32, b"\xbb" * 32
 
@@ -92,6 +96,7 @@ def test_a_range_row_sums_what_is_complete_and_lists_what_is_not():
         "max_timestamp": 500,
         "rising": False,
         "layout": 2,
+        "logged": "[]",
     }
 
 
@@ -113,10 +118,38 @@ async def test_the_ledger_index_is_the_end_of_the_first_complete_run_across_rang
     put_range(store, 1, sync_rows([7, 8, 10], incomplete={11}))
     put_range(store, 5, sync_rows([35, 36, 37], incomplete={36}))
     assert await sync.complete(store, "n") == [(2, 8), (10, 10), (35, 35), (37, 37)]
-    assert await sync.incomplete(store, "n") == [(36, 36)]
+    assert (await sync.held(store, "n")).incomplete == [(36, 36)]
     assert await milestones.get_ledger_index(store, "n") == 8
     assert await sync.find_newest_milestone(store, "n") == 37
     assert await sync.complete(store, "another") == []
+
+
+def test_what_archive_files_hold_is_noted_once_and_only_of_what_is_complete(store):
+    """Complete: 2–8, 10, 30–34; files hold 5–31. Marks of a killed run stand in `sync`, and not yet in `ranges`."""
+    for range_id, held in ((0, range(2, 7)), (1, (7, 8, 10, 11)), (4, range(30, 35))):
+        rows = sync_rows(held, incomplete={11})
+        put(store, schema.sync, schema.sync.names, [(range_id, *list(row.values())[1:]) for row in rows])
+        put_range(store, range_id, rows)
+    with store.batch() as batch:
+        write_logged(batch, 7, [(6, 7)])
+    marked = [5, 6, 7, 8, 10, 30, 31]
+    with closing(StoreReads(store, "n")) as reads:
+        assert reads.held() == sync.Held([(2, 8), (10, 10), (30, 34)], [(11, 11)], [], 13 * 3)
+        assert find_logged(reads, 7, [(2, 34)]) == [(6, 7)]
+        for _ in range(2):
+            note_logged(store, reads, 7, [(5, 31)])
+            assert reads.held().logged == [(5, 8), (10, 10), (30, 31)]
+            assert reads.held().unlogged == [(2, 4), (32, 34)]
+            assert find_logged(reads, 7, [(2, 34)]) == [(5, 8), (10, 10), (30, 31)]
+        found = [row for each in (0, 1, 4) for row in reads.sync_rows(each)]
+        assert sorted(row["milestone_index"] for row in found if row["logged_by"] == 0) == marked
+        assert {row["message_count"] for row in found} == {3}, "the rest of a row stays"
+
+
+async def test_a_range_written_before_logged_milestones_were_summed_names_none(store):
+    put(store, schema.ranges, ("network", "ms_range_id", "complete"), [("n", 0, "[[1, 6]]")])
+    found = await sync.held(store, "n")
+    assert (found.logged, found.unlogged, found.messages) == ([], [(1, 6)], 0)
 
 
 async def test_ranges_are_read_a_hundred_at_a_time_to_the_end(store):

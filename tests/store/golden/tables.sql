@@ -562,6 +562,7 @@ CREATE TABLE ranges (
   max_timestamp INTEGER,
   rising INTEGER,
   layout INTEGER,
+  logged TEXT,
   PRIMARY KEY (network, ms_range_id DESC)
 ) WITHOUT ROWID;
 
