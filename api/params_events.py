@@ -1,24 +1,15 @@
 """The parameters of the event database's functions, in a query or as the keys of a posted object.
 
-Rules of this file: names and meanings are the functions'; a posted value is a text that is read as one of a query is.
+Rules of this file: names and meanings are the functions'; how they are posted api/event_functions.py says.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, TypeAlias
 
-from api.body import Body
-from api.params import Param, Params, choice, parse_int
+from api.params import Param, choice, parse_int
 from api.params_wormhole import CHAIN, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL
-from api.responses_events import PostedId, PostedKey, PostedTotals
-from ledger.json_reader import JsonError
 from ledger.wormhole.chains import find_chain_named
 
-BODY_MAX_BYTES = 4_096
-
 DAYS_MAX = 10_000
-
-Given: TypeAlias = dict[str, Any]
 
 
 def parse_chain(text: str) -> int:
@@ -77,26 +68,15 @@ TO_DAY = replace(UNTIL, meaning="Ours: the last day, of UTC; nothing: today")
 KEY = (EMITTER_CHAIN, EMITTER_ADDRESS, SEQUENCE_TEXT)
 COUNTED = (LAST_24_HOURS, NUM_DAYS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
 
-
-def posted(members: tuple[Param, ...], document: Any) -> Given:
-    """The members of an object, each read as of a query. Raises JsonError, and BadParameter for a value."""
-    if not isinstance(document, Mapping):
-        raise JsonError("", "an object")
-    for name, value in document.items():
-        if not isinstance(value, str):
-            raise JsonError(str(name), "a text")
-    return {member.name: member.read(document.get(member.name)) for member in members}
-
-
-KeyAsked: TypeAlias = Annotated[Given, Params(KEY)]
-KeyPosted: TypeAlias = Annotated[
-    Given, Body("The row", PostedKey, lambda document: posted(KEY, document), BODY_MAX_BYTES)
-]
-IdAsked: TypeAlias = Annotated[Given, Params((ID,))]
-IdPosted: TypeAlias = Annotated[
-    Given, Body("The transaction", PostedId, lambda document: posted((ID,), document), BODY_MAX_BYTES)
-]
-TotalsAsked: TypeAlias = Annotated[Given, Params(COUNTED)]
-TotalsPosted: TypeAlias = Annotated[
-    Given, Body("What is counted", PostedTotals, lambda document: posted(COUNTED, document), BODY_MAX_BYTES)
-]
+ROWS_MAX = 100
+NUM_ROWS = Param(
+    "numRows",
+    "query",
+    "Most rows of each group, the newest",
+    f"an integer from 1 to {ROWS_MAX}",
+    {"type": "integer", "minimum": 1, "maximum": ROWS_MAX},
+    lambda text: parse_int(text, 1, ROWS_MAX),
+    30,
+    default="30",
+)
+RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS)

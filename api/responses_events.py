@@ -1,59 +1,30 @@
-"""Answers and posted objects of the event database's functions.
+"""Answers of the event database's functions.
 
 Rules of this file: as in responses_wormhole.py; names of the fields are the functions', values are text.
 """
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, RootModel
 
-from api.responses import omitted, whole_example
+from api.responses import whole_example
 from api.responses_wormhole import VAA, VAA_BASE64
 
-
-class PostedKey(BaseModel):
-    """A row key in its parts."""
-
-    emitterChain: str
-    emitterAddress: str
-    sequence: str
-
-
-class PostedId(BaseModel):
-    """A transaction."""
-
-    id: str
+SUMMARY: dict[str, Any] = {
+    "EmitterChain": "solana",
+    "EmitterAddress": VAA.emitter_address.hex(),
+    "Sequence": str(VAA.sequence),
+    "InitiatingTxID": "",
+    "Payload": None,
+    "SignedVAABytes": VAA_BASE64,
+    "QuorumTime": "2021-09-21 01:52:26.038 +0000 UTC",
+    "TransferDetails": None,
+}
 
 
-class PostedTotals(BaseModel):
-    """What is counted."""
+class EventSummary(BaseModel):
+    """What lists tell of a row of the event tables; null: the row has nothing of that."""
 
-    last24Hours: str = omitted()
-    numDays: str = omitted()
-    groupBy: str = omitted()
-    forChain: str = omitted()
-    forAddress: str = omitted()
-    until: str = omitted()
-
-
-class EventDetails(BaseModel):
-    """A row of the event tables; null: the row has nothing of that family."""
-
-    model_config = whole_example(
-        EmitterChain="solana",
-        EmitterAddress=VAA.emitter_address.hex(),
-        Sequence=str(VAA.sequence),
-        InitiatingTxID="",
-        Payload=None,
-        SignedVAABytes=VAA_BASE64,
-        QuorumTime="2021-09-21 01:52:26.038 +0000 UTC",
-        TransferDetails=None,
-        SignedVAA=None,
-        TokenTransferPayload=None,
-        AssetMetaPayload=None,
-        NFTTransferPayload=None,
-        ChainDetails=None,
-    )
     EmitterChain: str
     EmitterAddress: str
     Sequence: str
@@ -62,11 +33,30 @@ class EventDetails(BaseModel):
     SignedVAABytes: str | None
     QuorumTime: str
     TransferDetails: dict[str, str] | None
+
+
+class EventDetails(EventSummary):
+    """A row of the event tables; null: the row has nothing of that family."""
+
+    model_config = whole_example(
+        **SUMMARY,
+        SignedVAA=None,
+        TokenTransferPayload=None,
+        AssetMetaPayload=None,
+        NFTTransferPayload=None,
+        ChainDetails=None,
+    )
     SignedVAA: dict[str, Any] | None
     TokenTransferPayload: dict[str, str] | None
     AssetMetaPayload: dict[str, str] | None
     NFTTransferPayload: dict[str, str] | None
     ChainDetails: dict[str, str] | None
+
+
+class EventRecent(RootModel[dict[str, list[EventSummary]]]):
+    """The newest rows by group: `*` for all, a chain, or `chain:address`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"1": [SUMMARY]}]})
 
 
 class EventTotals(BaseModel):

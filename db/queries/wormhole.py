@@ -13,6 +13,7 @@ from db.queries.lookups import ANY, Filter
 from db.schema_wormhole import (
     LOOKUP,
     SEQUENCE_RANGE_DIGITS,
+    emitters,
     guardian_sets,
     sequence_hints,
     tokens,
@@ -150,6 +151,12 @@ async def list_emitted(
     """Rows of `vaas` of an emitter by sequence, every body and what was written alone."""
     listing = Listing(vaas, [emitted_source(chain, emitter)], f"emitted {chain} {emitter}")
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+async def list_emitters(store: Store, chain: int, most: int) -> list[str]:
+    """The emitters of a chain that any row is of, as 64 hex digits; no more than `most`."""
+    rows = await store.slice(emitters, (chain,), limit=most)
+    return [row["emitter_address"] for row in rows]
 
 
 def emitted_source(chain: int, emitter: str, columns: tuple[str, ...] | None = None) -> Source:

@@ -1,13 +1,14 @@
 """Functions of the event database: whole rows and counts, held against the records; GET and POST say the same."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.wormhole import DAY_S, SHARED_TX, Message, World, b64, plain, utc
+from tests.api.wormhole import DAY_S, PRICE, SHARED_TX, Message, World, b64, plain, utc
 
 Json = dict[str, Any]
 
@@ -123,6 +124,48 @@ async def test_a_row_by_its_transaction(signed: httpx.AsyncClient, world: World)
         asked += 1
     assert asked > 5
     assert (await both(signed, "transaction", id="cd" * 32))["code"] == 5
+
+
+def summaries(world: World, found: list[Json], expected: list[Message]) -> None:
+    """Summaries of those messages, whole but for how its chain writes the token of a transfer."""
+    assert [each["Sequence"] for each in found] == [str(each.served["sequence"]) for each in expected]
+    for summary, message in zip(found, expected, strict=True):
+        record, details = message.served, summary.pop("TransferDetails")
+        whole = row_of(world, message) | {"EmitterChain": record["emitter_chain_name"]}
+        assert summary == {key: whole[key] for key in whole if key not in ("SignedVAA", "TokenTransferPayload")}
+        assert (details is None) is (whole["TokenTransferPayload"] is None)
+        if details is not None:
+            assert details.pop("OriginTokenAddress")
+            meta, amount = world.metas.get(world.token_key(record)), world.amount(message)
+            names = ("Amount", "NotionalUSDStr", "TokenPriceUSDStr", "Decimals", "OriginSymbol", "OriginName")
+            values: tuple[Any, ...] = ("",) * len(names)
+            if meta is not None and amount is not None:
+                usd = plain(round(amount * Decimal(PRICE), 8))
+                values = plain(amount), usd, PRICE, str(meta["decimals"]), meta["symbol"], meta["name"]
+            assert details == dict(zip(names, values, strict=True)) | {"TransferTimestamp": ""}
+
+
+@pytest.mark.parametrize("group", ["", "chain", "address"])
+async def test_the_newest_rows_of_each_group(signed: httpx.AsyncClient, world: World, group: str) -> None:
+    def names(message: Message) -> tuple[str, str, str]:
+        record = message.served
+        return "*", str(record["emitter_chain"]), f"{record['emitter_chain']}:{record['emitter_address']}"
+
+    chain, contract = names(next(each for each in world.verified if each.served["emitter_chain"] == 2))[1:]
+    address = {"forChain": chain, "forAddress": contract.partition(":")[2]}
+    for given, scope, finest in (({}, "*", ""), ({"forChain": chain}, chain, "chain"), (address, contract, "address")):
+        place = {"": 0, "chain": 1, "address": 2}[group or finest]
+        expected: dict[str, list[Message]] = defaultdict(list)
+        for each in world.verified:
+            if scope in names(each) and each.served["emitter_chain"] != 26:
+                expected[names(each)[place]].append(each)
+        asked = given | ({"groupBy": group} if group else {})
+        for most in (30, 2):
+            found = await both(signed, "recent", **asked, **({"numRows": "2"} if most == 2 else {}))
+            assert found.keys() == expected.keys()
+            assert expected
+            for key, held in expected.items():
+                summaries(world, found[key], held[:most])
 
 
 @pytest.mark.parametrize("function", ["totals", "nfts"])
