@@ -5,12 +5,13 @@ Rules of this file: all values are text, what a row has nothing of is null. `ser
 """
 
 import base64
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from api.listing import Json
 from api.wormhole_json import rfc3339
-from db.families import ASSET, CHAIN, DETAILS, NFT, PAYLOAD_COLUMNS, TRANSFER
+from db.families import ASSET, CHAIN, DETAILS, NFT, PAYLOAD_COLUMNS, PUBLICATION, QUORUM, TRANSFER
 from db.store import Row
 from ledger.wormhole.chains import find_chain
 from ledger.wormhole.vaa import decode_vaa
@@ -29,6 +30,18 @@ OTHERWISE = {
     "details_token_price_usd_str": "details_token_price_usd",
 }
 """Where what was written in one column is not there, the other tells: we compute that alone."""
+
+
+TOLD_BY = {
+    PUBLICATION: ("InitiatingTxID", "Payload"),
+    QUORUM: ("SignedVAABytes", "QuorumTime", "SignedVAA"),
+    TRANSFER: ("TokenTransferPayload",),
+    ASSET: ("AssetMetaPayload",),
+    NFT: ("NFTTransferPayload",),
+    DETAILS: ("TransferDetails",),
+    CHAIN: ("ChainDetails",),
+}
+"""Family → what of Details it tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +99,23 @@ def details_json(row: EventRow) -> Json:
     }
 
 
+def chosen_json(row: EventRow, families: Collection[str] | None) -> Json:
+    """Of Details what those families tell; None: all."""
+    told = details_json(row)
+    left_out = {
+        name for family, names in TOLD_BY.items() if families is not None and family not in families for name in names
+    }
+    return {name: value for name, value in told.items() if name not in left_out}
+
+
 def family_json(family: str, told: Row | None) -> dict[str, str] | None:
     """The columns of a family, as text; None where the row has none of them."""
     columns = [each for each in PAYLOAD_COLUMNS if each.family == family and each.qualifier not in LEFT_OUT[family]]
     known = told or {}
     values = {
-        each.qualifier: known.get(each.column if known.get(each.column) is not None else OTHERWISE.get(each.column))
+        each.qualifier: known.get(
+            OTHERWISE.get(each.column, each.column) if known.get(each.column) is None else each.column
+        )
         for each in columns
     }
     if all(value is None for value in values.values()):

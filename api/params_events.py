@@ -3,10 +3,14 @@
 Rules of this file: names and meanings are the functions'; how they are posted api/event_functions.py says.
 """
 
+import re
 from dataclasses import replace
+from functools import partial
 
 from api.params import Param, choice, parse_int
-from api.params_wormhole import CHAIN, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL
+from api.params_wormhole import CHAIN, CURSOR, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL, listed_words
+from db.families import ASSET, DETAILS, NFT, PUBLICATION, QUORUM, TRANSFER
+from db.families import CHAIN as CHAIN_DETAILS
 from ledger.wormhole.chains import find_chain_named
 
 DAYS_MAX = 10_000
@@ -65,7 +69,39 @@ LAST_24_HOURS = Param(
 )
 TO_DAY = replace(UNTIL, meaning="Ours: the last day, of UTC; nothing: today")
 
-KEY = (EMITTER_CHAIN, EMITTER_ADDRESS, SEQUENCE_TEXT)
+TOLD = (PUBLICATION, QUORUM, TRANSFER, ASSET, NFT, DETAILS, CHAIN_DETAILS)
+"""Families that rows tell of."""
+
+FAMILIES = Param(
+    "families",
+    "query",
+    "Ours: only what these families tell; no others are read; nothing: all",
+    f"of {', '.join(TOLD)}, with commas between them",
+    {"type": "string", "pattern": f"^({'|'.join(TOLD)})(,({'|'.join(TOLD)}))*$"},
+    partial(listed_words, parse=choice({each: each for each in TOLD})),
+    f"{TRANSFER},{DETAILS}",
+)
+
+
+def parse_prefix(text: str) -> tuple[int, str | None]:
+    """Chain and emitter of the beginning of a row key; ValueError for what is none, or ends amid a part."""
+    found = re.fullmatch(r"([0-9]{1,5}):(?:([0-9a-f]{64}):)?", text, re.ASCII)
+    if found is None:
+        raise ValueError("no prefix")
+    return int(str(CHAIN.parse(found[1]))), found[2]
+
+
+PREFIX = Param(
+    "prefix",
+    "query",
+    "The beginning of row keys: of a chain, or of one of its contracts",
+    "CHAIN: or CHAIN:ADDRESS:, the address 64 lower-case hex digits",
+    {"type": "string", "pattern": "^[0-9]{1,4}:([0-9a-f]{64}:)?$"},
+    parse_prefix,
+    "1:",
+    required=True,
+)
+KEY = (EMITTER_CHAIN, EMITTER_ADDRESS, SEQUENCE_TEXT, FAMILIES)
 COUNTED = (LAST_24_HOURS, NUM_DAYS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
 
 ROWS_MAX = 100
@@ -79,4 +115,6 @@ NUM_ROWS = Param(
     30,
     default="30",
 )
+NEXT = replace(CURSOR, meaning="`Next` of the answer before: the rows behind those")
+ROW_KEYS = (PREFIX, FAMILIES, replace(NUM_ROWS, meaning="Most rows in one answer"), NEXT)
 RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from api.responses import whole_example
+from api.responses import omitted, whole_example
 from api.responses_wormhole import VAA, VAA_BASE64
 
 SUMMARY: dict[str, Any] = {
@@ -35,22 +35,45 @@ class EventSummary(BaseModel):
     TransferDetails: dict[str, str] | None
 
 
-class EventDetails(EventSummary):
-    """A row of the event tables; null: the row has nothing of that family."""
+DETAILS: dict[str, Any] = SUMMARY | {
+    "SignedVAA": None,
+    "TokenTransferPayload": None,
+    "AssetMetaPayload": None,
+    "NFTTransferPayload": None,
+    "ChainDetails": None,
+}
 
-    model_config = whole_example(
-        **SUMMARY,
-        SignedVAA=None,
-        TokenTransferPayload=None,
-        AssetMetaPayload=None,
-        NFTTransferPayload=None,
-        ChainDetails=None,
-    )
-    SignedVAA: dict[str, Any] | None
-    TokenTransferPayload: dict[str, str] | None
-    AssetMetaPayload: dict[str, str] | None
-    NFTTransferPayload: dict[str, str] | None
-    ChainDetails: dict[str, str] | None
+
+class EventRow(BaseModel):
+    """A row of the event tables; null: it has nothing of that family; absent: families without it were asked for."""
+
+    EmitterChain: str
+    EmitterAddress: str
+    Sequence: str
+    InitiatingTxID: str = omitted()
+    Payload: str | None = omitted()
+    SignedVAABytes: str | None = omitted()
+    QuorumTime: str = omitted()
+    TransferDetails: dict[str, str] | None = omitted()
+    SignedVAA: dict[str, Any] | None = omitted()
+    TokenTransferPayload: dict[str, str] | None = omitted()
+    AssetMetaPayload: dict[str, str] | None = omitted()
+    NFTTransferPayload: dict[str, str] | None = omitted()
+    ChainDetails: dict[str, str] | None = omitted()
+
+
+class EventDetails(EventRow):
+    """One row."""
+
+    model_config = whole_example(**DETAILS)
+
+
+class EventRows(BaseModel):
+    """A page of rows; `Next` is its cursor, empty on the last."""
+
+    model_config = whole_example(Rows=[DETAILS], Next="")
+    Rows: list[EventRow]
+    Next: str
 
 
 class EventRecent(RootModel[dict[str, list[EventSummary]]]):

@@ -5,27 +5,34 @@ signed it, as far as it is known; lists have what a quorum signed, by the time o
 """
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from api.errors import BadParameter, NotKept
 from api.event_functions import Given, function
-from api.event_json import EventRow, details_json, summary_json
+from api.event_json import EventRow, chosen_json, details_json, summary_json
 from api.listing import Json
 from api.network import NetworkMount
 from api.params_events import (
     EMITTER_ADDRESS,
     EMITTER_CHAIN,
+    FAMILIES,
     FOR_ADDRESS,
     FOR_CHAIN,
     GROUP_BY,
     ID,
     KEY,
+    NEXT,
     NUM_ROWS,
+    PREFIX,
     RECENT,
+    ROW_KEYS,
     SEQUENCE_TEXT,
+    TOLD,
 )
-from api.responses_events import EventDetails, EventRecent
-from db.queries.wormhole import find_bodies, find_payload, find_payloads, list_emitters, list_vaas, read_listed
+from api.responses_events import EventDetails, EventRecent, EventRows
+from db.families import PUBLICATION, QUORUM
+from db.queries.wormhole import find_bodies, find_families, find_payloads, list_emitters, list_vaas, read_listed
+from db.queries.wormhole_prefixes import list_prefix
 from db.store import NotFound, Row
 from ledger.wormhole.chains import CHAIN_IDS
 from ledger.wormhole.ids import row_key
@@ -36,11 +43,25 @@ GROUPS_MAX = 200
 
 PYTHNET = 26
 
+PLACE = ("digest", "canonical", "row_key")
+"""Of a row of `vaas`, what tells where its payload's families are."""
+
 
 async def readrow(network: NetworkMount, given: Given) -> Json:
-    """The row of a message."""
+    """The row of a message, all of it or what some families tell."""
     place = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name], given[SEQUENCE_TEXT.name]
-    return details_json(await event_row(network, *place))
+    families = given[FAMILIES.name]
+    return chosen_json(await event_row(network, *place, families or TOLD), families)
+
+
+async def readrows(network: NetworkMount, given: Given) -> Json:
+    """Ours: rows by the beginning of their keys, in the order of the keys with sequences as numbers."""
+    (chain, emitter), families = given[PREFIX.name], given[FAMILIES.name]
+    page = await list_prefix(
+        network.store, chain, emitter, page_size=given[NUM_ROWS.name], cursor=given[NEXT.name] or None
+    )
+    rows = await event_rows(network, page.rows, families or TOLD)
+    return {"Rows": [chosen_json(row, families) for row in rows], "Next": page.cursor or ""}
 
 
 async def transaction_row(network: NetworkMount, given: Given) -> Json:
@@ -96,29 +117,45 @@ def group_of(given: Given) -> str | None:
     return asked or ("address" if address is not None else "chain" if chain is not None else None)
 
 
-async def event_row(network: NetworkMount, chain: int, emitter: str, sequence: int) -> EventRow:
-    """All that is known of a message; NotFound where that is nothing."""
-    bodies = await find_bodies(network.store, chain, emitter, sequence)
+async def event_row(
+    network: NetworkMount, chain: int, emitter: str, sequence: int, families: Collection[str] = TOLD
+) -> EventRow:
+    """What those families tell of a message, and nothing else is read; NotFound where nothing at all is known of it."""
+    whole = any(each in families for each in (PUBLICATION, QUORUM))
+    bodies = await find_bodies(network.store, chain, emitter, sequence, None if whole else PLACE)
     if not bodies:
         raise NotFound(f"row {row_key(chain, bytes.fromhex(emitter), sequence)}")
     served = next((row for row in bodies if row["canonical"]), None)
     written = next((row for row in bodies if not row["digest"]), None)
-    told = await find_payload(network.store, bodies[0]["row_key"], "" if served is None else served["digest"])
-    return EventRow(chain, emitter, sequence, served, written, told)
+    told = None
+    if of_payload := [each for each in families if each not in (PUBLICATION, QUORUM)]:
+        digest = "" if served is None else served["digest"]
+        told = await find_families(network.store, bodies[0]["row_key"], digest, of_payload)
+    return EventRow(chain, emitter, sequence, served if whole else None, written if whole else None, told)
 
 
-async def event_rows(network: NetworkMount, listed: Sequence[Row]) -> list[EventRow]:
-    """The same of rows of vaa_lookups."""
+async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Collection[str] = TOLD) -> list[EventRow]:
+    """The same of rows that say where they stand in `vaas`."""
     found = await read_listed(network.store, listed)
-    told = await find_payloads(network.store, [(row["row_key"], row["digest"]) for row, _ in found])
+    told: Sequence[Row | None] = [None] * len(found)
+    if any(each not in (PUBLICATION, QUORUM) for each in families):
+        told = await find_payloads(network.store, [(row["row_key"], row["digest"]) for row, _ in found])
     return [
-        EventRow(row["emitter_chain"], row["emitter_address"], int(row["sequence_key"]), row, written, families)
-        for (row, written), families in zip(found, told, strict=True)
+        EventRow(
+            row["emitter_chain"],
+            row["emitter_address"],
+            int(row["sequence_key"]),
+            row if row["digest"] else None,
+            written,
+            columns,
+        )
+        for (row, written), columns in zip(found, told, strict=True)
     ]
 
 
 ROWS = (
     *function("/readrow", readrow, KEY, EventDetails, (404,)),
+    *function("/readrows", readrows, ROW_KEYS, EventRows),
     *function("/transaction", transaction_row, (ID,), EventDetails, (404,)),
     *function("/recent", recent, RECENT, EventRecent, (501,)),
 )
