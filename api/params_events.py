@@ -118,3 +118,17 @@ NUM_ROWS = Param(
 NEXT = replace(CURSOR, meaning="`Next` of the answer before: the rows behind those")
 ROW_KEYS = (PREFIX, FAMILIES, replace(NUM_ROWS, meaning="Most rows in one answer"), NEXT)
 RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS)
+
+DAYS_OF_30 = replace(NUM_DAYS, meaning="So many days before the last one", default="30")
+DAILY = replace(LAST_24_HOURS, name="daily", meaning="Whatever it says: with Daily, of each day")
+FOR_PERIOD = replace(LAST_24_HOURS, name="forPeriod", meaning="Whatever it says: with WithinPeriod, of all days")
+ALL_TIME = replace(
+    LAST_24_HOURS, name="allTime", meaning="Whatever it says: with AllTime; so is it if nothing is asked"
+)
+OF_LAST_DAY = replace(
+    LAST_24_HOURS, meaning="Whatever it says: with Last24Hours, of the last day; so is it if nothing is asked"
+)
+MOVED = (OF_LAST_DAY, FOR_PERIOD, DAILY, DAYS_OF_30, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
+MOVED_SO_FAR = (ALL_TIME, DAILY, DAYS_OF_30, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
+LOCKED = (replace(LAST_24_HOURS, meaning="Whatever it says: with Last24HoursChange, of the last day"), TO_DAY)
+LOCKED_SO_FAR = (NUM_DAYS, TO_DAY)

@@ -95,3 +95,76 @@ class EventTotals(BaseModel):
     TotalCount: dict[str, int]
     TotalCountDurationDays: int
     DailyTotals: dict[str, dict[str, int]]
+
+
+class EventDays(BaseModel):
+    """Messages by day and chain, `*` for all."""
+
+    model_config = whole_example(DailyTotals={"2021-09-13": {"*": 3, "1": 1, "2": 2}})
+    DailyTotals: dict[str, dict[str, int]]
+
+
+MOVED = {"*": {"*": 250.5, "USDT": 250.5}, "2": {"*": 250.5, "USDT": 250.5}}
+
+
+class EventMoved(BaseModel):
+    """USD by chains and symbol, `*` for all; null: not asked for."""
+
+    model_config = whole_example(Last24Hours=MOVED, WithinPeriod=None, PeriodDurationDays=30, Daily=None)
+    Last24Hours: dict[str, Any] | None
+    WithinPeriod: dict[str, Any] | None
+    PeriodDurationDays: int
+    Daily: dict[str, dict[str, Any]] | None
+
+
+class EventMovedFrom(BaseModel):
+    """USD by day and leaving chain, `*` for all."""
+
+    model_config = whole_example(Daily={"2021-09-13": {"*": 250.5, "1": 250.5}}, Total=250.5)
+    Daily: dict[str, dict[str, float]]
+    Total: float
+
+
+class EventMovedSoFar(BaseModel):
+    """USD by destination and symbol, `*` for all, up to the end of each day; null: not asked for."""
+
+    model_config = whole_example(AllTime=MOVED, AllTimeDurationDays=30, Daily={"2021-10-13": MOVED})
+    AllTime: dict[str, dict[str, float]] | None
+    AllTimeDurationDays: int
+    Daily: dict[str, dict[str, dict[str, float]]] | None
+
+
+class LockedSum(BaseModel):
+    """What is locked together, in USD."""
+
+    Symbol: str
+    Notional: float
+
+
+class LockedAsset(LockedSum):
+    """A token that is locked; the sums of several, under `*`, have but Symbol and Notional. Null: nobody told."""
+
+    Name: str = omitted()
+    Address: str = omitted()
+    CoinGeckoId: str = omitted()
+    Amount: float = omitted()
+    TokenPrice: float = omitted()
+    TokenDecimals: int | None = omitted()
+
+
+LOCKED_SUM = {"Symbol": "*", "Notional": 500.0}
+
+
+class EventLocked(BaseModel):
+    """What is locked, by home chain and token, `*` for all."""
+
+    model_config = whole_example(Last24HoursChange={}, AllTime={"*": {"*": LOCKED_SUM}, "6": {"*": LOCKED_SUM}})
+    Last24HoursChange: dict[str, dict[str, LockedAsset]]
+    AllTime: dict[str, dict[str, LockedAsset]]
+
+
+class EventLockedSoFar(BaseModel):
+    """What was locked at the end of each day, by home chain."""
+
+    model_config = whole_example(DailyLocked={"2021-09-13": {"*": {"*": LOCKED_SUM}, "6": {"*": LOCKED_SUM}}})
+    DailyLocked: dict[str, dict[str, dict[str, LockedSum]]]

@@ -92,7 +92,7 @@ async def recent(network: NetworkMount, given: Given) -> Json:
 
 async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str, str]]:
     """What each group of a list of newest rows is looked up by."""
-    chain, address = given[FOR_CHAIN.name], given[FOR_ADDRESS.name]
+    chain, address = scope_of(given)
     group = group_of(given)
     if address is not None:
         return {str(chain) if group == "chain" else f"{chain}:{address}": ("emitter", f"{chain}/{address}")}
@@ -108,11 +108,17 @@ async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str,
     return {f"{each}:{emitter}": ("emitter", f"{each}/{emitter}") for each, emitter in places}
 
 
-def group_of(given: Given) -> str | None:
-    """How it is grouped: as asked, else as finely as it is asked for. BadParameter for a contract without its chain."""
+def scope_of(given: Given) -> tuple[int | None, str | None]:
+    """The chain and the contract that alone are asked for. BadParameter for a contract without its chain."""
     chain, address = given[FOR_CHAIN.name], given[FOR_ADDRESS.name]
     if address is not None and chain is None:
         raise BadParameter(FOR_CHAIN.name, f"a chain beside {FOR_ADDRESS.name}", None)
+    return chain, address
+
+
+def group_of(given: Given) -> str | None:
+    """How it is grouped: as asked, else as finely as it is asked for."""
+    chain, address = scope_of(given)
     asked: str | None = given[GROUP_BY.name]
     return asked or ("address" if address is not None else "chain" if chain is not None else None)
 

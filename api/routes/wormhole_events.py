@@ -4,24 +4,20 @@ Rules of this file: names and shapes are the functions', their bugs are not: a c
 wrong is a 400. Days are whole UTC days.
 """
 
-import time
 from collections import defaultdict
-from datetime import UTC, datetime
 
 from api.errors import grpc_error_body
 from api.event_functions import Given, function
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Family
-from api.params_events import COUNTED, FOR_ADDRESS, FOR_CHAIN, LAST_24_HOURS, NUM_DAYS, TO_DAY
+from api.params_events import COUNTED, LAST_24_HOURS, NUM_DAYS
 from api.responses import GRPC_ERRORS
 from api.responses_events import EventTotals
-from api.routes.wormhole_event_rows import PYTHNET, ROWS, group_of
+from api.routes.wormhole_event_rows import PYTHNET, ROWS, group_of, scope_of
+from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, date, last_day
+from api.routes.wormhole_event_tvl import TVL
 from db.queries.wormhole_daily import read_days
-
-DAY_S = 86_400
-LAUNCH_DAY = 18_883
-"""2021-09-13."""
 
 
 async def totals(network: NetworkMount, given: Given) -> Json:
@@ -36,10 +32,9 @@ async def nfts(network: NetworkMount, given: Given) -> Json:
 
 async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
     """Counts of a measure of vaa_daily; every day has the same keys."""
-    chain, address = given[FOR_CHAIN.name], given[FOR_ADDRESS.name]
+    chain, address = scope_of(given)
     group = group_of(given)
-    today = int(time.time()) // DAY_S
-    last = today if given[TO_DAY.name] is None else min(given[TO_DAY.name], today)
+    last = last_day(given)
     span = given[NUM_DAYS.name] if given[NUM_DAYS.name] is not None else max(last - LAUNCH_DAY, 0)
     rows = await read_days(network.store, measure, max(last - span, 0), last, chain=chain, emitter=address)
     days: dict[str, dict[str, int]] = {}
@@ -56,7 +51,7 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
             for key in keys:
                 counts[key] += row["message_count"]
                 whole[key] += row["message_count"]
-        days[f"{datetime.fromtimestamp(day * DAY_S, UTC):%Y-%m-%d}"] = counts
+        days[date(day)] = counts
     padded = {date: {key: counts.get(key, 0) for key in sorted(whole)} for date, counts in days.items()}
     return {
         "LastDayCount": [*padded.values()][-1] if given[LAST_24_HOURS.name] else None,
@@ -72,6 +67,8 @@ EVENTS = Family(
         *ROWS,
         *function("/totals", totals, COUNTED, EventTotals),
         *function("/nfts", nfts, COUNTED, EventTotals),
+        *SUMS,
+        *TVL,
     ),
     wrap=lambda value: value,
     error_body=grpc_error_body,
