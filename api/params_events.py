@@ -132,3 +132,7 @@ MOVED = (OF_LAST_DAY, FOR_PERIOD, DAILY, DAYS_OF_30, FOR_CHAIN, FOR_ADDRESS, TO_
 MOVED_SO_FAR = (ALL_TIME, DAILY, DAYS_OF_30, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
 LOCKED = (replace(LAST_24_HOURS, meaning="Whatever it says: with Last24HoursChange, of the last day"), TO_DAY)
 LOCKED_SO_FAR = (NUM_DAYS, TO_DAY)
+AMOUNTS = replace(LAST_24_HOURS, name="amounts", meaning="Whatever it says: with USD by address")
+COUNTS = replace(LAST_24_HOURS, name="counts", meaning="Whatever it says: with how many; so is it without amounts")
+RECEIVED = (*MOVED, COUNTS, AMOUNTS)
+RECEIVED_SO_FAR = (*MOVED_SO_FAR, COUNTS, AMOUNTS)

@@ -168,3 +168,44 @@ class EventLockedSoFar(BaseModel):
 
     model_config = whole_example(DailyLocked={"2021-09-13": {"*": {"*": LOCKED_SUM}, "6": {"*": LOCKED_SUM}}})
     DailyLocked: dict[str, dict[str, dict[str, LockedSum]]]
+
+
+class ReceivedDaily(BaseModel):
+    """By day, receiving addresses: USD by chain and address, and how many by chain; null: not asked for."""
+
+    DailyAmounts: dict[str, dict[str, dict[str, float]]] | None
+    DailyCounts: dict[str, dict[str, int]] | None
+
+
+class EventReceived(ReceivedDaily):
+    """Receiving addresses of the last day, of the period and of its days."""
+
+    model_config = whole_example(
+        PeriodDurationDays=30,
+        Last24HoursAmounts=None,
+        WithinPeriodAmounts=None,
+        DailyAmounts=None,
+        Last24HoursCounts={"*": 2, "2": 2},
+        WithinPeriodCounts=None,
+        DailyCounts=None,
+    )
+    Last24HoursAmounts: dict[str, dict[str, float]] | None
+    Last24HoursCounts: dict[str, int] | None
+    WithinPeriodAmounts: dict[str, dict[str, float]] | None
+    WithinPeriodCounts: dict[str, int] | None
+    PeriodDurationDays: int
+
+
+class EventReceivedSoFar(ReceivedDaily):
+    """Addresses that ever received, up to the end of each day."""
+
+    model_config = whole_example(
+        AllTimeDurationDays=30,
+        AllTimeAmounts=None,
+        DailyAmounts=None,
+        AllTimeCounts={"*": 2, "2": 2},
+        DailyCounts=None,
+    )
+    AllTimeAmounts: dict[str, dict[str, float]] | None
+    AllTimeCounts: dict[str, int] | None
+    AllTimeDurationDays: int

@@ -14,6 +14,7 @@ from api.operations import Family
 from api.params_events import COUNTED, LAST_24_HOURS, NUM_DAYS
 from api.responses import GRPC_ERRORS
 from api.responses_events import EventTotals
+from api.routes.wormhole_event_addresses import RECEIVERS
 from api.routes.wormhole_event_rows import PYTHNET, ROWS, group_of, scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, date, last_day
 from api.routes.wormhole_event_tvl import TVL
@@ -69,6 +70,7 @@ EVENTS = Family(
         *function("/nfts", nfts, COUNTED, EventTotals),
         *SUMS,
         *TVL,
+        *RECEIVERS,
     ),
     wrap=lambda value: value,
     error_body=grpc_error_body,

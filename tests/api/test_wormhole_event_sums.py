@@ -182,6 +182,53 @@ async def test_what_is_locked(signed: httpx.AsyncClient, world: World) -> None:
     }
 
 
+async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
+    moved = [each for each in world.verified if each.served["payload_kind"].startswith("token_transfer")]
+    last = max(each.day for each in moved)
+
+    def held(first: int, until: int) -> dict[tuple[int, str], Decimal]:
+        found: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
+        for each in moved:
+            decoded = each.served["decoded"]
+            if first <= each.day <= until:
+                usd = (world.amount(each) or Decimal(0)) * Decimal(PRICE)
+                found[decoded["to_chain"], decoded["to_address"]] += usd
+        return found
+
+    def counts(found: Iterable[tuple[int, str]], every: Iterable[tuple[int, str]]) -> Json:
+        by_chain = Counter(chain for chain, _ in found)
+        return {"*": by_chain.total()} | {str(chain): by_chain[chain] for chain, _ in every}
+
+    def amounts(found: dict[tuple[int, str], Decimal]) -> Json:
+        """As lists of USD: how a chain writes an address tests/ledger looks at."""
+        usd: dict[str, list[float]] = defaultdict(list)
+        for (chain, _), each in found.items():
+            usd[str(chain)].append(float(each.quantize(Decimal("0.01"), ROUND_HALF_UP)))
+        return {chain: sorted(each) for chain, each in usd.items()}
+
+    whole, ever, days = held(last - 400, last), held(LAUNCH_DAY, last), range(last - 40, last + 1)
+    given = {"until": date(last), "numDays": "400", "forPeriod": "x", "counts": "x", "amounts": "x", "last24Hours": "x"}
+    found = await both(signed, "addressestransferredto", **given)
+    assert {chain: sorted(each.values()) for chain, each in found.pop("WithinPeriodAmounts").items()} == amounts(whole)
+    of_last = found.pop("Last24HoursAmounts")
+    assert {chain: sorted(each.values()) for chain, each in of_last.items()} == amounts(held(last, last))
+    assert found == {
+        "Last24HoursCounts": counts(held(last, last), held(last, last)),
+        "WithinPeriodCounts": counts(whole, whole),
+        "PeriodDurationDays": 400,
+        "DailyAmounts": None,
+        "DailyCounts": None,
+    }
+    given = {"until": date(last), "numDays": "40", "daily": "x", "allTime": "x"}
+    assert await both(signed, "addressestransferredtocumulative", **given) == {
+        "AllTimeAmounts": None,
+        "AllTimeCounts": counts(ever, ever),
+        "AllTimeDurationDays": last - LAUNCH_DAY,
+        "DailyAmounts": None,
+        "DailyCounts": {date(day): counts(held(LAUNCH_DAY, day), ever) for day in days},
+    }
+
+
 async def test_what_came_back_is_told_too(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,8 +163,8 @@ async def test_of_a_row_only_the_families_that_are_asked_for_are_read(
     assert read == {names[each] for each in families.split(",") if each in names}
 
 
-@pytest.mark.parametrize("most", [7, 100])
-async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, world: World, most: int) -> None:
+@pytest.mark.parametrize("page_size", [7, 100])
+async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, world: World, page_size: int) -> None:
     by_key = sorted(
         world.canonical.values(), key=lambda each: (each.served["emitter_address"], each.served["sequence"])
     )
@@ -174,10 +174,9 @@ async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, wo
     for prefix in prefixes:
         found, cursor = [], ""
         while True:
-            page = await both(
-                signed, "readrows", prefix=prefix, numRows=str(most), **({"cursor": cursor} if cursor else {})
-            )
-            assert 0 < len(page["Rows"]) <= most
+            given = {"prefix": prefix, "numRows": str(page_size)} | ({"cursor": cursor} if cursor else {})
+            page = (await signed.get(f"{API}/readrows", params=given)).json()
+            assert 0 < len(page["Rows"]) <= page_size
             found += page["Rows"]
             cursor = page["Next"]
             if not cursor:
