@@ -1,6 +1,7 @@
 """Answers of the event database's functions.
 
-Rules of this file: as in responses_wormhole.py; names of the fields are the functions', values are text.
+Rules of this file: as in responses_wormhole.py; names of the fields are the functions', values are text. What a
+long span tells by day is described by its example: a schema of each number would say no more.
 """
 
 from typing import Any
@@ -101,7 +102,7 @@ class EventDays(BaseModel):
     """Messages by day and chain, `*` for all."""
 
     model_config = whole_example(DailyTotals={"2021-09-13": {"*": 3, "1": 1, "2": 2}})
-    DailyTotals: dict[str, dict[str, int]]
+    DailyTotals: dict[str, Any]
 
 
 MOVED = {"*": {"*": 250.5, "USDT": 250.5}, "2": {"*": 250.5, "USDT": 250.5}}
@@ -114,14 +115,14 @@ class EventMoved(BaseModel):
     Last24Hours: dict[str, Any] | None
     WithinPeriod: dict[str, Any] | None
     PeriodDurationDays: int
-    Daily: dict[str, dict[str, Any]] | None
+    Daily: dict[str, Any] | None
 
 
 class EventMovedFrom(BaseModel):
     """USD by day and leaving chain, `*` for all."""
 
     model_config = whole_example(Daily={"2021-09-13": {"*": 250.5, "1": 250.5}}, Total=250.5)
-    Daily: dict[str, dict[str, float]]
+    Daily: dict[str, Any]
     Total: float
 
 
@@ -131,7 +132,7 @@ class EventMovedSoFar(BaseModel):
     model_config = whole_example(AllTime=MOVED, AllTimeDurationDays=30, Daily={"2021-10-13": MOVED})
     AllTime: dict[str, dict[str, float]] | None
     AllTimeDurationDays: int
-    Daily: dict[str, dict[str, dict[str, float]]] | None
+    Daily: dict[str, Any] | None
 
 
 class LockedSum(BaseModel):
@@ -167,14 +168,14 @@ class EventLockedSoFar(BaseModel):
     """What was locked at the end of each day, by home chain."""
 
     model_config = whole_example(DailyLocked={"2021-09-13": {"*": {"*": LOCKED_SUM}, "6": {"*": LOCKED_SUM}}})
-    DailyLocked: dict[str, dict[str, dict[str, LockedSum]]]
+    DailyLocked: dict[str, Any]
 
 
 class ReceivedDaily(BaseModel):
     """By day, receiving addresses: USD by chain and address, and how many by chain; null: not asked for."""
 
-    DailyAmounts: dict[str, dict[str, dict[str, float]]] | None
-    DailyCounts: dict[str, dict[str, int]] | None
+    DailyAmounts: dict[str, Any] | None
+    DailyCounts: dict[str, Any] | None
 
 
 class EventReceived(ReceivedDaily):

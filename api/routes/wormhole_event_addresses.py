@@ -28,7 +28,7 @@ from api.params_events import (
 )
 from api.responses_events import EventReceived, EventReceivedSoFar
 from api.routes.wormhole_event_rows import scope_of
-from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, last_day
+from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, first_day, last_day
 from db.queries.wormhole_daily import read_days, sum_by_address
 from ledger.wormhole.addresses import format_address
 
@@ -44,7 +44,7 @@ async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
     last, span = last_day(given), given[NUM_DAYS.name]
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
-    days = await received(network, given, last - span if for_period or daily else last, last)
+    days = await received(network, given, first_day(last, span) if for_period or daily else last, last)
     whole = {
         "Last24Hours": days.get(last, {}) if last_alone else None,
         "WithinPeriod": total(days.values()) if for_period else None,

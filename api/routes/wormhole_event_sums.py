@@ -93,7 +93,7 @@ async def moved(network: NetworkMount, given: Given, told_by: tuple[int, ...]) -
     last, span = last_day(given), given[NUM_DAYS.name]
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
-    sums = await daily_sums(network, given, last - span if for_period or daily else last, last, told_by)
+    sums = await daily_sums(network, given, first_day(last, span) if for_period or daily else last, last, told_by)
     return {
         "Last24Hours": nested(sums.get(last, {})) if last_alone else None,
         "WithinPeriod": nested(total(sums.values())) if for_period else None,
@@ -165,6 +165,11 @@ def last_day(given: Given) -> int:
     today = int(time.time()) // DAY_S
     until: int | None = given[TO_DAY.name]
     return today if until is None else min(until, today)
+
+
+def first_day(last: int, days: int) -> int:
+    """The first day of a period; nothing moved before the bridge began."""
+    return min(max(last - days, LAUNCH_DAY), last)
 
 
 SUMS = (

@@ -245,6 +245,20 @@ async def test_what_came_back_is_told_too(
     }
 
 
+async def test_what_was_locked_is_worth_what_that_day_paid(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = max(day for day, *_ in transfers(world))
+
+    async def histories(*_: Any) -> dict[str, list[tuple[int, Decimal]]]:
+        return {WETH: [(last - 3, Decimal(2)), (last - 1, Decimal(4))]}
+
+    monkeypatch.setattr(wormhole_event_tvl, "read_histories", histories)
+    given = {"until": date(last), "numDays": "4"}
+    found = (await signed.get(f"{API}/notionaltvlcumulative", params=given)).json()["DailyLocked"]
+    assert [day["2"]["*"]["Notional"] for day in found.values()] == [2.5, 2.5, 2.5, 5.0, 5.0]
+
+
 async def test_a_token_that_leaves_the_list_counts_no_longer(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
