@@ -1,24 +1,19 @@
 """The parameters of the event database's functions, in a query or as the keys of a posted object.
 
-Rules of this file: names and meanings are the functions'; a posted value is a text that is read as one of a query is.
+Rules of this file: names and meanings are the functions'; how they are posted api/event_functions.py says.
 """
 
-from collections.abc import Mapping
+import re
 from dataclasses import replace
-from typing import Annotated, Any, TypeAlias
+from functools import partial
 
-from api.body import Body
-from api.params import Param, Params, choice, parse_int
-from api.params_wormhole import CHAIN, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL
-from api.responses_events import PostedId, PostedKey, PostedTotals
-from ledger.json_reader import JsonError
+from api.params import Param, choice, parse_int
+from api.params_wormhole import CHAIN, CURSOR, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL, listed_words
+from db.families import ASSET, DETAILS, NFT, PUBLICATION, QUORUM, TRANSFER
+from db.families import CHAIN as CHAIN_DETAILS
 from ledger.wormhole.chains import find_chain_named
 
-BODY_MAX_BYTES = 4_096
-
 DAYS_MAX = 10_000
-
-Given: TypeAlias = dict[str, Any]
 
 
 def parse_chain(text: str) -> int:
@@ -74,29 +69,70 @@ LAST_24_HOURS = Param(
 )
 TO_DAY = replace(UNTIL, meaning="Ours: the last day, of UTC; nothing: today")
 
-KEY = (EMITTER_CHAIN, EMITTER_ADDRESS, SEQUENCE_TEXT)
+TOLD = (PUBLICATION, QUORUM, TRANSFER, ASSET, NFT, DETAILS, CHAIN_DETAILS)
+"""Families that rows tell of."""
+
+FAMILIES = Param(
+    "families",
+    "query",
+    "Ours: only what these families tell; no others are read; nothing: all",
+    f"of {', '.join(TOLD)}, with commas between them",
+    {"type": "string", "pattern": f"^({'|'.join(TOLD)})(,({'|'.join(TOLD)}))*$"},
+    partial(listed_words, parse=choice({each: each for each in TOLD})),
+    f"{TRANSFER},{DETAILS}",
+)
+
+
+def parse_prefix(text: str) -> tuple[int, str | None]:
+    """Chain and emitter of the beginning of a row key; ValueError for what is none, or ends amid a part."""
+    found = re.fullmatch(r"([0-9]{1,5}):(?:([0-9a-f]{64}):)?", text, re.ASCII)
+    if found is None:
+        raise ValueError("no prefix")
+    return int(str(CHAIN.parse(found[1]))), found[2]
+
+
+PREFIX = Param(
+    "prefix",
+    "query",
+    "The beginning of row keys: of a chain, or of one of its contracts",
+    "CHAIN: or CHAIN:ADDRESS:, the address 64 lower-case hex digits",
+    {"type": "string", "pattern": "^[0-9]{1,4}:([0-9a-f]{64}:)?$"},
+    parse_prefix,
+    "1:",
+    required=True,
+)
+KEY = (EMITTER_CHAIN, EMITTER_ADDRESS, SEQUENCE_TEXT, FAMILIES)
 COUNTED = (LAST_24_HOURS, NUM_DAYS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
 
+ROWS_MAX = 100
+NUM_ROWS = Param(
+    "numRows",
+    "query",
+    "Most rows of each group, the newest",
+    f"an integer from 1 to {ROWS_MAX}",
+    {"type": "integer", "minimum": 1, "maximum": ROWS_MAX},
+    lambda text: parse_int(text, 1, ROWS_MAX),
+    30,
+    default="30",
+)
+NEXT = replace(CURSOR, meaning="`Next` of the answer before: the rows behind those")
+ROW_KEYS = (PREFIX, FAMILIES, replace(NUM_ROWS, meaning="Most rows in one answer"), NEXT)
+RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS)
 
-def posted(members: tuple[Param, ...], document: Any) -> Given:
-    """The members of an object, each read as of a query. Raises JsonError, and BadParameter for a value."""
-    if not isinstance(document, Mapping):
-        raise JsonError("", "an object")
-    for name, value in document.items():
-        if not isinstance(value, str):
-            raise JsonError(str(name), "a text")
-    return {member.name: member.read(document.get(member.name)) for member in members}
-
-
-KeyAsked: TypeAlias = Annotated[Given, Params(KEY)]
-KeyPosted: TypeAlias = Annotated[
-    Given, Body("The row", PostedKey, lambda document: posted(KEY, document), BODY_MAX_BYTES)
-]
-IdAsked: TypeAlias = Annotated[Given, Params((ID,))]
-IdPosted: TypeAlias = Annotated[
-    Given, Body("The transaction", PostedId, lambda document: posted((ID,), document), BODY_MAX_BYTES)
-]
-TotalsAsked: TypeAlias = Annotated[Given, Params(COUNTED)]
-TotalsPosted: TypeAlias = Annotated[
-    Given, Body("What is counted", PostedTotals, lambda document: posted(COUNTED, document), BODY_MAX_BYTES)
-]
+DAYS_OF_30 = replace(NUM_DAYS, meaning="So many days before the last one", default="30")
+DAILY = replace(LAST_24_HOURS, name="daily", meaning="Whatever it says: with Daily, of each day")
+FOR_PERIOD = replace(LAST_24_HOURS, name="forPeriod", meaning="Whatever it says: with WithinPeriod, of all days")
+ALL_TIME = replace(
+    LAST_24_HOURS, name="allTime", meaning="Whatever it says: with AllTime; so is it if nothing is asked"
+)
+OF_LAST_DAY = replace(
+    LAST_24_HOURS, meaning="Whatever it says: with Last24Hours, of the last day; so is it if nothing is asked"
+)
+MOVED = (OF_LAST_DAY, FOR_PERIOD, DAILY, DAYS_OF_30, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
+MOVED_SO_FAR = (ALL_TIME, DAILY, DAYS_OF_30, FOR_CHAIN, FOR_ADDRESS, TO_DAY)
+LOCKED = (replace(LAST_24_HOURS, meaning="Whatever it says: with Last24HoursChange, of the last day"), TO_DAY)
+LOCKED_SO_FAR = (NUM_DAYS, TO_DAY)
+AMOUNTS = replace(LAST_24_HOURS, name="amounts", meaning="Whatever it says: with USD by address")
+COUNTS = replace(LAST_24_HOURS, name="counts", meaning="Whatever it says: with how many; so is it without amounts")
+RECEIVED = (*MOVED, COUNTS, AMOUNTS)
+RECEIVED_SO_FAR = (*MOVED_SO_FAR, COUNTS, AMOUNTS)

@@ -5,7 +5,7 @@ bodies under an id the canonical one is meant. What was written of a message sta
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from db.families import CHAIN, DETAILS, PAYLOAD_COLUMNS
 from db.paging import Keep, Listing, Page, list_lookup, list_page
@@ -13,6 +13,7 @@ from db.queries.lookups import ANY, Filter
 from db.schema_wormhole import (
     LOOKUP,
     SEQUENCE_RANGE_DIGITS,
+    emitters,
     guardian_sets,
     sequence_hints,
     tokens,
@@ -38,8 +39,12 @@ WRITTEN_FIRST = frozenset(each.column for each in PAYLOAD_COLUMNS if each.family
 """Columns of which what was written goes before what is computed: it has the prices of its time."""
 
 
-async def find_bodies(store: Store, chain: int, emitter: str, sequence: int) -> list[Row]:
-    """All rows of `vaas` of an id, the canonical one first; that of what was written alone, without a digest, last."""
+async def find_bodies(
+    store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
+) -> list[Row]:
+    """All rows of `vaas` of an id, the canonical one first; that of what was written alone, without a digest, last.
+    `columns`: as of a slice; `digest` and `canonical` are among them.
+    """
     key = sequence_key(sequence)
     rows = await store.slice(
         vaas,
@@ -47,6 +52,7 @@ async def find_bodies(store: Store, chain: int, emitter: str, sequence: int) -> 
         lower=Bound((key,)),
         upper=Bound((key,)),
         limit=BODIES_MAX,
+        columns=columns,
     )
     return sorted(rows, key=lambda row: (not row["digest"], not row["canonical"]))
 
@@ -79,6 +85,14 @@ async def find_payload(store: Store, key: str, digest: str) -> Row | None:
     return found
 
 
+async def find_families(store: Store, key: str, digest: str, families: Collection[str]) -> Row | None:
+    """As find_payload, of the columns of those families alone."""
+    columns = dict.fromkeys(each.column for each in PAYLOAD_COLUMNS if each.family in families)
+    rows = await store.slice(vaa_payloads, (key,), limit=BODIES_MAX, columns=("digest", *columns))
+    by_digest = {row["digest"]: row for row in rows}
+    return _payload(by_digest.get(digest), by_digest.get(""))
+
+
 async def find_payloads(store: Store, bodies: Sequence[tuple[str, str]]) -> list[Row | None]:
     """The same of several bodies: row keys and digests."""
     told = await store.get_many(vaa_payloads, bodies)
@@ -89,7 +103,7 @@ async def find_payloads(store: Store, bodies: Sequence[tuple[str, str]]) -> list
 def _payload(told: Row | None, written: Row | None) -> Row | None:
     if told is None or written is None:
         return told or written
-    first = {name: (written, told) if name in WRITTEN_FIRST else (told, written) for name in vaa_payloads.names}
+    first = {name: (written, told) if name in WRITTEN_FIRST else (told, written) for name in told}
     return {name: one[name] if one[name] is not None else other[name] for name, (one, other) in first.items()}
 
 
@@ -150,6 +164,12 @@ async def list_emitted(
     """Rows of `vaas` of an emitter by sequence, every body and what was written alone."""
     listing = Listing(vaas, [emitted_source(chain, emitter)], f"emitted {chain} {emitter}")
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+async def list_emitters(store: Store, chain: int, most: int) -> list[str]:
+    """The emitters of a chain that any row is of, as 64 hex digits; no more than `most`."""
+    rows = await store.slice(emitters, (chain,), limit=most)
+    return [row["emitter_address"] for row in rows]
 
 
 def emitted_source(chain: int, emitter: str, columns: tuple[str, ...] | None = None) -> Source:

@@ -116,6 +116,7 @@ _CHAINS = (
 )
 
 _BY_ID = {chain.id: chain for chain in _CHAINS}
+CHAIN_IDS = tuple(_BY_ID)
 CHAIN_OF_FORM = {chain.form: chain.id for chain in reversed(_CHAINS)}
 """Form of an address → the first chain that has it."""
 

@@ -1,13 +1,16 @@
 """Functions of the event database: whole rows and counts, held against the records; GET and POST say the same."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.wormhole import DAY_S, SHARED_TX, Message, World, b64, plain, utc
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from tests.api.wormhole import DAY_S, NETWORK, PRICE, SHARED_TX, Message, World, b64, plain, utc
 
 Json = dict[str, Any]
 
@@ -20,7 +23,14 @@ async def both(client: httpx.AsyncClient, function: str, **given: str) -> Json:
     asked = await client.get(f"{API}/{function}", params=given)
     sent = await client.post(f"{API}/{function}", json=given)
     assert (asked.status_code, asked.json()) == (sent.status_code, sent.json())
-    return asked.json()
+    body: Json = asked.json()
+    return body
+
+
+def written_first(world: World, key: str) -> str | None:
+    """Of an id, whatever its body, one transaction is told: the earliest that was written."""
+    told = [each for each in world.told if each.record["row_key"] == key and each.tx_id is not None]
+    return min(((each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in told), default=(None,) * 3)[2]
 
 
 def row_of(world: World, message: Message) -> Json:
@@ -35,7 +45,7 @@ def row_of(world: World, message: Message) -> Json:
         "EmitterChain": NAMES.get(record["emitter_chain"]),
         "EmitterAddress": record["emitter_address"],
         "Sequence": str(record["sequence"]),
-        "InitiatingTxID": message.tx_id or "",
+        "InitiatingTxID": written_first(world, record["row_key"]) or "",
         "Payload": payload,
         "SignedVAABytes": b64(record["hex"]),
         "QuorumTime": "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}.789 +0000 UTC",
@@ -96,6 +106,98 @@ async def test_every_row_is_answered_whole_by_its_key(signed: httpx.AsyncClient,
     assert transfers
 
 
+FAMILIES = {
+    "MessagePublication": {"InitiatingTxID", "Payload"},
+    "QuorumState": {"SignedVAABytes", "QuorumTime", "SignedVAA"},
+    "TokenTransferPayload": {"TokenTransferPayload"},
+    "TokenTransferDetails": {"TransferDetails"},
+    "ChainDetails": {"ChainDetails"},
+    "TokenTransferPayload,ChainDetails,QuorumState": {
+        "TokenTransferPayload", "ChainDetails", "SignedVAABytes", "QuorumTime", "SignedVAA",
+    },
+}  # fmt: skip
+
+
+class Watched:
+    """A Store that keeps what was read of which table."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.read: dict[str, set[str]] = defaultdict(set)
+
+    async def get_many(self, table: Any, keys: Any) -> Any:
+        self.read[table.name] |= set(table.names)
+        return await self._store.get_many(table, keys)
+
+    async def slice(self, table: Any, *question: Any, **bounds: Any) -> Any:
+        self.read[table.name] |= set(bounds.get("columns") or table.names)
+        return await self._store.slice(table, *question, **bounds)
+
+
+@pytest.mark.parametrize("families", FAMILIES)
+async def test_of_a_row_only_the_families_that_are_asked_for_are_read(
+    wormhole_store: Any, world: World, families: str
+) -> None:
+    store: Any = Watched(wormhole_store)
+    app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+    record = world.first_transfer
+    key = {name: str(record[name]) for name in ("emitter_chain", "emitter_address", "sequence")}
+    given = {
+        "emitterChain": key["emitter_chain"],
+        "emitterAddress": key["emitter_address"],
+        "sequence": key["sequence"],
+    }
+    whole = row_of(world, world.of_record(record)) | {
+        "ChainDetails": {"SenderAddress": "aNativeSender", "ReceiverAddress": ""}
+    }
+    found = await both(client, "readrow", **given, families=families)
+    assert found.keys() == {"EmitterChain", "EmitterAddress", "Sequence"} | FAMILIES[families]
+    details = found.pop("TransferDetails", None)
+    assert (details is not None) is ("TokenTransferDetails" in families)
+    assert found == {name: whole[name] for name in found}
+    signed_too = "MessagePublication" in families or "QuorumState" in families
+    assert ("signed_vaa" in store.read["vaas"]) is signed_too
+    read = {name.partition("_")[0] for name in store.read["vaa_payloads"]} - {"digest"}
+    names = {"TokenTransferPayload": "transfer", "TokenTransferDetails": "details", "ChainDetails": "chain"}
+    assert read == {names[each] for each in families.split(",") if each in names}
+
+
+@pytest.mark.parametrize("page_size", [7, 100])
+async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, world: World, page_size: int) -> None:
+    by_key = sorted(
+        world.canonical.values(), key=lambda each: (each.served["emitter_address"], each.served["sequence"])
+    )
+    chains = [1, 2, 10]
+    busiest = Counter((each.served["emitter_chain"], each.served["emitter_address"]) for each in by_key).most_common(2)
+    prefixes = [f"{chain}:" for chain in chains] + [f"{chain}:{emitter}:" for (chain, emitter), _ in busiest]
+    for prefix in prefixes:
+        found, cursor = [], ""
+        while True:
+            given = {"prefix": prefix, "numRows": str(page_size)} | ({"cursor": cursor} if cursor else {})
+            page = (await signed.get(f"{API}/readrows", params=given)).json()
+            assert 0 < len(page["Rows"]) <= page_size
+            found += page["Rows"]
+            cursor = page["Next"]
+            if not cursor:
+                break
+        expected = [each for each in by_key if each.served["row_key"].startswith(prefix)]
+        assert len(found) == len(expected) > 0
+        for row, message in zip(found, expected, strict=True):
+            whole = row_of(world, message) | {"EmitterChain": message.served["emitter_chain_name"]}
+            if message.served["network"] != "mainnet":
+                # Not told by the record: which of them another network's contracts, or forgers, sent.
+                whole["TokenTransferPayload"] = row["TokenTransferPayload"]
+            assert {name: row[name] for name in whole} == whole
+            assert row.keys() - whole.keys() == {
+                "TransferDetails", "AssetMetaPayload", "NFTTransferPayload", "ChainDetails",
+            }  # fmt: skip
+        brief = await both(signed, "readrows", prefix=prefix, families="MessagePublication")
+        assert [each["Payload"] for each in brief["Rows"]] == [each["Payload"] for each in found[:30]]
+    assert (await both(signed, "readrows", prefix="1:", cursor="abc"))["code"] == 3
+    assert (await both(signed, "readrows", prefix="1"))["message"].startswith("parameter prefix: expected CHAIN: or")
+
+
 async def test_a_chain_is_known_by_its_name_and_what_is_not_there_is_a_404(
     signed: httpx.AsyncClient, world: World
 ) -> None:
@@ -115,14 +217,56 @@ async def test_a_row_by_its_transaction(signed: httpx.AsyncClient, world: World)
         keys = {each.record["row_key"] for each in world.told if each.tx_id == tx_id}
         (key,) = keys
         message = world.canonical[key]
-        # Of an id, whatever its body, one transaction is told: the earliest that was written.
-        written = [each for each in world.told if each.record["row_key"] == key and each.tx_id is not None]
-        first = min((each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in written)[2]
         found = await both(signed, "transaction", id=str(tx_id))
-        assert (found["SignedVAABytes"], found["InitiatingTxID"]) == (b64(message.served["hex"]), first)
+        assert (found["SignedVAABytes"], found["InitiatingTxID"]) == (
+            b64(message.served["hex"]),
+            written_first(world, key),
+        )
         asked += 1
     assert asked > 5
     assert (await both(signed, "transaction", id="cd" * 32))["code"] == 5
+
+
+def summaries(world: World, found: list[Json], expected: list[Message]) -> None:
+    """Summaries of those messages, whole but for how its chain writes the token of a transfer."""
+    assert [each["Sequence"] for each in found] == [str(each.served["sequence"]) for each in expected]
+    for summary, message in zip(found, expected, strict=True):
+        record, details = message.served, summary.pop("TransferDetails")
+        whole = row_of(world, message) | {"EmitterChain": record["emitter_chain_name"]}
+        assert summary == {key: whole[key] for key in whole if key not in ("SignedVAA", "TokenTransferPayload")}
+        assert (details is None) is (whole["TokenTransferPayload"] is None)
+        if details is not None:
+            assert details.pop("OriginTokenAddress")
+            meta, amount = world.metas.get(world.token_key(record)), world.amount(message)
+            names = ("Amount", "NotionalUSDStr", "TokenPriceUSDStr", "Decimals", "OriginSymbol", "OriginName")
+            values: tuple[Any, ...] = ("",) * len(names)
+            if meta is not None and amount is not None:
+                usd = plain(round(amount * Decimal(PRICE), 8))
+                values = plain(amount), usd, PRICE, str(meta["decimals"]), meta["symbol"], meta["name"]
+            assert details == dict(zip(names, values, strict=True)) | {"TransferTimestamp": ""}
+
+
+@pytest.mark.parametrize("group", ["", "chain", "address"])
+async def test_the_newest_rows_of_each_group(signed: httpx.AsyncClient, world: World, group: str) -> None:
+    def names(message: Message) -> tuple[str, str, str]:
+        record = message.served
+        return "*", str(record["emitter_chain"]), f"{record['emitter_chain']}:{record['emitter_address']}"
+
+    chain, contract = names(next(each for each in world.verified if each.served["emitter_chain"] == 2))[1:]
+    address = {"forChain": chain, "forAddress": contract.partition(":")[2]}
+    for given, scope, finest in (({}, "*", ""), ({"forChain": chain}, chain, "chain"), (address, contract, "address")):
+        place = {"": 0, "chain": 1, "address": 2}[group or finest]
+        expected: dict[str, list[Message]] = defaultdict(list)
+        for each in world.verified:
+            if scope in names(each) and each.served["emitter_chain"] != 26:
+                expected[names(each)[place]].append(each)
+        asked = given | ({"groupBy": group} if group else {})
+        for most in (30, 2):
+            found = await both(signed, "recent", **asked, **({"numRows": "2"} if most == 2 else {}))
+            assert found.keys() == expected.keys()
+            assert expected
+            for key, held in expected.items():
+                summaries(world, found[key], held[:most])
 
 
 @pytest.mark.parametrize("function", ["totals", "nfts"])

@@ -1,0 +1,181 @@
+"""Functions of the event database that sum what transfers moved, in USD, and its messages, by day.
+
+Rules of this file: days are whole UTC days, the last one stands for 24 hours, and a span of n days has n + 1 dates; all
+dates have the same keys. Only tokens of the network's list count, as long as they are on it. `*` is all together. USD
+are rounded to cents after they are summed.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from itertools import accumulate, product
+from typing import TypeAlias
+
+from api.event_functions import Given, function
+from api.listing import Json
+from api.network import NetworkMount
+from api.params_events import (
+    ALL_TIME,
+    DAILY,
+    FOR_CHAIN,
+    FOR_PERIOD,
+    LAST_24_HOURS,
+    MOVED,
+    MOVED_SO_FAR,
+    NUM_DAYS,
+    TO_DAY,
+)
+from api.responses_events import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
+from api.routes.wormhole_event_rows import scope_of
+from db.queries.wormhole import find_tokens
+from db.queries.wormhole_daily import count_by_chain, read_days, sum_notional
+from ledger.wormhole.allowlist import allowed_tokens
+
+DAY_S = 86_400
+LAUNCH_DAY = 18_883
+"""2021-09-13."""
+
+CENT = Decimal("0.01")
+
+Sums: TypeAlias = dict[tuple[str, ...], Decimal]
+"""USD by what they are told by: chain or symbol, `*` for all."""
+
+LEAVING, DESTINATION, SYMBOL = 0, 1, 2
+
+
+async def transactiontotals(network: NetworkMount, given: Given) -> Json:
+    """Verified messages by day and chain since the bridge began, of PythNet too."""
+    rows = await read_days(network.store, "totals", LAUNCH_DAY, last_day(given))
+    counts = {day: {str(chain): count for chain, count in count_by_chain(held).items()} for day, held in rows.items()}
+    names = sorted({name for each in counts.values() for name in each})
+    return {
+        "DailyTotals": {
+            date(day): {"*": sum(each.values())} | {name: each.get(name, 0) for name in names}
+            for day, each in counts.items()
+        }
+    }
+
+
+async def notionaltransferred(network: NetworkMount, given: Given) -> Json:
+    """USD that left each chain for each other one, by symbol."""
+    return await moved(network, given, (LEAVING, DESTINATION, SYMBOL))
+
+
+async def notionaltransferredto(network: NetworkMount, given: Given) -> Json:
+    """USD that went to each chain, by symbol."""
+    return await moved(network, given, (DESTINATION, SYMBOL))
+
+
+async def notionaltransferredfrom(network: NetworkMount, given: Given) -> Json:
+    """USD that left each chain by day, since the bridge began."""
+    sums = await daily_sums(network, given, LAUNCH_DAY, last_day(given), (LEAVING,))
+    return {"Daily": dates_json(sums), "Total": cents(total(sums.values()).get(("*",), Decimal(0)))}
+
+
+async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -> Json:
+    """USD that ever went to each chain, by symbol; by day, what had gone there until its end."""
+    last, span = last_day(given), given[NUM_DAYS.name]
+    sums = await daily_sums(network, given, LAUNCH_DAY, last, (DESTINATION, SYMBOL))
+    before = total(held for day, held in sums.items() if day < last - span)
+    shown = {day: held for day, held in sums.items() if last - span <= day}
+    running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
+    return {
+        "AllTime": nested(running[-1]) if given[ALL_TIME.name] or not given[DAILY.name] else None,
+        "AllTimeDurationDays": max(last - LAUNCH_DAY, 0),
+        "Daily": dates_json(dict(zip(shown, running[1:], strict=True))) if given[DAILY.name] else None,
+    }
+
+
+async def moved(network: NetworkMount, given: Given, told_by: tuple[int, ...]) -> Json:
+    """USD of the last day, of the period and of each of its days, as far as they are asked for."""
+    last, span = last_day(given), given[NUM_DAYS.name]
+    for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
+    last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
+    sums = await daily_sums(network, given, first_day(last, span) if for_period or daily else last, last, told_by)
+    return {
+        "Last24Hours": nested(sums.get(last, {})) if last_alone else None,
+        "WithinPeriod": nested(total(sums.values())) if for_period else None,
+        "PeriodDurationDays": span,
+        "Daily": dates_json(sums) if daily else None,
+    }
+
+
+async def daily_sums(
+    network: NetworkMount, given: Given, first: int, last: int, told_by: tuple[int, ...]
+) -> dict[int, Sums]:
+    """USD of each day, by leaving chain, destination and symbol, those of `told_by`."""
+    assert network.wormhole is not None
+    chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
+    rows = await read_days(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address)
+    by_day = {day: sum_notional(held, allowed_tokens(network.wormhole, day)) for day, held in rows.items()}
+    keys = sorted({key for held in by_day.values() for _, _, key in held})
+    tokens = await find_tokens(network.store, keys) if SYMBOL in told_by else [None] * len(keys)
+    symbols = {key: key if token is None else token["symbol"] for key, token in zip(keys, tokens, strict=True)}
+    found: dict[int, Sums] = {}
+    for day, held in by_day.items():
+        sums: Sums = defaultdict(Decimal)
+        for (leaving, destination, key), usd in held.items():
+            names = str(leaving), str(destination), symbols[key]
+            for place in product(*(("*", names[each]) for each in told_by)):
+                sums[place] += usd
+        found[day] = sums
+    return found
+
+
+def total(days: Iterable[Sums]) -> Sums:
+    """The sums of several days."""
+    found: Sums = defaultdict(Decimal)
+    for sums in days:
+        for place, usd in sums.items():
+            found[place] += usd
+    return found
+
+
+def dates_json(days: Mapping[int, Sums]) -> Json:
+    """Sums by date, each of the same keys."""
+    places = {place for sums in days.values() for place in sums}
+    return {date(day): nested({place: sums.get(place, Decimal(0)) for place in places}) for day, sums in days.items()}
+
+
+def nested(sums: Sums) -> Json:
+    """An object in an object for each part of the keys, in order."""
+    found: Json = {}
+    for place, usd in sorted(sums.items()):
+        inner = found
+        for name in place[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[place[-1]] = cents(usd)
+    return found
+
+
+def cents(usd: Decimal) -> float:
+    """USD to two digits."""
+    return float(usd.quantize(CENT, ROUND_HALF_UP))
+
+
+def date(day: int) -> str:
+    """A day since 1970 as 2021-09-13."""
+    return f"{datetime.fromtimestamp(day * DAY_S, UTC):%Y-%m-%d}"
+
+
+def last_day(given: Given) -> int:
+    """The last day that is told of: as asked, today at the latest."""
+    today = int(time.time()) // DAY_S
+    until: int | None = given[TO_DAY.name]
+    return today if until is None else min(until, today)
+
+
+def first_day(last: int, days: int) -> int:
+    """The first day of a period; nothing moved before the bridge began."""
+    return min(max(last - days, LAUNCH_DAY), last)
+
+
+SUMS = (
+    *function("/transactiontotals", transactiontotals, (TO_DAY,), EventDays),
+    *function("/notionaltransferred", notionaltransferred, MOVED, EventMoved),
+    *function("/notionaltransferredto", notionaltransferredto, MOVED, EventMoved),
+    *function("/notionaltransferredfrom", notionaltransferredfrom, (TO_DAY,), EventMovedFrom),
+    *function("/notionaltransferredtocumulative", notionaltransferredtocumulative, MOVED_SO_FAR, EventMovedSoFar),
+)
