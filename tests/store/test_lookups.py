@@ -70,7 +70,7 @@ def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data
     kinds = data.draw(st.sets(st.sampled_from(KINDS), min_size=1))
     asked, plain = asked_of(keys, question, kinds)
     wanted = [each for each in under(made, plain, kinds) if not few or each.told["native_tokens"] > 0]
-    ask = bind(list_created, store, asked, kinds=sorted(kinds), **({"where": MANY_TOKENS} if few else {}))
+    ask = bind(list_created, store, asked, kinds=sorted(kinds), **({"where": [MANY_TOKENS]} if few else {}))
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
