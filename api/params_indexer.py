@@ -59,14 +59,14 @@ Given: TypeAlias = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class OutputFilter:
     """A filter of those routes: outputs that stand under what is given in one of the variants; or, without variants,
-    whose column `holds` beside what is given.
+    whose rows pass the test that `holds` makes of what is given, which looks at `column`.
     """
 
     param: Param
     routes: tuple[str, ...]
     variants: tuple[str, ...] = ()
     column: str = ""
-    holds: Callable[[Any, Any], bool] = lambda held, given: bool(held == given)
+    holds: Callable[[Any], Callable[[Row], bool]] = lambda _: lambda _: True
 
     def standing(self, key: str) -> Standing:
         """What is given as the condition that names keys."""
@@ -74,12 +74,7 @@ class OutputFilter:
 
     def test(self, given: object) -> Filter:
         """What is given as a test of rows."""
-        column, holds = self.column, self.holds
-
-        def row_holds(row: Row) -> bool:
-            return holds(row[column], given)
-
-        return Filter(f"{self.param.name}={given}", (column,), row_holds)
+        return Filter(f"{self.param.name}={given}", (self.column,), self.holds(given))
 
 
 def address_param(name: str, meaning: str, types: Iterable[int] = ADDRESS_TYPES) -> Param:
@@ -124,24 +119,32 @@ def flag_param(name: str, meaning: str) -> Param:
 def has(column: str, name: str, what: str, routes: tuple[str, ...]) -> OutputFilter:
     """Whether an output has something at all."""
     param = flag_param(name, f"Only outputs that have {what}, or with false only others")
-    return OutputFilter(param, routes, column=column, holds=lambda held, wanted: (held is not None) == wanted)
+    return OutputFilter(
+        param, routes, column=column, holds=lambda wanted: lambda row: (row[column] is not None) == wanted
+    )
 
 
 def before(column: str, name: str, what: str, routes: tuple[str, ...]) -> OutputFilter:
     """Whether a time that an output has is before the one given."""
     param = time_param(name, f"Only outputs that {what} before this time")
-    return OutputFilter(param, routes, column=column, holds=lambda held, given: held is not None and held < given)
+    return OutputFilter(
+        param, routes, column=column, holds=lambda given: lambda row: row[column] is not None and row[column] < given
+    )
 
 
 def after(column: str, name: str, what: str, routes: tuple[str, ...]) -> OutputFilter:
     """Whether a time that an output has is after the one given."""
     param = time_param(name, f"Only outputs that {what} after this time")
-    return OutputFilter(param, routes, column=column, holds=lambda held, given: held is not None and held > given)
+    return OutputFilter(
+        param, routes, column=column, holds=lambda given: lambda row: row[column] is not None and row[column] > given
+    )
 
 
 def tokens(param: Param, holds: Callable[[int, Any], bool]) -> OutputFilter:
     """By the number of distinct native tokens; outputs of before there were any have none."""
-    return OutputFilter(param, EVERY, column="native_tokens", holds=lambda held, given: holds(held or 0, given))
+    return OutputFilter(
+        param, EVERY, column="native_tokens", holds=lambda given: lambda row: holds(row["native_tokens"] or 0, given)
+    )
 
 
 EVERY = (ALL, BASIC, ALIAS, FOUNDRY, NFT)

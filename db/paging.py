@@ -30,8 +30,8 @@ BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
 """Rows read at once, at least, where some were dropped."""
 
-Keep: TypeAlias = Callable[[Sequence[Row], int | None], Awaitable[Sequence[bool]]]
-"""Which of these rows are shown, at that ledger index where the listing has one."""
+Keep: TypeAlias = Callable[[list[Row], int | None], Awaitable[list[Row]]]
+"""Those of these rows that are shown, at that ledger index where the listing has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class _Reader:
         if self._listing.window:
             rows = [row for row in rows if self._listing.window.holds(row["ms_timestamp"])]
         if self._listing.keep:
-            rows = list(compress(rows, await self._listing.keep(rows, self.as_of)))
+            return await self._listing.keep(rows, self.as_of)
         return rows
 
     async def _newest_milestone(self) -> int:

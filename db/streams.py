@@ -227,8 +227,10 @@ def partition_source(
 def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None) -> Source:
     """All partitions of one key of a lookup."""
     named = dict(zip(lookup.asked_by, key, strict=True))
-    values = {hint: named[name] for hint, name in lookup.hint_columns if name in named} | dict(lookup.hint_constants)
-    hint_partition = tuple(values[name] for name in lookup.hints.partition)
+    names, constants = dict(lookup.hint_names), dict(lookup.hint_constants)
+    hint_partition = tuple(
+        [constants[name] if name in constants else named[names.get(name, name)] for name in lookup.hints.partition]
+    )
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         async def first() -> Key:

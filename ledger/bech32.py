@@ -1,7 +1,7 @@
 """Addresses as text: Bech32 (BIP-173; TIP-11), under any human-readable part.
 
-Rules of this file: formatting, which listings do by the thousand, takes five-bit groups two at a time from tables of
-1,024 entries; a text is lower case on the way out and of one case on the way in; address types are not judged here.
+Rules of this file: five-bit groups are taken two at a time from tables of 1,024 entries, as listings format by the
+thousand; a text is lower case on the way out and of one case on the way in; address types are not judged here.
 `format_address` and `parse_address` are for IOTA's serialized addresses, 33 bytes; other ledgers have other lengths.
 """
 
@@ -10,8 +10,8 @@ from functools import lru_cache
 ADDRESS_BYTES = 33
 
 _CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-_VALUES = {char: value for value, char in enumerate(_CHARSET)}
 _PAIRS = [high + low for high in _CHARSET for low in _CHARSET]
+_VALUES = {pair: value for value, pair in enumerate(_PAIRS)}
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _CHECKSUM_CHARS = 6
 _MAX_CHARS = 90
@@ -32,8 +32,7 @@ def _step(state: int, value: int) -> int:
     return state
 
 
-# What a state's highest bits leave behind after one step, or after two: steps are linear, so the rest adds by XOR.
-_ONE_STEP = [_step(high << 25, 0) for high in range(32)]
+# What a state's highest bits leave behind after two steps: steps are linear, so the rest adds by XOR.
 _TWO_STEPS = [_step(_step(high << 20, 0), 0) for high in range(1024)]
 
 
@@ -103,13 +102,17 @@ def decode(text: str, size: int | None = None) -> tuple[str, bytes]:
     state = _start(hrp)
     if len(hrp) + chars > _MOST_CHARS:
         raise _too_long(hrp)
-    bits = 0
-    for char in data:
-        value = _VALUES.get(char)
-        if value is None:
-            raise AddressError(f"expected characters of the Bech32 alphabet, found {char!r}")
-        state = (state & 0x1FFFFFF) << 5 ^ value ^ _ONE_STEP[state >> 25]
-        bits = bits << 5 | value
+    wrong = data.lstrip(_CHARSET)
+    if wrong:
+        raise AddressError(f"expected characters of the Bech32 alphabet, found {wrong[0]!r}")
+    bits, odd = 0, len(data) & 1
+    if odd:
+        bits = _CHARSET.index(data[0])
+        state = _step(state, bits)
+    for at in range(odd, len(data), 2):
+        ten = _VALUES[data[at : at + 2]]
+        state = (state & 0xFFFFF) << 10 ^ ten ^ _TWO_STEPS[state >> 20]
+        bits = bits << 10 | ten
     if state != 1:
         raise AddressError("the checksum does not match: a character is wrong")
     bits >>= 5 * _CHECKSUM_CHARS

@@ -4,16 +4,14 @@ Rules of this file: as in lookups.py. Of the conditions that name keys the first
 told by the columns of its rows: which condition is the lookup changes what is read, never what is found.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import reduce
-from itertools import chain
 from typing import TypeAlias
 
 from db import schema
 from db.paging import Page
-from db.queries.lookups import ANY, By, Filter, list_created
+from db.queries.lookups import By, Filter, list_created
 from db.queries.unspent import list_all_unspent, list_unspent
 from db.roles import ADDRESS, TAG
 from db.store import Row, Store
@@ -33,8 +31,6 @@ ORDER = (
 
 UNLOCKING = (ADDRESS, "storage_deposit_return", "expiration_return", "state_controller", "governor")
 """Variants whose address may unlock an output, now or under some condition."""
-
-Test: TypeAlias = Callable[[Row], bool]
 
 Standing: TypeAlias = tuple[By, ...]
 """A condition that names keys: the output stands under any of them."""
@@ -74,7 +70,7 @@ async def list_outputs(
     It may be short, and empty, while its cursor still leads on. CursorError as list_unspent.
     """
     lookup = min(asked.standing, key=_rank, default=None)
-    where = _all_of([*asked.tests, *(_test(each, lookup) for each in asked.standing if not _is_met(each, lookup))])
+    where = [*asked.tests, *(_test(each, lookup) for each in asked.standing if not _is_met(each, lookup))]
     if lookup is None:
         assert spent is Spent.UNSPENT, "no lookup holds every output that ever was"
         return await list_all_unspent(
@@ -129,15 +125,3 @@ def _test(standing: Standing, lookup: Standing | None) -> Filter:
         return any(row[variant] == key for variant, key in keys)
 
     return Filter(str(keys), tuple(variant for variant, _ in keys), holds)
-
-
-def _all_of(filters: Sequence[Filter]) -> Filter:
-    if not filters:
-        return ANY
-    columns = dict.fromkeys(chain.from_iterable(each.columns for each in filters))
-    text = " ".join(each.text for each in filters)
-    return Filter(text, tuple(columns), reduce(_both, (each.holds for each in filters)))
-
-
-def _both(one: Test, other: Test) -> Test:
-    return lambda row: one(row) and other(row)

@@ -8,7 +8,6 @@ cursor still leads on, as its work is bounded.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 from db import schema
 from db.paging import Keep, Listing, Page, list_lookup, list_page, read_columns
@@ -48,7 +47,7 @@ async def list_created(
     kinds: Sequence[str] = KINDS,
     included: bool = True,
     spent: bool = False,
-    where: Filter = ANY,
+    where: Sequence[Filter] = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     as_of: int | None = None,
@@ -61,7 +60,7 @@ async def list_created(
     need beside ids and milestones. Chain ids have list_states.
     """
     table = schema.outputs_by_address
-    read = read_columns(table, (*columns, *where.columns), window)
+    read = read_columns(table, (*columns, *columns_of(where)), window)
     standing = standing_under(asked, kinds)
     assert all(role.table.clustering == table.clustering for role, _ in standing), "chain ids have list_states"
     listing = Listing(
@@ -70,7 +69,7 @@ async def list_created(
             lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=included), read)
             for role, by in standing
         ],
-        f"created {included} {spent} {question_of(standing)} {where.text}",
+        f"created {included} {spent} {question_of(standing)} {text_of(where)}",
         keep=_keep(store, where, spent=spent),
         window=window,
         as_of=as_of,
@@ -84,7 +83,7 @@ async def list_states(
     chain_id: str,
     *,
     spent: bool = False,
-    where: Filter = ANY,
+    where: Sequence[Filter] = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     as_of: int | None = None,
@@ -104,10 +103,10 @@ async def list_states(
         page_size=page_size,
         cursor=cursor,
         keep=_keep(store, where, spent=spent),
-        question=f"states {spent} {where.text}",
+        question=f"states {spent} {text_of(where)}",
         window=window,
         as_of=as_of,
-        columns=(*columns, *where.columns),
+        columns=(*columns, *columns_of(where)),
     )
 
 
@@ -122,16 +121,32 @@ def is_spent(output: Row, as_of: int | None) -> bool:
     return milestone_index is not None and (as_of is None or milestone_index <= as_of)
 
 
-def _keep(store: Store, where: Filter, *, spent: bool) -> Keep | None:
-    async def keep(rows: Sequence[Row], as_of: int | None) -> list[bool]:
-        held = [where.holds(row) for row in rows]
+def narrowed(rows: list[Row], where: Sequence[Filter]) -> list[Row]:
+    """Rows of which all filters hold; a filter looks at those alone that the ones before it left."""
+    for each in where:
+        rows = [*filter(each.holds, rows)]
+    return rows
+
+
+def columns_of(where: Sequence[Filter]) -> list[str]:
+    """What they look at."""
+    return [name for each in where for name in each.columns]
+
+
+def text_of(where: Sequence[Filter]) -> str:
+    """What tells them from any others."""
+    return " ".join([each.text for each in where])
+
+
+def _keep(store: Store, where: Sequence[Filter], *, spent: bool) -> Keep | None:
+    async def keep(rows: list[Row], as_of: int | None) -> list[Row]:
+        held = narrowed(rows, where)
         if not spent:
             return held
-        wanted = [(row["output_id"],) for row in compress(rows, held)]
-        found = iter(await store.get_many(schema.outputs, wanted))
-        return [is_held and _ended(next(found), as_of) for is_held in held]
+        outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in held])
+        return [row for row, output in zip(held, outputs, strict=True) if _ended(output, as_of)]
 
-    return None if where is ANY and not spent else keep
+    return keep if where or spent else None
 
 
 def _ended(output: Row | None, as_of: int | None) -> bool:

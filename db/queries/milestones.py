@@ -84,8 +84,8 @@ async def list_milestones(
 ) -> Page:
     """Rows of `sync` of complete milestones by index. `start`: of a milestone index."""
 
-    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
-        return [is_complete(row) for row in rows]
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        return [row for row in rows if is_complete(row)]
 
     columns = read_columns(schema.sync, ("synced_by", "layout"), window)
     listing = Listing(

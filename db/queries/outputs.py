@@ -93,14 +93,16 @@ async def list_outputs_by_address(
             cursor=cursor,
         )
 
-    async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
-        kept = [output_type is None or row["output_type"] == output_type for row in rows]
+    async def keep(rows: list[Row], at: int | None) -> list[Row]:
+        of_type = [row for row in rows if output_type in (None, row["output_type"])]
         if include_spent and included:
-            return kept
-        wanted = [row for row, is_kept in zip(rows, kept, strict=True) if is_kept]
-        found = zip(wanted, await store.get_many(schema.outputs, [(row["output_id"],) for row in wanted]), strict=True)
-        shown = iter([await _is_shown(store, row, output, at, include_spent=include_spent) for row, output in found])
-        return [is_kept and next(shown) for is_kept in kept]
+            return of_type
+        outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in of_type])
+        return [
+            row
+            for row, output in zip(of_type, outputs, strict=True)
+            if await _is_shown(store, row, output, at, include_spent=include_spent)
+        ]
 
     filtered = output_type is not None or not include_spent or not included
     return await list_lookup(
@@ -136,7 +138,7 @@ async def _list_unspent(
         [By(ADDRESS, address)],
         as_of=as_of,
         kinds=OUTPUT_KINDS,
-        where=of_type,
+        where=[of_type],
         window=window,
         newest=newest,
         page_size=page_size,

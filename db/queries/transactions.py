@@ -48,8 +48,8 @@ async def list_history(
     one along.
     """
 
-    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
-        return [row["milestone_index"] >= applied.start for row in rows]
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        return [row for row in rows if row["milestone_index"] >= applied.start]
 
     return await list_lookup(
         store,
@@ -72,8 +72,8 @@ async def list_by_address(
     both. A page may be short, and empty, while its cursor still leads on: work is bounded.
     """
 
-    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
-        return [row["direction"] != MIGRATED for row in rows]
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        return [row for row in rows if row["direction"] != MIGRATED]
 
     return await list_lookup(
         store,

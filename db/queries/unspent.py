@@ -10,7 +10,17 @@ from weakref import WeakKeyDictionary
 from db import schema
 from db.paging import CursorError, Keep, Listing, Page, list_page, read_columns
 from db.partitions import ms_range_id
-from db.queries.lookups import ANY, By, Filter, is_spent, list_states, question_of, standing_under
+from db.queries.lookups import (
+    By,
+    Filter,
+    columns_of,
+    is_spent,
+    list_states,
+    narrowed,
+    question_of,
+    standing_under,
+    text_of,
+)
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
 from db.store import Bound, Key, Row, Store
 from db.streams import ChainedStream, PartitionStream, Source, Stream, get_chunk_size, lookup_source
@@ -28,7 +38,7 @@ async def list_unspent(
     *,
     as_of: int,
     kinds: Sequence[str] = KINDS,
-    where: Filter = ANY,
+    where: Sequence[Filter] = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     newest: bool,
@@ -46,7 +56,7 @@ async def list_unspent(
     listing = Listing(
         schema.unspent_outputs,
         sources,
-        f"unspent {question_of(standing)} {where.text}",
+        f"unspent {question_of(standing)} {text_of(where)}",
         keep=_living(where),
         window=window,
         as_of=as_of,
@@ -60,7 +70,7 @@ async def list_all_unspent(
     *,
     as_of: int,
     kinds: Sequence[str] = KINDS,
-    where: Filter = ANY,
+    where: Sequence[Filter] = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     newest: bool,
@@ -73,7 +83,7 @@ async def list_all_unspent(
     listing = Listing(
         schema.unspent_outputs,
         [_all_source(kind, genesis, read) for kind in kinds],
-        f"all unspent {' '.join(kinds)} {where.text}",
+        f"all unspent {' '.join(kinds)} {text_of(where)}",
         keep=_living(where),
         window=window,
         as_of=as_of,
@@ -92,13 +102,15 @@ async def find_unspent_state(store: Store, output_kind: str, chain_id: str, as_o
     return None if output is None or is_spent(output, as_of) else page.rows[0]
 
 
-def _read(where: Filter, columns: Sequence[str], window: Window | None) -> tuple[str, ...] | None:
-    return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns, *where.columns), window)
+def _read(where: Sequence[Filter], columns: Sequence[str], window: Window | None) -> tuple[str, ...] | None:
+    return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns, *columns_of(where)), window)
 
 
-def _living(where: Filter) -> Keep:
-    async def keep(rows: Sequence[Row], at: int | None) -> list[bool]:
-        return [not is_spent(row, at) and where.holds(row) for row in rows]
+def _living(where: Sequence[Filter]) -> Keep:
+    async def keep(rows: list[Row], at: int | None) -> list[Row]:
+        # Most were never spent: only of the others is asked when.
+        living = [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
+        return narrowed(living, where)
 
     return keep
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Sequence
 
 from db.families import CHAIN, DETAILS, PAYLOAD_COLUMNS
-from db.paging import Keep, Listing, Page, list_lookup, list_page
+from db.paging import Listing, Page, list_lookup, list_page
 from db.queries.lookups import ANY, Filter
 from db.schema_wormhole import (
     LOOKUP,
@@ -131,10 +131,9 @@ async def list_vaas(
     `where` looks at rows of that table.
     """
 
-    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
-        return [row["canonical"] and (with_unverified or row["verified"]) and where.holds(row) for row in rows]
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        return [row for row in rows if row["canonical"] and (with_unverified or row["verified"]) and where.holds(row)]
 
-    filtered: Keep = keep
     return await list_lookup(
         store,
         LOOKUP,
@@ -142,7 +141,7 @@ async def list_vaas(
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        keep=filtered,
+        keep=keep,
         question=f"{'with unverified' if with_unverified else 'verified'} {where.text}",
     )
 

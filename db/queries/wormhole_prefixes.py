@@ -5,7 +5,7 @@ known. Sequences order as numbers, where the event tables' texts were out of ord
 its colon, so chain 1 is never chain 10. A page is partition reads: the emitters of a chain, their ranges, the rows.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from db.paging import Listing, Page, list_page
@@ -30,9 +30,9 @@ async def list_prefix(
     `newest`: exactly backwards. CursorError for a cursor of another prefix or order.
     """
 
-    async def keep(rows: Sequence[Row], _: int | None) -> list[bool]:
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
         signed = {row["row_key"] for row in rows if row["canonical"]}
-        return [row["canonical"] or (not row["digest"] and await _is_alone(store, row, signed)) for row in rows]
+        return [row for row in rows if row["canonical"] or (not row["digest"] and await _is_alone(store, row, signed))]
 
     source = _by_row_key(chain) if emitter is None else emitted_source(chain, emitter)
     table = BY_ROW_KEY if emitter is None else vaas

@@ -191,7 +191,7 @@ def test_a_filter_and_two_times_at_once(loaded: Loading) -> None:
             wanted = ids(row for row in inside if id(row) in held)
             ask = asking(store, list_created, [By(variant, address)], kinds=["basic"], window=window)
             await check(ask, wanted, (7, 100))
-            ask = asking(store, list_created, [By(variant, address)], kinds=["basic"], where=with_tokens)
+            ask = asking(store, list_created, [By(variant, address)], kinds=["basic"], where=[with_tokens])
             await check(ask, ids(row for row in each if row["native_tokens"]), (7, 100))
 
     run(loaded, questions)

@@ -70,7 +70,7 @@ def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data
     kinds = data.draw(st.sets(st.sampled_from(KINDS), min_size=1))
     asked, plain = asked_of(keys, question, kinds)
     wanted = [each for each in under(made, plain, kinds) if not few or each.told["native_tokens"] > 0]
-    ask = bind(list_created, store, asked, kinds=sorted(kinds), **({"where": MANY_TOKENS} if few else {}))
+    ask = bind(list_created, store, asked, kinds=sorted(kinds), **({"where": [MANY_TOKENS]} if few else {}))
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
@@ -221,12 +221,12 @@ async def test_a_filter_that_drops_everything_still_ends_its_page(store):
     for query, options in ((list_created, {}), (list_unspent, {"as_of": LAST})):
         counting = Counting(store)
         page = await query(
-            counting, [By("sender", key.hex())], where=none, newest=True, page_size=10, cursor=None, **options
+            counting, [By("sender", key.hex())], where=[none], newest=True, page_size=10, cursor=None, **options
         )
         assert page.rows == []
         assert sum(counting.rows.values()) <= 10 * LAST + 60
         assert all(len(each.rows) == 0 for each in await pages(
-            bind(query, store, [By("sender", key.hex())], where=none, **options), 10, True
+            bind(query, store, [By("sender", key.hex())], where=[none], **options), 10, True
         ))  # fmt: skip
 
 
@@ -237,10 +237,10 @@ async def test_a_cursor_of_another_question_is_refused(store):
     asks = [
         bind(list_created, store, [sender]),
         bind(list_created, store, [sender], kinds=["basic"]),
-        bind(list_created, store, [sender], where=MANY_TOKENS),
+        bind(list_created, store, [sender], where=[MANY_TOKENS]),
         bind(list_created, store, [sender, issuer]),
         bind(list_unspent, store, [sender], as_of=LAST),
-        bind(list_unspent, store, [sender], as_of=LAST, where=MANY_TOKENS),
+        bind(list_unspent, store, [sender], as_of=LAST, where=[MANY_TOKENS]),
     ]
     cursors = [(await ask(newest=True, page_size=2, cursor=None)).cursor for ask in asks]
     for (cursor, own), ask in itertools.product(zip(cursors, asks, strict=True), asks):
