@@ -95,8 +95,13 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
         assert output["metadata"]["milestoneIndexBooked"] == milestone["index"] == demo.ASKED_MILESTONE
         assert proof["block"] == block
         signed, shown, verification, operation, row = map(ask, wormhole)
-        (vaa,) = {base64.b64decode(each) for each in (signed["vaaBytes"], shown["data"]["vaa"], operation["vaa"]["raw"])}
+        (vaa,) = {
+            base64.b64decode(each) for each in (signed["vaaBytes"], shown["data"]["vaa"], operation["vaa"]["raw"])
+        }
         assert {"hex": vaa.hex()} in demo.WORMHOLE.lines()
+        (body,) = verification["bodies"]
+        assert (body["served"], body["verified"], body["fault"]) == (True, True, None)
+        assert base64.b64decode(row["SignedVAABytes"]) == vaa
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs", timeout=10) as page:
             assert page.status == 200
     with running(tmp_path / "demo", port, store) as printed:
