@@ -110,6 +110,8 @@ KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cas
 SQLITE, CASSANDRA = KINDS
 AS_BULK = pytest.param("bulk", marks=[pytest.mark.cassandra, pytest.mark.slow])
 """Loads that go as SSTables, which takes a while."""
+LATER_CASSANDRA = pytest.param("cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow])
+"""Where others have seen that a cluster gives the same."""
 
 
 def on(*kinds: ParameterSet) -> pytest.MarkDecorator:

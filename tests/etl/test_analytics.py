@@ -30,7 +30,7 @@ from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl import test_stardust_oracle, test_two_eras
 from tests.etl.archives import NETWORK, Json, oracle, write
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.store_rows import ANALYTICS, by_key
 from tests.etl.test_two_eras import ERAS
 from tests.etl.two_eras import FIRST, stardust_lines
@@ -117,12 +117,14 @@ def both_eras(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> L
     return loading
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_a_gap_filled_later_gives_the_rows_of_the_input_files(both_eras: Loading) -> None:
     check(found_in(both_eras), expected_of_both())
     days = expected_of_both()["daily_analytics"]
     assert [day["milestone_count"] for day in days] == [FIRST + 1, 1]
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> None:
     """Its state made from the lake."""
     clear(both_eras)
@@ -149,6 +151,7 @@ def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -
     assert found["address_analytics"] == asked != []
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(both_eras: Loading) -> None:
     clear(both_eras)
     wanted, told = expected_of_both(), {}

@@ -210,6 +210,7 @@ class Death(BaseException):
     """Ends a load where a kill would."""
 
 
+@pytest.mark.slow
 @BOTH_WAYS
 def test_killed_before_the_frontier_is_written_the_next_load_goes_on(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ledger_near: int

@@ -15,7 +15,7 @@ import pytest
 
 from db import schema
 from tests.etl.archives import Json, write
-from tests.etl.conftest import AS_BULK, CASSANDRA, Loading, Stores, on
+from tests.etl.conftest import AS_BULK, LATER_CASSANDRA, Loading, Stores, on
 from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_ledger import state
 from tests.etl.test_oracle import check
@@ -138,7 +138,7 @@ def test_balances_treasury_and_receipts_are_the_oracle_s(rows: dict[str, list[Js
     assert receipts == [(each["milestoneIndex"], each["receipt"]["migratedAt"]) for each in expected()["receipts"]]
 
 
-@on(CASSANDRA, AS_BULK)
+@on(LATER_CASSANDRA, AS_BULK)
 def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores, tmp_path: Path) -> None:
     loading = everywhere((100_000, 100_000), NETWORK, ledger_near=FAR)
     loading.load(write(tmp_path / "milestones.jsonl", oracle()), genesis=GENESIS)

@@ -12,7 +12,7 @@ from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl.archives import COMPRESSIONS, dump, write
 from tests.etl.archives import oracle as chrysalis_oracle
-from tests.etl.conftest import AS_BULK, CASSANDRA, SQLITE, Loading, Stores, on
+from tests.etl.conftest import AS_BULK, CASSANDRA, LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.stardust_archives import (
     FORMS,
     NETWORK,
@@ -74,6 +74,7 @@ def test_white_flag_index_is_the_oracle_s(node_json: dict[tuple[int, int], Loadi
     assert {row["message_id"]: row["white_flag_index"] for row in rows} == told
 
 
+@on(SQLITE, LATER_CASSANDRA)
 def test_a_rebuild_is_the_load(node_json: dict[tuple[int, int], Loading]) -> None:
     loading = node_json[7, 3]
     before = loading.rows()
@@ -89,6 +90,7 @@ def forms_of(number: int) -> list[str]:
     return sorted(set(FORMS) - untold)
 
 
+@pytest.mark.slow
 def test_split_by_milestone_shuffled_and_twice(stores: Stores, tmp_path: Path) -> None:
     """Several loads, each of some milestones in some form and packing, all of them twice."""
     rng = random.Random(5)

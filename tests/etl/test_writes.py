@@ -136,9 +136,11 @@ def test_nothing_is_complete_before_its_rows_are_written(clean: Clean) -> None:
     ("table", "into"),
     [
         ("tags", 1),
-        ("ranges", 0),
         ("ms_analytics", 1),
-        *(pytest.param(*each, marks=pytest.mark.slow) for each in (("splits", 1), ("sync", 1), ("metrics_cache", 2))),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("splits", 1), ("sync", 1), ("ranges", 0), ("metrics_cache", 2))
+        ),
     ],
 )
 def test_a_load_goes_on_after_any_write(

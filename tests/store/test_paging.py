@@ -18,7 +18,7 @@ from db.queries import messages, outputs, transactions
 
 CHUNK_SIZE = 7
 TAGS, ADDRESSES, _ = schema.LOOKUPS
-quick = given_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = given_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 fresh_tags = (hashlib.blake2b(str(number).encode(), digest_size=20).digest() for number in itertools.count())
 
 
