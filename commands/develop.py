@@ -58,7 +58,18 @@ def run_tests(
 def bench(
     name: Annotated[
         Literal[
-            "cluster-http", "cluster-load", "codec", "flat", "hot", "http", "indexer", "load", "sizes", "soak", "vaa"
+            "analytics",
+            "cluster-http",
+            "cluster-load",
+            "codec",
+            "flat",
+            "hot",
+            "http",
+            "indexer",
+            "load",
+            "sizes",
+            "soak",
+            "vaa",
         ],
         typer.Argument(help="What to measure."),
     ],
