@@ -20,6 +20,7 @@ from db.model import Table
 from db.queries.ledger import find_balance
 from db.queries.outputs import list_outputs_by_address
 from db.store import LeaseHeld, StoreMismatch
+from db.sync import Held
 from etl import jobs
 from etl.lake import Lake
 from etl.recheck import check_newest
@@ -152,7 +153,8 @@ class LakeWithout:
 
 @pytest.mark.parametrize(("ledger_index", "refused"), [(9, True), (None, False)])
 def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int | None, refused: bool) -> None:
-    reads = SimpleNamespace(complete=lambda: [(1, 9)], incomplete=lambda: [(10, 10)], ledger_index=lambda: ledger_index)
+    held = Held([(1, 9)], [(10, 10)], [], 0)
+    reads = SimpleNamespace(held=lambda: held, ledger_index=lambda: ledger_index)
     with pytest.raises(StoreMismatch, match="a ledger state, its lake at /lake does not") if refused else nullcontext():
         jobs.refuse_older_lake(LakeWithout([(1, 10)]), reads)
 
