@@ -1,9 +1,9 @@
 """One thing in an archive is flipped, dropped, swapped, doubled or edited: what alters history is refused, and where.
 
 Rules of this file: clean lines come from files; what is harmless gives the very same milestone and messages, in the
-same order, with the same states, proved as far; everything else is a reject with file, line and item, or leaves a parent
-that nothing holds, which only the level `full` looks for. Why a transaction conflicts no line can prove: another reason
-is let through here, and named where the ledger state is known (test_states.py, test_stardust_ledger.py).
+same order, with the same states, proved as far; everything else is a reject with file, line and item, or leaves a
+parent that nothing holds, which only the level `full` looks for. Why a transaction conflicts no line can prove: another
+reason is let through here, and named where the ledger state is known (test_states.py, test_stardust_ledger.py).
 """
 
 import copy
