@@ -18,13 +18,13 @@ from ledger.protocol_parameters import decode_parameters, parameters_json
 from serving import make_app
 from settings import SettingsError, read
 from tests import reference, reference_stardust
-from tests.api.conftest import fill, fill_stardust, filled_with
+from tests.api.conftest import GEOMETRIES, fill, fill_stardust, filled_with, new_store
 from tests.api.oracle import GENESIS, Oracle
 from tests.api.stardust import TOKEN, StardustLedger
 from tests.reference_rows import Rows, table_rows
 
 SERIALIZED = "application/vnd.iota.serializer-v1"
-GEOMETRY = (100_000, 100_000)
+GEOMETRY = GEOMETRIES["default"]
 LATER = 50
 """How many milestones of Chrysalis come before Stardust's first."""
 
@@ -56,11 +56,21 @@ def unspent(oracle: Oracle) -> list[str]:
     return [key for key, each in oracle.outputs.items() if not each["isSpent"] and each["messageId"] != GENESIS]
 
 
-@pytest.fixture(scope="session")
+MIXED_STORES = [
+    pytest.param(("sqlite", "default"), id="sqlite"),
+    pytest.param(("cassandra", ""), id="cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow]),
+]
+
+
+@pytest.fixture(scope="session", params=MIXED_STORES)
 def app(
-    tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger, unspent: list[str]
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    oracle: Oracle,
+    stardust: StardustLedger,
+    unspent: list[str],
 ) -> Iterator[Any]:
-    settings = StoreSettings(f"sqlite:///{tmp_path_factory.mktemp('mixed')}", "mixed-1", *GEOMETRY)
+    settings = new_store(request, tmp_path_factory, "mixed", "mixed-1")
     store = filled_with(settings, mixed_rows(oracle, stardust, *unspent[:2]))
     yield create_app({"mixed": NetworkMount(store, "mixed-1", "atoi")}, "mixed", ApiSettings())
     store.close()

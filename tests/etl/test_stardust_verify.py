@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from tests.etl.stardust_archives import (
     NETWORK,
     STATELESS,
     bytes_of,
+    chronicle_json,
     eras,
     has_conflicts,
     has_options,
@@ -109,6 +111,39 @@ def test_states_that_nothing_tells_are_proved_by_a_guess_or_stay_open() -> None:
 @settings(max_examples=25, deadline=None)
 def test_the_order_of_the_line_means_nothing(blocks: list[Json]) -> None:
     assert is_whole(check(line_of(NUMBER) | {"blocks": blocks}))
+
+
+SIGNERS = [each["publicKey"] for each in line_of(NUMBER)["milestone"]["payload"]["signatures"]]
+NO_KEY = f"signatures: no coordinator's key of milestone {NUMBER} is {SIGNERS[-1][2:]}"
+NO_CONFIG = "milestone: node_config: expected milestone_key_ranges and milestone_public_key_count"
+
+
+@pytest.mark.parametrize(
+    ("ends", "count", "fault"),
+    [
+        ([(0, 0)] * len(SIGNERS), len(SIGNERS), None),
+        ([(1, NUMBER)] * len(SIGNERS), 1, None),
+        ([*[(0, 0)] * (len(SIGNERS) - 1), (1, NUMBER - 1)], 1, NO_KEY),
+        ([(0, 0)] * (len(SIGNERS) - 1), 1, NO_KEY),
+        ([(0, 0)] * len(SIGNERS), len(SIGNERS) + 1, NO_CONFIG),
+        ([(None, 0)] * len(SIGNERS), 1, NO_CONFIG),
+    ],
+)
+def test_whom_a_line_names_may_refute_its_milestone_and_proves_nothing(
+    ends: list[tuple[int | None, int]], count: int, fault: str | None
+) -> None:
+    """Keys of inx-chronicle's node_config; a range whose ends are equal has no end."""
+    document = orjson.loads(chronicle_json(line_of(NUMBER)))
+    ranges = [{"public_key": key, "start": start, "end": end} for key, (start, end) in zip(SIGNERS, ends, strict=False)]
+    config = {"milestone_key_ranges": ranges, "milestone_public_key_count": count}
+    document[str(NUMBER)]["milestone_data"]["node_config"] = config
+    checked = check(document)
+    if fault is None:
+        assert is_whole(checked), "merkle, no further"
+        return
+    assert [(each.file, each.line, each.item) for each in checked.rejects] == [("a.jsonl", 3, "")]
+    assert checked.rejects[0].reason.startswith(fault)
+    assert checked.verified is None
 
 
 @needs_shared

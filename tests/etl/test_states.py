@@ -1,12 +1,16 @@
 """Sources are not believed: what they say of inclusion is left out, or wrong, and the tables come out the same."""
 
 import copy
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from etl import jobs
 from etl.reprove import Proved
+from ledger.chrysalis_values import SignatureUnlock
+from ledger.stardust_parse import parse_output_json
 from tests.conftest import SAMPLE
 from tests.etl import test_stardust_ledger as stardust
 from tests.etl.archives import ARCHIVE as FILES
@@ -16,6 +20,8 @@ from tests.etl.test_ledger import reference, state
 from tests.etl.test_oracle import check
 from tests.etl.test_stardust_oracle import NETWORK as STARDUST
 from tests.etl.test_stardust_oracle import oracle as blocks
+from tests.etl.test_two_eras import KEYS
+from tests.etl.two_eras import Coin, basic, line_behind, transaction, wallets
 from tests.reference import STATES
 
 pytestmark = pytest.mark.spark
@@ -144,12 +150,56 @@ def test_full_is_proved_to_the_top_and_once_more_from_the_lake(stores: Stores) -
     assert jobs.verify(loading.store, loading.settings, first=3, last=9) == ("signed", [Proved(3, 8, "signed", "")])
 
 
-def test_full_of_stardust_is_proved_to_the_top(stores: Stores, tmp_path: Path) -> None:
-    loading = stores((7, 3), STARDUST, level="full")
-    report = loading.load(write(tmp_path / "blocks.jsonl", map(dump, blocks())), genesis=stardust.GENESIS)
-    assert (report.exit_code, report.faults) == (0, [])
-    assert sync(loading) == dict.fromkeys(range(1, 51), "full")
-    assert jobs.verify(loading.store, loading.settings, level="full") == ("full", [Proved(1, 50, "full", "")])
+def coins() -> list[Coin]:
+    """Of what the Stardust oracle ledger left its plain outputs of one wallet."""
+    key, wallet = next(iter(wallets().items()))
+    owned = [{"type": 0, "address": {"type": 0, "pubKeyHash": f"0x{key}"}}]
+    left = {
+        output_id: each["output"]
+        for output_id, each in stardust.expected()["outputs"].items()
+        if not each["metadata"]["isSpent"]
+    }
+    return [
+        Coin(bytes.fromhex(output_id[2:]), parse_output_json(output), wallet)
+        for output_id, output in left.items()
+        if output == {"type": 3, "amount": output["amount"], "unlockConditions": owned}
+    ]
+
+
+@cache
+def misjudged() -> tuple[Json, dict[str, str]]:
+    """Milestone 51, which its coordinator signs, and by block id what is wrong with its three transactions: one that
+    nobody signed and one whose sums differ are included, one that is good conflicts.
+    """
+    first, second, third, *_ = coins()
+    unsigned = transaction([first], [first.output], STARDUST)
+    unsigned = replace(unsigned, unlocks=(SignatureUnlock(first.wallet.public_key, bytes(64)),))
+    less = transaction([second], [basic(second.wallet, second.output.amount - 1)], STARDUST)
+    good = transaction([third], [third.output], STARDUST)
+    line = line_behind(blocks()[-1], [(unsigned, None), (less, None), (good, 1)])
+    reasons = (
+        "included, and by the ledger it conflicts: 5",
+        "included, and by the ledger it conflicts: 4",
+        "conflicting, and by the ledger nothing is wrong with it",
+    )
+    identities = [each["id"][2:] for each in line["blocks"] if "transactionId" in each]
+    return line, dict(zip(identities, reasons, strict=True))
+
+
+def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_is_named(
+    stores: Stores, tmp_path: Path
+) -> None:
+    """Every Merkle root and signature of milestone 51 holds: only the ledger tells."""
+    line, wrong = misjudged()
+    loading = stores((7, 3), STARDUST, level="full", eras={"coordinator_keys": KEYS})
+    file = write(tmp_path / "blocks.jsonl", map(dump, [*blocks(), line]))
+    report = loading.load(file, genesis=stardust.GENESIS)
+    assert (report.exit_code, report.rejects, report.ledger_index, report.faulty) == (3, 0, 51, 3)
+    assert report.faults == [f"milestone 51: {each}: {wrong[each]}" for each in sorted(wrong)]
+    assert sync(loading) == dict.fromkeys(range(1, 51), "full") | {51: "signed"}
+    first = min(wrong)
+    proved = [Proved(1, 50, "full", ""), Proved(51, 51, "signed", f"{first}: {wrong[first]}")]
+    assert jobs.verify(loading.store, loading.settings, level="full") == ("full", proved)
 
 
 def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: Stores, tmp_path: Path) -> None:

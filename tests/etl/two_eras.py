@@ -92,11 +92,11 @@ def basic(wallet: Wallet, amount: int, *conditions: Expiration) -> BasicOutput:
     return BasicOutput(amount, (), (AddressCondition(wallet.address), *conditions), ())
 
 
-def transaction(coins: Sequence[Coin], outputs: Sequence[TransferOutput]) -> Transaction:
+def transaction(coins: Sequence[Coin], outputs: Sequence[TransferOutput], network: str = NETWORK) -> Transaction:
     """All coins are one wallet's, which signs."""
     inputs = tuple(UtxoInput(each.output_id[:32], int.from_bytes(each.output_id[32:], "little")) for each in coins)
     commitment = ids.inputs_commitment(stardust.encode_output(each.output) for each in coins)
-    essence = Essence(ids.network_id(NETWORK), inputs, commitment, tuple(outputs), None)
+    essence = Essence(ids.network_id(network), inputs, commitment, tuple(outputs), None)
     wallet = coins[0].wallet
     signature = wallet.key.sign(ids.signing_hash(stardust.encode_essence(essence)))
     unlocks = (SignatureUnlock(wallet.public_key, signature), *[ReferenceUnlock(0)] * (len(coins) - 1))
@@ -136,6 +136,14 @@ def stardust_lines() -> list[Json]:
     lines.append(lines[-1].following([(both, None), (again, 1)]))
     lines.append(lines[-1].following([(returned, None)], DAY_S))
     return [each.json() for each in lines]
+
+
+def line_behind(line: Json, payloads: "Sequence[tuple[Transaction | TaggedData, int | None]]") -> Json:
+    """The milestone behind a Stardust line, with those payloads; the coordinator of the second era signs whatever the
+    reasons say.
+    """
+    milestone = line["milestone"]
+    return _Line(milestone["timestamp"], milestone, line["blocks"]).following(payloads).json()
 
 
 @dataclass(frozen=True)

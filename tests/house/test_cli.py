@@ -12,6 +12,7 @@ import cli
 from commands.options import parse_range
 from etl.analyse import STEPS
 from etl.report import Progress, Report
+from etl.reprove import Proved
 from progress import report_lines, shown, step_lines
 from tests.conftest import ROOT
 
@@ -132,6 +133,29 @@ def test_named_jobs_are_listed_and_another_is_answered_with_them(tmp_path: Path)
     wrong = permanode("job", "analytics-weeks", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert "analytics-weeks: no job; expected one of analytics, analytics-milestones" in wrong.stderr
+
+
+@pytest.mark.parametrize(("level", "code"), [("signed", 0), ("full", 3)])
+def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
+    level: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def verify(*_: object, notify: object, **options: object) -> tuple[str, list[Proved]]:
+        asked.append(options)
+        return level, [Proved(3, 7, "full", ""), Proved(8, 8, "signed", "ab: in the cone of milestone 7 already")]
+
+    monkeypatch.setattr("etl.jobs.verify", verify)
+    command = ["--store", "sqlite:///nowhere", "--network", "permatest-1", "verify"]
+    done = CliRunner().invoke(cli.app, [*command, "3:9", "--level", level])
+    assert asked == [{"first": 3, "last": 9, "level": level}]
+    assert (done.exit_code, done.stdout.splitlines()) == (
+        code,
+        [f"{'3–7':<24}full", f"{'8':<24}{'signed':<12}ab: in the cone of milestone 7 already"],
+    )
+    told = json.loads(CliRunner().invoke(cli.app, [*command, "--json"]).stdout)
+    assert asked[1] == {"first": None, "last": None, "level": None}
+    assert (told["level"], told["milestones"][0]) == (level, {"first": 3, "last": 7, "level": "full", "reason": ""})
 
 
 def test_steps_are_told_with_the_rows_of_each_table() -> None:

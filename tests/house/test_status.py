@@ -19,7 +19,7 @@ NETWORK = "permatest-1"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
-    """Complete 1–3 and 6, 4 with a reject, 5 missing; archive files hold 2–4."""
+    """Complete 1–3, signed, and 6, by its Merkle root alone; 4 with a reject, 5 missing; archive files hold 2–4."""
     monkeypatch.chdir(tmp_path)
     settings = StoreSettings(url=f"sqlite:///{tmp_path}/store", network=NETWORK, chunk_size=7)
     monkeypatch.setenv("PERMANODE_STORE", settings.url)
@@ -29,6 +29,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
     with closing(open_store(settings, writable=True)) as opened, opened.batch() as batch:
         ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count", "logged")
         batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[1, 3], [6, 6]]", "[[4, 4]]", 70, "[[2, 4]]")])
+        levels = '{"merkle": [[6, 6]], "signed": [[1, 3]]}'
+        batch.upsert(schema.proofs, ("network", "ms_range_id", "levels"), [(NETWORK, 0, levels)])
         rejects = ("milestone_index", "file", "line", "item", "reason")
         batch.upsert(schema.rejects, rejects, [(4, "a.log", 4, "", "key nonce is missing")])
         batch.upsert(schema.rejects, rejects, [(-1, "a.log", 9, "", "not JSON")])
@@ -47,7 +49,7 @@ def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(sto
     assert "coverage    1 ███··█ 6  66.6 %\n" in text
     assert "complete    1–3, 6\n" in text
     assert "incomplete  4\n" in text
-    assert "missing     5\n" in text
+    assert "missing     5\nsigned      1–3\nmerkle      6\n" in text
     assert "unlogged    1, 6\n" in text
     assert "a.log:4: line: key nonce is missing" in text
     assert "a.log:9: line: not JSON" in text
@@ -57,6 +59,7 @@ def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store
     found = json.loads(run("status", "--json"))
     assert found["missing"] == [[5, 5]]
     assert found["unlogged"] == [[1, 1], [6, 6]]
+    assert found["proved"] == {"believed": [], "merkle": [[6, 6]], "signed": [[1, 3]], "full": []}
     assert found["versions"]["chunk_size"] == "7"
     assert found["migrations"] == [
         "0001_chrysalis",
