@@ -1,8 +1,11 @@
-"""What keeps milestones from the level `full`: verdicts and parents that do not follow from what came before them.
+"""What keeps milestones from the level `full`: verdicts and parents that do not follow from what came before them, and
+transactions that the protocol parameters forbid.
 
 Rules of this file: native columns but for the verdicts, which tasks give side by side (etl/verdicts.py): all states are
 settled by now, so nothing has to go in order. What came before is the lake's, since genesis.
 """
+
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,16 +15,18 @@ from db.intervals import Intervals, intersect
 from db.partitions import ranges_of
 from etl.changes import far
 from etl.conflicts import AT, dust_steps, judged, known_facts, spending
-from etl.lake import either
+from etl.deposits import FAULTS, FAULTS_DDL, find_violations
+from etl.lake import either, few_rows
 from etl.placement import hex_text
 from etl.publish import Publication
 from etl.recheck import rewrite_ranges
 from etl.sources.cone import CONFLICTING, INCLUDED
 from etl.tables import conform
 from etl.writer import upsert_frames
+from ledger.eras import STARDUST
 from ledger.levels import FULL, SIGNED
-
-FAULTS = ("milestone_index", "message_id", "reason")
+from ledger.stardust import decode_payload
+from ledger.stardust_values import Milestone
 
 FAULTS_SHOWN = 20
 """Faults that a report spells out."""
@@ -64,8 +69,10 @@ def promote(publication: Publication, run: Intervals) -> None:
 def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
     """FAULTS of the milestones [first, last], which the lake has without a gap since genesis."""
     genesis = publication.lake.genesis_index()
-    faults = _wrong_verdicts(publication, genesis, first, last).unionByName(
-        _strangers(publication.lake.messages([(genesis + 1, last)]), genesis, first)
+    faults = (
+        _wrong_verdicts(publication, genesis, first, last)
+        .unionByName(_strangers(publication.lake.messages([(genesis + 1, last)]), genesis, first))
+        .unionByName(_violations(publication, genesis, first, last))
     )
     folder = publication.staging.write("faults", faults)
     return publication.spark.read.schema(faults.schema).parquet(str(folder))
@@ -92,7 +99,7 @@ def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: in
         )
     )
     rows = verdicts.join(states, list(AT)).withColumn("reason", reason)
-    return rows.where("reason IS NOT NULL").select(*FAULTS)
+    return rows.where("reason IS NOT NULL").select(*FAULTS.names)
 
 
 def _strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
@@ -110,4 +117,28 @@ def _strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
     )
     again = cones.where(F.col("milestone_index") >= first).join(homes, "message_id").where("home < milestone_index")
     doubled = again.withColumn("reason", F.format_string("in the cone of milestone %d already", "home"))
-    return missing.select(*FAULTS).unionByName(doubled.select(*FAULTS))
+    return missing.select(*FAULTS.names).unionByName(doubled.select(*FAULTS.names))
+
+
+def _violations(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
+    """Transactions of Stardust that took effect though the parameters of their milestone forbid them, and parameters
+    that no milestone may announce.
+    """
+    lake, eras, refused = publication.lake, publication.store_settings.eras(STARDUST), []
+    announcing = lake.milestones([(genesis + 1, last)]).where("parameters IS NOT NULL")
+    row = announcing.agg(F.sort_array(F.collect_list(F.struct("milestone_index", "milestone_id", "payload")))).first()
+    for each in row[0] if row else []:
+        milestone = decode_payload(bytes(each["payload"]))
+        assert isinstance(milestone, Milestone)
+        try:
+            eras = eras.learn(milestone)
+        except ValueError as error:
+            refused.append((each["milestone_index"], bytes(each["milestone_id"]), str(error)))
+    spent = lake.messages([(first, last)]).where(
+        (F.col("version") == STARDUST.protocol_version)
+        & (F.col("inclusion_state") == INCLUDED)
+        & F.col("transaction").isNotNull()
+    )
+    asked = spent.select("milestone_index", "message_id", "message")
+    found = asked.mapInArrow(partial(find_violations, eras), FAULTS_DDL)
+    return found.unionByName(few_rows(publication.spark, FAULTS, refused).where(f"milestone_index >= {first}"))

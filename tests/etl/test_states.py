@@ -1,6 +1,8 @@
 """Sources are not believed: what they say of inclusion is left out, or wrong, and the tables come out the same."""
 
 import copy
+import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -200,6 +202,23 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
     first = min(wrong)
     proved = [Proved(1, 50, "full", ""), Proved(51, 51, "signed", f"{first}: {wrong[first]}")]
     assert jobs.verify(loading.store, loading.settings, level="full") == ("full", proved)
+    # By what its node says of the network nothing is forbidden; were storage dearer, much would be, up to milestone 40,
+    # whose price 30 announces.
+    protocol = json.loads((SAMPLE.parent / "stardust" / "info.json").read_text())["protocol"]
+    assert verified_by(protocol, loading, tmp_path) == proved
+    protocol["rentStructure"]["vByteCost"] *= 1_000_000
+    signed = [each for each in verified_by(protocol, loading, tmp_path) if each.level == "signed" and each.first < 51]
+    assert signed
+    assert max(each.last for each in signed) < 40
+    too_little = r"[0-9a-f]{64}: outputs\[\d+\]\.amount: expected at least the storage deposit of \d{10,}, found \d+"
+    assert all(re.fullmatch(too_little, each.reason) for each in signed)
+
+
+def verified_by(protocol: Json, loading: Loading, folder: Path) -> list[Proved]:
+    """What `permanode verify` finds where those are the protocol parameters that the network began with."""
+    told = replace(loading.store, protocol_parameters=str(write(folder / "protocol.json", [dump(protocol)])))
+    _, found = jobs.verify(told, loading.settings, level="full")
+    return found
 
 
 def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: Stores, tmp_path: Path) -> None:
