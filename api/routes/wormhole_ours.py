@@ -33,8 +33,9 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
     )
     addresses = {each["guardian_set_index"]: each["addresses"] for each in sets}
     served = {each.signature for each in decode_vaa(row["signed_vaa"]).signatures}
+    signatures = signed(found, row["digest"])
     guardians = []
-    for each in signed(found, row["digest"]):
+    for each in signatures:
         index = each["guardian_set_index"]
         members = addresses.get(index, [])
         address = each["guardian_address"]
@@ -48,7 +49,7 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
                 "observedAt": seen_at(each),
             }
         )
-    there = {each["guardian_address"] for each in found}
+    there = {each["guardian_address"] for each in signatures}
     missing = [checksummed(each) for each in addresses.get(row["guardian_set_index"], ()) if each not in there]
     head = {"id": message_id(row), "digest": row["digest"], "guardianSetIndex": row["guardian_set_index"]}
     return head | {"signatures": guardians, "missing": missing}

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from api.routes import wormhole_ours
 from tests.api.wormhole import SHARED_TX, Message, World, b64, utc
 from tests.ledger.wormhole.cases import public_sets
 
@@ -363,6 +364,26 @@ async def test_who_signed_and_who_did_not(signed: httpx.AsyncClient, world: Worl
         missing = [each for each in members[str(record["guardian_set"])] if each not in there]
         assert [each.lower() for each in body["missing"]] == missing
         assert (body["id"], body["digest"]) == (record["message_id"], record["digest"])
+
+
+async def test_who_signed_another_body_alone_did_not_sign_this_one(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{API}/vaas/{world.first_transfer['message_id']}/signatures"
+    whole = (await signed.get(path)).json()
+    first, *others = whole["signatures"]
+    read = wormhole_ours.list_signatures
+
+    async def other_body(*question: Any) -> list[Json]:
+        return [
+            each | ({"digest": "ef" * 32} if f"0x{each['guardian_address']}" == first["address"].lower() else {})
+            for each in await read(*question)
+        ]
+
+    monkeypatch.setattr(wormhole_ours, "list_signatures", other_body)
+    found = (await signed.get(path)).json()
+    assert found["signatures"] == others
+    assert sorted(found["missing"]) == sorted([*whole["missing"], first["address"]])
 
 
 async def test_the_verdict_on_every_body_is_what_its_record_states(signed: httpx.AsyncClient, world: World) -> None:
