@@ -111,7 +111,7 @@ async def vaas_of_address(
 ) -> Json:
     """Messages that an address sent or receives, in whatever form it is written; 404 where there is none."""
     found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
-    if not found.rows and not page and cursor is None:
+    if not found.rows and not page and cursor is None and found.cursor is None:
         raise NotFound(f"any message of address {address}")
     return {"data": {"vaas": await documents(network, found)}, "pagination": {"next": found.cursor or ""}}
 
