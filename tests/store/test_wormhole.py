@@ -151,6 +151,13 @@ async def test_old_bug_a_filter_by_chain_1_also_counted_chains_10_to_19(store):
     assert found == {5: []}
 
 
+async def test_no_more_rows_of_days_are_read_than_are_wanted(store):
+    put(store, tables.vaa_daily, *(daily("totals", chain) for chain in (1, 10, 13, 2)), daily("totals", 1, day=6))
+    assert len(await wormhole_daily.read_days(store, "totals", 5, 6, most=5)) == 2
+    with pytest.raises(wormhole_daily.TooManyRows):
+        await wormhole_daily.read_days(store, "totals", 5, 6, most=4)
+
+
 def transfer(chain: int, to: int, token: str, amount: str | None, usd: str | None) -> dict:
     return {
         "emitter_chain": chain,
