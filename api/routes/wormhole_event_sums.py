@@ -38,8 +38,8 @@ LAUNCH_DAY = 18_883
 """2021-09-13."""
 
 CENT = Decimal("0.01")
-WIDE = Context(prec=200)
-"""Decimals have 28 digits by default: sums of a token that somebody named after a dear one may have more."""
+WIDE = Context(prec=400)
+"""Decimals have 28 digits by default; what was written of a transfer is any float, of up to 309 digits."""
 
 Sums: TypeAlias = dict[tuple[str, ...], Decimal]
 """USD by what they are told by: chain or symbol, `*` for all."""

@@ -255,8 +255,8 @@ async def test_too_many_addresses_are_not_told_on_every_date(
     assert found["message"] == "more than 1 addresses and days: numDays or forChain asks for fewer"
 
 
-def test_cents_of_any_number_of_256_bits() -> None:
-    assert wormhole_event_sums.cents(Decimal(2**256)) == float(2**256)
+def test_cents_of_any_number_that_may_have_been_written() -> None:
+    assert wormhole_event_sums.cents(Decimal("1.5e308")) == 1.5e308
     assert wormhole_event_sums.cents(Decimal("0.005")) == 0.01
 
 
