@@ -192,4 +192,5 @@ WORMHOLE_V1 = Family(
     wrap=lambda value: value,
     error_body=grpc_error_body,
     errors=GRPC_ERRORS,
+    takes_slash=True,
 )

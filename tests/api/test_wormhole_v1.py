@@ -88,6 +88,16 @@ async def test_every_verified_message_of_every_chain_but_pythnet_newest_first(
     assert [told(each) for each in found] == expected[::-1]
 
 
+async def test_a_path_may_end_with_a_slash_as_wormholescans_own_do(signed: httpx.AsyncClient, world: World) -> None:
+    for path in ("vaas", f"vaas/{world.first_transfer['message_id']}", "operations"):
+        plain, slashed = [await signed.get(f"{API}/{each}?pageSize=2") for each in (path, f"{path}/")]
+        assert plain.status_code == slashed.status_code == 200
+        assert plain.json() == slashed.json()
+    assert (await signed.get(f"{API}/vaas//")).status_code == 404
+    assert (await signed.get(f"{API}/vaas/?pageSize=0")).json()["message"].startswith("parameter pageSize: ")
+    assert (await signed.get(f"/v1/signed_vaa/{world.first_transfer['message_id']}/")).status_code == 404
+
+
 async def test_pages_by_number_are_those_by_cursor(signed: httpx.AsyncClient, world: World) -> None:
     expected = checked(world, lambda each: each["emitter_chain"] != 26)
     for page in (0, 1, 3, len(expected)):
