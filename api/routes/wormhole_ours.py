@@ -27,7 +27,7 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
 
     `inVaa`: the signature is one of those that are served; others were seen in other forms of it, or written alone.
     """
-    row = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
+    row, _ = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
     found, sets = await asyncio.gather(
         list_signatures(network.store, row["row_key"]), list_guardian_sets(network.store, network.name)
     )

@@ -9,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
 from api.routes import wormhole_ours
-from tests.api.wormhole import SHARED_TX, Message, World, b64, utc
+from tests.api.wormhole import NETWORK, SHARED_TX, Message, World, b64, utc
 from tests.ledger.wormhole.cases import public_sets
 
 Json = dict[str, Any]
@@ -188,6 +190,23 @@ async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world
             assert data["payload"]["module"] == record["decoded"]["module"]
             assert data["payload"]["action"] == record["decoded"]["action"]
     assert asked > 3
+
+
+async def test_a_message_by_its_id_is_one_read(wormhole_store: Any, world: World) -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.read: Counter[str] = Counter()
+
+        async def slice(self, table: Any, *question: Any, **bounds: Any) -> Any:
+            self.read[table.name] += 1
+            return await wormhole_store.slice(table, *question, **bounds)
+
+    store: Any = Counting()
+    app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+    found = (await client.get(f"{API}/vaas/{world.first_transfer['message_id']}")).json()["data"]
+    assert told(found) == document(world.of_record(world.first_transfer))
+    assert store.read == {"vaas": 1}
 
 
 async def test_what_is_known_of_a_transfer_from_solana(signed: httpx.AsyncClient, world: World) -> None:

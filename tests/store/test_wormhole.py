@@ -91,11 +91,10 @@ async def test_of_several_bodies_the_canonical_one_is_meant_and_what_was_written
     )
     bodies = await wormhole.find_bodies(store, 2, EMITTER.hex(), 7)
     assert [row["digest"] for row in bodies] == ["aa" * 32, "dd" * 32, ""]
-    assert (await wormhole.get_vaa(store, 2, EMITTER.hex(), 7))["digest"] == "aa" * 32
+    row, written = await wormhole.get_vaa(store, 2, EMITTER.hex(), 7)
+    assert (row["digest"], written["initiating_tx_id"]) == ("aa" * 32, "0x1")
     with pytest.raises(NotFound, match=f"VAA 2:{EMITTER.hex()}:0000000000000008"):
         await wormhole.get_vaa(store, 2, EMITTER.hex(), 8)
-    assert (await wormhole.find_publication(store, 2, EMITTER.hex(), 8))["initiating_tx_id"] == "0x2"
-    assert await wormhole.find_publication(store, 2, EMITTER.hex(), 9) is None
 
 
 async def test_a_payload_is_what_the_bytes_say_and_details_are_what_was_written_with_the_prices_of_its_time(store):
