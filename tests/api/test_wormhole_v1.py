@@ -11,7 +11,7 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.routes import wormhole_ours
+from api.routes import wormhole_observations, wormhole_ours
 from tests.api.wormhole import NETWORK, SHARED_TX, Message, World, b64, utc
 from tests.ledger.wormhole.cases import public_sets
 
@@ -413,6 +413,18 @@ async def test_who_signed_another_body_alone_did_not_sign_this_one(
     found = (await signed.get(path)).json()
     assert found["signatures"] == others
     assert sorted(found["missing"]) == sorted([*whole["missing"], first["address"]])
+
+
+def test_a_signature_that_was_written_alone_is_of_the_body_that_it_signs(world: World) -> None:
+    record = world.first_transfer
+    start = 2 * (6 + 1)
+    written = {
+        "digest": "",
+        "guardian_address": record["signers"][0]["address"].lower().removeprefix("0x"),
+        "signature": bytes.fromhex(record["hex"][start : start + 130]),
+    }
+    assert wormhole_observations.signed([written], record["digest"]) == [written]
+    assert wormhole_observations.signed([written], "ef" * 32) == []
 
 
 async def test_the_verdict_on_every_body_is_what_its_record_states(signed: httpx.AsyncClient, world: World) -> None:
