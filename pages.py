@@ -11,16 +11,24 @@ from pathlib import Path
 
 import typer.main
 
+from api.event_functions import BODY_MAX_BYTES as ASKED_MAX_BYTES
 from api.page_sizes import FAMILIES, MAXIMUM
 from api.params_explorer import SKIPPED_MAX
+from api.params_wormhole import CHAINS_MAX
+from api.params_wormhole import SKIPPED_MAX as VAAS_SKIPPED_MAX
 from api.routes.analytics_v2 import CHANGES_MAX, SUMMED_MAX
 from api.routes.explorer_ledger import OUTPUTS_MAX
 from api.routes.poi_v1 import BODY_MAX_BYTES, CONE_MAX
+from api.routes.wormhole_event_addresses import ADDRESSES_MAX, DATED_MAX
+from api.routes.wormhole_event_rows import GROUPS_MAX
+from api.routes.wormhole_events import COUNTS_MAX
+from api.routes.wormhole_v1 import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli import app
 from db.connect import StoreSettings
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from db.queries.milestones import CONE_AT_ONCE
 from db.queries.series import EXAMINED
+from db.queries.wormhole_hours import ROWS_MAX as HOURS_MAX
 from db.schema import TABLES
 from db.schema_page import schema_page
 from db.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
@@ -89,6 +97,16 @@ def limits_page() -> str:
         summed=SUMMED_MAX,
         changes=CHANGES_MAX,
         examined=EXAMINED,
+        vaas_skipped=VAAS_SKIPPED_MAX,
+        vaas_read=EXAMINED_PER_ROW * VAAS_SKIPPED_MAX,
+        chains=CHAINS_MAX,
+        groups=GROUPS_MAX,
+        hours=HOURS_MAX,
+        counts=COUNTS_MAX,
+        addresses=ADDRESSES_MAX,
+        dated=DATED_MAX,
+        vaa=VAA_MAX_BYTES,
+        asked=ASKED_MAX_BYTES,
     )
 
 
@@ -203,6 +221,12 @@ Activity of analytics v2 is summed over at most {summed} milestones, and address
 created and spent outputs, 501 above. A series by hour, and one by day of what is not kept by day, sums milestones: a
 page that looked at {examined} of them ends with its day.
 
+Wormholescan's pages by number begin within {vaas_skipped} results, and within {vaas_read} rows where a filter drops
+most, 400 beyond; the cursor leads further. Operations are of at most {chains} source chains, 400 above; hours are
+counted of a day of at most {hours} messages, 501 above. Of the event database's functions `recent` tells of at most
+{groups} contracts, counts by day have at most {counts} numbers, addresses are summed of at most {addresses} rows of
+days and told on dates in at most {dated} numbers, 501 above. Sums of all time read every day since Wormhole began.
+
 ## Time
 
 A request has `api.deadline_s` seconds. Then its statement is interrupted, wherever it is, and it is answered with 503;
@@ -211,8 +235,9 @@ most so long.
 
 ## Sizes
 
-An index has 1 to 64 bytes (TIP-6), a `state` at most 1024 characters. A body, which only validating a proof of
-inclusion takes, has at most {body} bytes (413) and the request's time to arrive in; other requests' are not read.
+An index has 1 to 64 bytes (TIP-6), a `state` at most 1024 characters. A body has the request's time to arrive in and at
+most {body} bytes where a proof of inclusion is validated, {vaa} where a VAA is parsed, {asked} where a function of the
+event database is asked, 413 above; other requests' are not read.
 
 A proof of inclusion is made of all that its milestone references, read {at_once} rows at a time: at most {cone}
 messages, 501 above. To reckon a path over so many took an eighth of a second of one core, over a thousand 1.3 ms.

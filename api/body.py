@@ -24,12 +24,15 @@ LENGTH_DIGITS_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What an operation expects: `model` is what openapi.yaml says of it, `most_bytes` how long it may be."""
+    """What an operation expects: `model` is what openapi.yaml says of it, `most_bytes` how long it may be, `empty` what
+    stands for one of no bytes; none: it is no JSON.
+    """
 
     meaning: str
     model: type[BaseModel]
     parse: Callable[[Any], object]
     most_bytes: int
+    empty: bytes = b""
 
     async def read(self, scope: Scope, receive: Receive) -> object:
         """The value of a request's body. BadBody names the field that is wrong, BodyTooLarge the bound."""
@@ -39,7 +42,7 @@ class Body:
         except TimeoutError:
             raise DeadlinePassed("the body did not come") from None
         try:
-            return self.parse(orjson.loads(data))
+            return self.parse(orjson.loads(data or self.empty))
         except orjson.JSONDecodeError as error:
             raise BadBody("", f"JSON ({error})") from None
         except JsonError as error:
@@ -72,4 +75,4 @@ class Body:
             parts = schema.pop("$defs")
             schema["anyOf"] = [parts[each["$ref"].rpartition("/")[2]] for each in schema["anyOf"]]
         content = {"schema": schema}
-        return {"required": True, "description": self.meaning, "content": {"application/json": content}}
+        return {"required": not self.empty, "description": self.meaning, "content": {"application/json": content}}

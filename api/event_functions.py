@@ -1,7 +1,7 @@
 """A function of the event database as operations: it is asked with a query or with an object of texts.
 
 Rules of this file: a function is declared once, and GET and POST are the same of it; a posted value is a text that is
-read as one of a query is.
+read as one of a query is. Where no key is mandatory, no body asks for nothing.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,7 +48,8 @@ def function(
     """The GET and the POST of a function; its name and docstring are the operations'."""
     name, meaning = answers.__name__, answers.__doc__
     model = posted_model(f"Posted{name.title().replace('_', '')}", "What is asked, as texts.", members)
-    body = Body("What is asked", model, lambda document: posted(members, document), BODY_MAX_BYTES)
+    empty = b"" if any(each.required for each in members) else b"{}"
+    body = Body("What is asked", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)
 
     async def asked(network: NetworkMount, given: Annotated[Given, Params(members)]) -> Json | list[Json]:
         return await answers(network, given)

@@ -67,7 +67,7 @@ class Family:
     """Operations that one kind of client speaks. `wrap` puts the enveloping around a value, before it becomes JSON.
 
     `error_body` writes an error, and `errors` documents each by its status. `is_strict`: what it does not know is
-    refused in all of it.
+    refused in all of it. `takes_slash`: its paths may end with one, as where they come from.
     """
 
     tag: str
@@ -76,6 +76,7 @@ class Family:
     error_body: Callable[[Exception], bytes] = error_body
     errors: Mapping[int, dict[str, Any]] = field(default_factory=lambda: ERRORS)
     is_strict: bool = False
+    takes_slash: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +280,7 @@ class OperationRoute(Route):
         self.app = serving
         self.methods = {operation.method}
         self.operation_id = operation.handler.__name__ + mount.suffix
+        self.takes_slash = family.takes_slash
         self._place = operation, family, mount
 
     def documented(self) -> APIRoute:

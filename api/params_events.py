@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from api.params import Param, choice, parse_int
-from api.params_wormhole import CHAIN, CURSOR, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL, listed_words
+from api.params_wormhole import CHAIN, CHAIN_PATTERN, CURSOR, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL, listed_words
 from db.families import ASSET, DETAILS, NFT, PUBLICATION, QUORUM, TRANSFER
 from db.families import CHAIN as CHAIN_DETAILS
 from ledger.wormhole.chains import find_chain_named
@@ -27,7 +27,7 @@ EMITTER_CHAIN = replace(
     name="emitterChain",
     where="query",
     expected="the number or the name of a chain",
-    schema={"type": "string", "pattern": "^([0-9]{1,4}|solana|ethereum|terra|bsc|polygon)$"},
+    schema={"type": "string", "pattern": f"^({CHAIN_PATTERN}|solana|ethereum|terra|bsc|polygon)$"},
     parse=parse_chain,
     example="1",
 )
@@ -96,7 +96,7 @@ PREFIX = Param(
     "query",
     "The beginning of row keys: of a chain, or of one of its contracts",
     "CHAIN: or CHAIN:ADDRESS:, the address 64 lower-case hex digits",
-    {"type": "string", "pattern": "^[0-9]{1,4}:([0-9a-f]{64}:)?$"},
+    {"type": "string", "pattern": f"^{CHAIN_PATTERN}:([0-9a-f]{{64}}:)?$"},
     parse_prefix,
     "1:",
     required=True,

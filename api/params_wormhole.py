@@ -197,19 +197,26 @@ OPERATIONS_PAGE_SIZE = replace(
 )
 
 
-def listed_words(text: str, parse: Callable[[str], object]) -> tuple[object, ...]:
-    """Words behind commas, each read so; ValueError for one that is none."""
-    return tuple(parse(each) for each in text.split(","))
+def listed_words(text: str, parse: Callable[[str], object], most: int | None = None) -> tuple[object, ...]:
+    """Words behind commas, each read so; ValueError for one that is none, and for more than `most`."""
+    words = text.split(",")
+    if most is not None and len(words) > most:
+        raise ValueError("too many")
+    return tuple(parse(each) for each in words)
 
 
-CHAINS_SCHEMA = {"type": "string", "pattern": "^[0-9]{1,4}(,[0-9]{1,4}){0,9}$"}
+CHAINS_MAX = 10
+"""Chains whose messages one listing merges."""
+
+CHAIN_PATTERN = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+CHAINS_SCHEMA = {"type": "string", "pattern": f"^{CHAIN_PATTERN}(,{CHAIN_PATTERN}){{0,{CHAINS_MAX - 1}}}$"}
 SOURCE_CHAINS = Param(
     "sourceChain",
     "query",
     "Only messages that one of these chains emitted",
-    "numbers of chains with commas between them",
+    f"at most {CHAINS_MAX} numbers of chains with commas between them",
     CHAINS_SCHEMA,
-    partial(listed_words, parse=CHAIN.parse),
+    partial(listed_words, parse=CHAIN.parse, most=CHAINS_MAX),
     "1,2",
 )
 TARGET_CHAINS = replace(SOURCE_CHAINS, name="targetChain", meaning="Only transfers to one of these chains")

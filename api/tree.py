@@ -3,7 +3,8 @@
 A list of regular expressions, tried one after the other, costs about a microsecond a route: with forty routes a bare
 Starlette application answers half as many requests as with one (docs/decisions/0003-hot-path.md). Rules of this file:
 it serves the very routes FastAPI documents; a literal segment wins over a parameter and there is no way back, so two
-routes may not differ in that alone; a parameter is one segment and never empty.
+routes may not differ in that alone; a parameter is one segment and never empty; a slash at the end is another path,
+but where a family takes it.
 """
 
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.errors import MethodNotAllowed, NoSuchRoute
+from api.operations import OperationRoute
 
 PREFLIGHT = {
     "access-control-allow-headers": "Content-Type, Authorization, X-API-Key",
@@ -61,6 +63,8 @@ class Tree:
                 raise ValueError(f"{method} {route.path_format} is there twice")
             node.methods[method] = route.app
         node.names = tuple(names)
+        if isinstance(route, OperationRoute) and route.takes_slash:
+            node.literal[""] = Node(names=node.names, methods=node.methods)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Calls the route's application with `path_params` in the scope; NoSuchRoute, MethodNotAllowed otherwise."""

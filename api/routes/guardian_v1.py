@@ -18,7 +18,7 @@ from ledger.wormhole.addresses import format_checksummed
 
 async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
     """A message with the signatures of a quorum."""
-    row = await get_verified(network.store, chain, emitter, sequence)
+    row, _ = await get_verified(network.store, chain, emitter, sequence)
     return {"vaaBytes": base64.b64encode(row["signed_vaa"]).decode()}
 
 

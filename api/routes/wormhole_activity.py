@@ -29,6 +29,7 @@ from db.queries.wormhole_daily import (
 from db.queries.wormhole_hours import count_hours
 from db.queries.wormhole_prices import find_prices
 from db.store import Row
+from ledger.wormhole.allowlist import allowed_tokens
 
 DAY_S = 86_400
 HOUR_S = 3_600
@@ -108,13 +109,17 @@ async def top_chain_pairs_by_num_transfers(network: NetworkMount, span: TopSpan,
 async def scorecards(network: NetworkMount, until: Until) -> Json:
     """The whole network in a few numbers: of all days, and of the last one, seven and thirty.
 
-    `tvl`: what home chains locked and did not get back, at the prices of the last day.
+    `tvl`: what home chains locked and did not get back of tokens on the network's list, at the prices of the last day.
     """
     last = last_day(until)
     totals = await read_all_days(network.store, "totals", last)
     moved = await read_all_days(network.store, "transfers", last)
     every = [row for rows in moved.values() for row in rows]
-    locked = sum_locked(every)
+    assert network.wormhole is not None
+    locked: dict[str, Decimal] = defaultdict(Decimal)
+    for day, rows in moved.items():
+        for key, amount in sum_locked(rows, allowed_tokens(network.wormhole, day)).items():
+            locked[key] += amount
     worth = value_locked(locked, await find_prices(network.store, [*locked], last))
 
     def volume(days: int) -> str:

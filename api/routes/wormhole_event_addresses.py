@@ -29,14 +29,19 @@ from api.params_events import (
 from api.responses_events import EventReceived, EventReceivedSoFar
 from api.routes.wormhole_event_rows import scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, first_day, last_day
-from db.queries.wormhole_daily import read_days, sum_by_address
+from db.queries.wormhole_daily import TooManyRows, read_days, sum_by_address
 from ledger.wormhole.addresses import format_address
 
 ADDRESSES_MAX = 100_000
 """Rows of days that one answer sums up, each of an address."""
 
+DATED_MAX = 500_000
+"""Dates times addresses of one answer that tells of each of these on each of those."""
+
 Received: TypeAlias = dict[tuple[int, str], Decimal]
 """USD by receiving chain and address; 0: of what has no price."""
+
+FEWER = f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
 
 
 async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
@@ -45,6 +50,8 @@ async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
     days = await received(network, given, first_day(last, span) if for_period or daily else last, last)
+    if daily and given[AMOUNTS.name]:
+        check_dates(total(days.values()), len(days))
     whole = {
         "Last24Hours": days.get(last, {}) if last_alone else None,
         "WithinPeriod": total(days.values()) if for_period else None,
@@ -56,23 +63,34 @@ async def addressestransferredtocumulative(network: NetworkMount, given: Given) 
     """Addresses that ever received; by day, those that had until its end."""
     last, span = last_day(given), given[NUM_DAYS.name]
     days = await received(network, given, LAUNCH_DAY, last)
-    before = total(held for day, held in days.items() if day < last - span)
-    shown = {day: held for day, held in days.items() if last - span <= day}
-    running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
-    whole = {"AllTime": running[-1] if given[ALL_TIME.name] or not given[DAILY.name] else None}
-    daily = dict(zip(shown, running[1:], strict=True)) if given[DAILY.name] else None
+    ever = total(days.values())
+    daily: dict[int, Received] | None = None
+    if given[DAILY.name]:
+        before = total(held for day, held in days.items() if day < last - span)
+        shown = {day: held for day, held in days.items() if last - span <= day}
+        check_dates(ever, len(shown))
+        running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
+        daily = dict(zip(shown, running[1:], strict=True))
+    whole = {"AllTime": ever if given[ALL_TIME.name] or not given[DAILY.name] else None}
     return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | told(given, whole, daily)
 
 
 async def received(network: NetworkMount, given: Given, first: int, last: int) -> dict[int, Received]:
     """What addresses received each day. NotKept for more of them than are summed up."""
     chain, emitter = scope_of(given)
-    rows = await read_days(network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter)
-    if sum(len(held) for held in rows.values()) > ADDRESSES_MAX:
-        raise NotKept(
-            f"more than {ADDRESSES_MAX} addresses and days: {NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+    try:
+        rows = await read_days(
+            network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter, most=ADDRESSES_MAX
         )
+    except TooManyRows:
+        raise NotKept(f"more than {ADDRESSES_MAX} addresses and days: {FEWER}") from None
     return {day: {key: usd for key, (_, usd) in sum_by_address(held).items()} for day, held in rows.items()}
+
+
+def check_dates(addresses: Received, dates: int) -> None:
+    """NotKept for more addresses than are told of on so many dates."""
+    if len(addresses) * dates > DATED_MAX:
+        raise NotKept(f"more than {DATED_MAX} numbers, of {len(addresses)} addresses on {dates} dates: {FEWER}")
 
 
 def total(days: Iterable[Received]) -> Received:

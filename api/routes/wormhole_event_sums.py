@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import accumulate, product
 from typing import TypeAlias
 
@@ -38,6 +38,8 @@ LAUNCH_DAY = 18_883
 """2021-09-13."""
 
 CENT = Decimal("0.01")
+WIDE = Context(prec=400)
+"""Decimals have 28 digits by default; what was written of a transfer is any float, of up to 309 digits."""
 
 Sums: TypeAlias = dict[tuple[str, ...], Decimal]
 """USD by what they are told by: chain or symbol, `*` for all."""
@@ -152,7 +154,7 @@ def nested(sums: Sums) -> Json:
 
 def cents(usd: Decimal) -> float:
     """USD to two digits."""
-    return float(usd.quantize(CENT, ROUND_HALF_UP))
+    return float(usd.quantize(CENT, ROUND_HALF_UP, WIDE))
 
 
 def date(day: int) -> str:

@@ -1,6 +1,7 @@
 """Pages of messages, as every list of wormholescan's has them: by number, or by our cursor.
 
-Rules of this file: what all lists share, and nothing of any single one. A page by number reads those before it.
+Rules of this file: what all lists share, and nothing of any single one. A page by number reads those before it; where
+a filter drops most of them, no more than a page would read of which it drops none.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,7 +12,7 @@ from api.listing import Json
 from api.network import NetworkMount
 from api.params_wormhole import PAGE, SKIPPED_MAX
 from api.wormhole_json import vaa_document
-from db.paging import Page
+from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
 from db.queries.lookups import Filter
 from db.queries.wormhole import list_vaas, read_listed
 
@@ -34,12 +35,16 @@ def lister(network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filte
 
 
 async def numbered(pages: Lister, page: int, page_size: int, cursor: str | None) -> Page:
-    """A page by its cursor, or by its number. BadParameter for a number too far behind."""
+    """A page by its cursor, or by its number. BadParameter for a number too far behind, in results or in rows."""
     if cursor is None:
         left = page * page_size
         if left > SKIPPED_MAX:
             raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results", str(page))
+        rows_left = EXAMINED_PER_ROW * SKIPPED_MAX
         while left:
+            if rows_left <= 0:
+                raise BadParameter(PAGE.name, "a page with fewer messages before it: the cursor leads there", str(page))
+            rows_left -= max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * left)
             before = await pages(left, cursor)
             left, cursor = left - len(before.rows), before.cursor
             if cursor is None:

@@ -30,6 +30,7 @@ from api.responses_wormhole import ObservationAnswer, Observations
 from api.wormhole_json import message_id, rfc3339
 from db.queries.wormhole import find_bodies, list_signatures, list_vaas, read_listed
 from db.store import NotFound, Row
+from ledger.secp256k1 import recover_address
 from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.keys import transaction_key
 
@@ -108,8 +109,13 @@ async def of_body(network: NetworkMount, row: Row, written: Row | None) -> list[
 
 
 def signed(signatures: Sequence[Row], digest: str) -> list[Row]:
-    """Those of a body by guardian, with those that were written of the id alone where the body has none of theirs."""
-    by_guardian = {row["guardian_address"]: row for row in signatures if row["digest"] == ""}
+    """Those of a body by guardian; where it has none of theirs, what was written of the id alone and signs it."""
+    body = bytes.fromhex(digest)
+    by_guardian = {
+        row["guardian_address"]: row
+        for row in signatures
+        if row["digest"] == "" and recover_address(body, row["signature"]) == bytes.fromhex(row["guardian_address"])
+    }
     by_guardian |= {row["guardian_address"]: row for row in signatures if row["digest"] == digest}
     return [row for _, row in sorted(by_guardian.items())]
 

@@ -35,7 +35,7 @@ from api.routes.wormhole_listing import contracts_of, documents, lister, numbere
 from api.wormhole_json import message_id, payload_json, properties_json, rfc3339
 from db.paging import Page
 from db.queries.lookups import ANY, Filter
-from db.queries.wormhole import find_payloads, find_publication, get_verified, read_listed
+from db.queries.wormhole import find_payloads, get_verified, read_listed
 from db.store import NotFound, Row
 from ledger.wormhole.addresses import format_emitter
 from ledger.wormhole.keys import address_keys, transaction_key
@@ -111,7 +111,7 @@ async def vaas_of_address(
 ) -> Json:
     """Messages that an address sent or receives, in whatever form it is written; 404 where there is none."""
     found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
-    if not found.rows and not page and cursor is None:
+    if not found.rows and not page and cursor is None and found.cursor is None:
         raise NotFound(f"any message of address {address}")
     return {"data": {"vaas": await documents(network, found)}, "pagination": {"next": found.cursor or ""}}
 
@@ -139,9 +139,7 @@ async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> 
 
 async def one(network: NetworkMount, chain: int, emitter: str, sequence: int, shape: Shape) -> Json:
     """A message in either shape."""
-    address = emitter_of(chain, emitter)
-    row = await get_verified(network.store, chain, address, sequence)
-    written = await find_publication(network.store, chain, address, sequence)
+    row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
     (told,) = await find_payloads(network.store, [(row["row_key"], row["digest"])])
     return shape(contracts_of(network), row, written, told)
 

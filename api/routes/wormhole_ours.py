@@ -27,14 +27,15 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
 
     `inVaa`: the signature is one of those that are served; others were seen in other forms of it, or written alone.
     """
-    row = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
+    row, _ = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
     found, sets = await asyncio.gather(
         list_signatures(network.store, row["row_key"]), list_guardian_sets(network.store, network.name)
     )
     addresses = {each["guardian_set_index"]: each["addresses"] for each in sets}
     served = {each.signature for each in decode_vaa(row["signed_vaa"]).signatures}
+    signatures = signed(found, row["digest"])
     guardians = []
-    for each in signed(found, row["digest"]):
+    for each in signatures:
         index = each["guardian_set_index"]
         members = addresses.get(index, [])
         address = each["guardian_address"]
@@ -48,7 +49,7 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
                 "observedAt": seen_at(each),
             }
         )
-    there = {each["guardian_address"] for each in found}
+    there = {each["guardian_address"] for each in signatures}
     missing = [checksummed(each) for each in addresses.get(row["guardian_set_index"], ()) if each not in there]
     head = {"id": message_id(row), "digest": row["digest"], "guardianSetIndex": row["guardian_set_index"]}
     return head | {"signatures": guardians, "missing": missing}

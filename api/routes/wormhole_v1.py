@@ -45,7 +45,7 @@ from api.routes.wormhole_ours import OURS
 from api.wormhole_json import payload_json, properties_json, vaa_document
 from db.paging import Page
 from db.queries.lookups import ANY, Filter
-from db.queries.wormhole import find_bodies, find_publication, get_verified
+from db.queries.wormhole import find_bodies, get_verified
 from db.queries.wormhole_daily import count_by_chain, read_all_days
 from db.store import NotFound
 from ledger.json_reader import JsonError
@@ -130,9 +130,7 @@ async def vaa(
     network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, with_payload: ParsedPayload
 ) -> Json:
     """A message by its id."""
-    address = emitter_of(chain, emitter)
-    row = await get_verified(network.store, chain, address, sequence)
-    written = await find_publication(network.store, chain, address, sequence)
+    row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
     return {"data": vaa_document(contracts_of(network), row, written, with_payload=with_payload)}
 
 
@@ -192,4 +190,5 @@ WORMHOLE_V1 = Family(
     wrap=lambda value: value,
     error_body=grpc_error_body,
     errors=GRPC_ERRORS,
+    takes_slash=True,
 )

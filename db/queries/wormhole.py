@@ -57,26 +57,22 @@ async def find_bodies(
     return sorted(rows, key=lambda row: (not row["digest"], not row["canonical"]))
 
 
-async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> Row:
-    """The canonical row of `vaas`; NotFound when no signed VAA of that id is known."""
-    for row in await find_bodies(store, chain, emitter, sequence):
+async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> tuple[Row, Row | None]:
+    """The canonical row of `vaas`, and what was written of the message; NotFound when no signed VAA of it is known."""
+    rows = await find_bodies(store, chain, emitter, sequence)
+    written = next((row for row in rows if not row["digest"]), None)
+    for row in rows:
         if row["canonical"]:
-            return row
+            return row, written
     raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
 
 
-async def get_verified(store: Store, chain: int, emitter: str, sequence: int) -> Row:
+async def get_verified(store: Store, chain: int, emitter: str, sequence: int) -> tuple[Row, Row | None]:
     """As get_vaa, of those that a quorum signed; NotFound for any other."""
-    row = await get_vaa(store, chain, emitter, sequence)
+    row, written = await get_vaa(store, chain, emitter, sequence)
     if not row["verified"]:
         raise NotFound(f"a verified VAA {row['row_key']}")
-    return row
-
-
-async def find_publication(store: Store, chain: int, emitter: str, sequence: int) -> Row | None:
-    """What was written of a message, whether or not a signed VAA is known: seen, and perhaps waiting for guardians."""
-    rows = await find_bodies(store, chain, emitter, sequence)
-    return next((row for row in rows if not row["digest"]), None)
+    return row, written
 
 
 async def find_payload(store: Store, key: str, digest: str) -> Row | None:

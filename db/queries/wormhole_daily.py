@@ -21,16 +21,31 @@ FIRST_DAY = 18_809
 """2021-07-01: the month before the first message of the network was signed."""
 
 
+class TooManyRows(Exception):
+    """Days have more rows than were to be read."""
+
+
 async def read_days(
-    store: Store, measure: str, first_day: int, last_day: int, *, chain: int | None = None, emitter: str | None = None
+    store: Store,
+    measure: str,
+    first_day: int,
+    last_day: int,
+    *,
+    chain: int | None = None,
+    emitter: str | None = None,
+    most: int | None = None,
 ) -> dict[int, list[Row]]:
-    """Rows of vaa_daily by day, of all emitters, of a chain's, or of one of its."""
+    """Rows of vaa_daily by day, of all emitters, of a chain's, or of one of its. TooManyRows as soon as those read are
+    more than `most`.
+    """
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
     found: dict[int, list[Row]] = {}
     for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
         days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
         rows = await asyncio.gather(*(_rows(store, (measure, day), prefix) for day in days))
         found |= dict(zip(days, rows, strict=True))
+        if most is not None and sum(map(len, found.values())) > most:
+            raise TooManyRows
     return found
 
 

@@ -5,7 +5,6 @@ a message is bytes, which name themselves and are signed.
 """
 
 import base64
-import binascii
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +55,7 @@ class Guardian:
         try:
             if isinstance(found, str):
                 return base64.b64decode(found, validate=True)
-        except binascii.Error:
+        except ValueError:
             pass
         raise Fault(UNREADABLE, f"{url}: vaaBytes in base64 expected, found {str(found)[:40]!r}")
 
@@ -71,7 +70,7 @@ class Guardian:
             raise
         try:
             return uint(found, "index", U32, 0), tuple(map(_address, found.get("addresses") or ()))
-        except (JsonError, ValueError) as error:
+        except (JsonError, TypeError, ValueError) as error:
             raise Fault(UNREADABLE, f"{url}: {error}") from None
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from api.routes import wormhole_activity, wormhole_listing, wormhole_operations
+from db.paging import Page
 from tests.api.test_wormhole_v1 import KINDS
 from tests.api.wormhole import DAY_S, PRICE, Message, World, b64, plain, utc
 
@@ -134,6 +136,48 @@ async def test_operations_and_messages_of_an_address_in_any_form(signed: httpx.A
     answer = await signed.get(f"{API}/address/{'ef' * 32}")
     expected_body = {"code": 5, "message": f"any message of address {'ef' * 32} is not in this archive", "details": []}
     assert (answer.status_code, answer.json()) == (404, expected_body)
+
+
+async def test_an_address_whose_first_page_was_cut_short_is_no_404(
+    signed: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_short(*_: Any) -> Page:
+        return Page([], "more")
+
+    monkeypatch.setattr(wormhole_operations, "numbered", cut_short)
+    answer = await signed.get(f"{API}/address/{'ef' * 32}")
+    assert (answer.status_code, answer.json()) == (200, {"data": {"vaas": []}, "pagination": {"next": "more"}})
+
+
+async def test_a_page_by_number_reads_no_more_rows_than_results_may_be_skipped(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    def endless(*_: Any, **__: Any) -> Any:
+        async def pages(page_size: int, cursor: str | None) -> Page:
+            nonlocal asked
+            asked += 1
+            assert asked < 1_000
+            return Page([], "more")
+
+        return pages
+
+    monkeypatch.setattr(wormhole_operations, "lister", endless)
+    answer = await signed.get(f"{API}/operations", params={"appId": "PORTAL_NFT_BRIDGE", "page": 1})
+    expected = "parameter page: expected a page with fewer messages before it: the cursor leads there, found '1'"
+    assert (answer.status_code, answer.json()["message"]) == (400, expected)
+    assert asked == 3 * wormhole_listing.SKIPPED_MAX / 300
+
+
+async def test_messages_of_too_many_chains_are_not_merged(signed: httpx.AsyncClient) -> None:
+    ten = ",".join(map(str, range(10)))
+    assert (await signed.get(f"{API}/operations", params={"sourceChain": ten})).status_code == 200
+    answer = await signed.get(f"{API}/operations", params={"sourceChain": f"{ten},10"})
+    expected = (
+        f"parameter sourceChain: expected at most 10 numbers of chains with commas between them, found '{ten},10'"
+    )
+    assert (answer.status_code, answer.json()["message"]) == (400, expected)
 
 
 async def test_operations_of_a_transaction_and_one_by_id(signed: httpx.AsyncClient, world: World) -> None:
@@ -264,6 +308,17 @@ async def test_tops(signed: httpx.AsyncClient, world: World, word: str, count: i
     assert expected
     answer = await signed.get(f"{API}/top-assets-by-volume")
     assert answer.json()["message"] == "parameter timeSpan: expected one of 7d, 15d, 30d, found nothing"
+
+
+async def test_what_is_locked_of_tokens_that_are_not_on_the_list_is_no_value(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"until": date(busiest(world))}
+    tvl = (await signed.get("/api/wormhole/events/notionaltvl", params=given)).json()["AllTime"]["*"]["*"]["Notional"]
+    cards = (await signed.get(f"{API}/scorecards", params=given)).json()
+    assert float(round(Decimal(cards["tvl"]), 2)) == tvl != 0
+    monkeypatch.setattr(wormhole_activity, "allowed_tokens", lambda *_: frozenset())
+    assert (await signed.get(f"{API}/scorecards", params=given)).json() == cards | {"tvl": "0"}
 
 
 async def test_scorecards(signed: httpx.AsyncClient, world: World) -> None:

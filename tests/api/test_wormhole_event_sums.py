@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.routes import wormhole_event_sums, wormhole_event_tvl
+from api.routes import wormhole_event_addresses, wormhole_event_sums, wormhole_event_tvl
 from tests.api.test_wormhole_events import API, both
 from tests.api.wormhole import DAY_S, PRICE, World
 
@@ -227,6 +227,37 @@ async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
         "DailyAmounts": None,
         "DailyCounts": {date(day): counts(held(LAUNCH_DAY, day), ever) for day in days},
     }
+
+
+async def test_too_many_addresses_are_not_told_on_every_date(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = [each for each in world.verified if each.served["payload_kind"].startswith("token_transfer")]
+    last = max(each.day for each in moved)
+    received = [each.served["decoded"] for each in moved if each.day >= LAUNCH_DAY]
+    addresses = len({(each["to_chain"], each["to_address"]) for each in received})
+    daily = {"until": date(last), "numDays": "9", "daily": "x"}
+    monkeypatch.setattr(wormhole_event_addresses, "DATED_MAX", 10 * addresses - 1)
+    found = await both(signed, "addressestransferredtocumulative", **daily)
+    assert (found["code"], found["message"]) == (
+        12,
+        f"more than {10 * addresses - 1} numbers, of {addresses} addresses on 10 dates:"
+        " numDays or forChain asks for fewer",
+    )
+    # All time together has no dates, and fewer dates are told.
+    assert (await both(signed, "addressestransferredtocumulative", until=date(last)))["AllTimeCounts"]["*"] == addresses
+    assert (await both(signed, "addressestransferredtocumulative", **daily | {"numDays": "8"}))["DailyCounts"]
+    monkeypatch.setattr(wormhole_event_addresses, "DATED_MAX", 9)
+    assert (await both(signed, "addressestransferredto", **daily | {"amounts": "x"}))["code"] == 12
+    assert (await both(signed, "addressestransferredto", **daily))["DailyCounts"]
+    monkeypatch.setattr(wormhole_event_addresses, "ADDRESSES_MAX", 1)
+    found = await both(signed, "addressestransferredtocumulative", until=date(last))
+    assert found["message"] == "more than 1 addresses and days: numDays or forChain asks for fewer"
+
+
+def test_cents_of_any_number_that_may_have_been_written() -> None:
+    assert wormhole_event_sums.cents(Decimal("1.5e308")) == 1.5e308
+    assert wormhole_event_sums.cents(Decimal("0.005")) == 0.01
 
 
 async def test_what_came_back_is_told_too(

@@ -10,6 +10,7 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from api.routes import wormhole_events
 from tests.api.wormhole import DAY_S, NETWORK, PRICE, SHARED_TX, Message, World, b64, plain, utc
 
 Json = dict[str, Any]
@@ -325,3 +326,25 @@ async def test_what_is_wrong_is_a_400_that_names_it(signed: httpx.AsyncClient, g
 async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
     answer = await signed.post(f"{API}/totals", json={"numDays": 7})
     assert answer.json() == {"code": 3, "message": "body, field numDays: expected a text", "details": []}
+
+
+async def test_no_body_asks_for_nothing_where_no_key_is_mandatory(signed: httpx.AsyncClient) -> None:
+    for function in ("recent", "notionaltvl"):
+        assert (await signed.post(f"{API}/{function}")).json() == (await signed.get(f"{API}/{function}")).json() != {}
+    answer = await signed.post(f"{API}/readrow")
+    assert answer.json()["message"].startswith("body: expected JSON (")
+
+
+async def test_counts_of_too_many_keys_and_days_are_not_made(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = max(each.day for each in world.verified if each.served["emitter_chain"] != 26)
+    given = {"until": datetime.fromtimestamp(last * DAY_S, UTC).date().isoformat(), "numDays": "9", "groupBy": "chain"}
+    keys = (await both(signed, "totals", **given))["TotalCount"]
+    monkeypatch.setattr(wormhole_events, "COUNTS_MAX", 10 * len(keys) - 1)
+    found = await both(signed, "totals", **given)
+    assert (found["code"], found["message"]) == (
+        12,
+        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys: numDays or forChain asks for fewer",
+    )
+    assert (await both(signed, "totals", **given | {"numDays": "8"}))["TotalCount"]

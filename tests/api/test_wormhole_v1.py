@@ -9,7 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.wormhole import SHARED_TX, Message, World, b64, utc
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from api.routes import wormhole_observations, wormhole_ours
+from tests.api.wormhole import NETWORK, SHARED_TX, Message, World, b64, utc
 from tests.ledger.wormhole.cases import public_sets
 
 Json = dict[str, Any]
@@ -85,6 +88,16 @@ async def test_every_verified_message_of_every_chain_but_pythnet_newest_first(
     assert [told(each) for each in found] == expected
     found = await all_of(signed, "vaas", pageSize=page_size, sortOrder="ASC")
     assert [told(each) for each in found] == expected[::-1]
+
+
+async def test_a_path_may_end_with_a_slash_as_wormholescans_own_do(signed: httpx.AsyncClient, world: World) -> None:
+    for path in ("vaas", f"vaas/{world.first_transfer['message_id']}", "operations"):
+        plain, slashed = [await signed.get(f"{API}/{each}?pageSize=2") for each in (path, f"{path}/")]
+        assert plain.status_code == slashed.status_code == 200
+        assert plain.json() == slashed.json()
+    assert (await signed.get(f"{API}/vaas//")).status_code == 404
+    assert (await signed.get(f"{API}/vaas/?pageSize=0")).json()["message"].startswith("parameter pageSize: ")
+    assert (await signed.get(f"/v1/signed_vaa/{world.first_transfer['message_id']}/")).status_code == 404
 
 
 async def test_pages_by_number_are_those_by_cursor(signed: httpx.AsyncClient, world: World) -> None:
@@ -177,6 +190,23 @@ async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world
             assert data["payload"]["module"] == record["decoded"]["module"]
             assert data["payload"]["action"] == record["decoded"]["action"]
     assert asked > 3
+
+
+async def test_a_message_by_its_id_is_one_read(wormhole_store: Any, world: World) -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.read: Counter[str] = Counter()
+
+        async def slice(self, table: Any, *question: Any, **bounds: Any) -> Any:
+            self.read[table.name] += 1
+            return await wormhole_store.slice(table, *question, **bounds)
+
+    store: Any = Counting()
+    app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+    found = (await client.get(f"{API}/vaas/{world.first_transfer['message_id']}")).json()["data"]
+    assert told(found) == document(world.of_record(world.first_transfer))
+    assert store.read == {"vaas": 1}
 
 
 async def test_what_is_known_of_a_transfer_from_solana(signed: httpx.AsyncClient, world: World) -> None:
@@ -363,6 +393,38 @@ async def test_who_signed_and_who_did_not(signed: httpx.AsyncClient, world: Worl
         missing = [each for each in members[str(record["guardian_set"])] if each not in there]
         assert [each.lower() for each in body["missing"]] == missing
         assert (body["id"], body["digest"]) == (record["message_id"], record["digest"])
+
+
+async def test_who_signed_another_body_alone_did_not_sign_this_one(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{API}/vaas/{world.first_transfer['message_id']}/signatures"
+    whole = (await signed.get(path)).json()
+    first, *others = whole["signatures"]
+    read = wormhole_ours.list_signatures
+
+    async def other_body(*question: Any) -> list[Json]:
+        return [
+            each | ({"digest": "ef" * 32} if f"0x{each['guardian_address']}" == first["address"].lower() else {})
+            for each in await read(*question)
+        ]
+
+    monkeypatch.setattr(wormhole_ours, "list_signatures", other_body)
+    found = (await signed.get(path)).json()
+    assert found["signatures"] == others
+    assert sorted(found["missing"]) == sorted([*whole["missing"], first["address"]])
+
+
+def test_a_signature_that_was_written_alone_is_of_the_body_that_it_signs(world: World) -> None:
+    record = world.first_transfer
+    start = 2 * (6 + 1)
+    written = {
+        "digest": "",
+        "guardian_address": record["signers"][0]["address"].lower().removeprefix("0x"),
+        "signature": bytes.fromhex(record["hex"][start : start + 130]),
+    }
+    assert wormhole_observations.signed([written], record["digest"]) == [written]
+    assert wormhole_observations.signed([written], "ef" * 32) == []
 
 
 async def test_the_verdict_on_every_body_is_what_its_record_states(signed: httpx.AsyncClient, world: World) -> None:

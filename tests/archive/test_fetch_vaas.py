@@ -145,6 +145,17 @@ def test_what_its_guardians_did_not_sign_is_never_written(guardian: str, tmp_pat
     assert fetched(tmp_path) == {chosen: there[chosen]}
 
 
+@pytest.mark.parametrize("told", ["é", "%", 7, None])
+def test_what_is_no_base64_is_a_fault(guardian: str, tmp_path: Path, told: object) -> None:
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        spoiled = json.dumps({"vaaBytes": told}, ensure_ascii=False).encode()
+        return status, spoiled if "signed_vaa" in path else body
+
+    with proxied(guardian, edit=edit) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST)], QUICK)
+    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {UNREADABLE: QUICK.tries})
+
+
 def test_a_gap_is_asked_for_again_in_the_end_and_then_by_the_next_run_alone(guardian: str, tmp_path: Path) -> None:
     late, later = FIRST + 5, FIRST + 9
 

@@ -91,11 +91,10 @@ async def test_of_several_bodies_the_canonical_one_is_meant_and_what_was_written
     )
     bodies = await wormhole.find_bodies(store, 2, EMITTER.hex(), 7)
     assert [row["digest"] for row in bodies] == ["aa" * 32, "dd" * 32, ""]
-    assert (await wormhole.get_vaa(store, 2, EMITTER.hex(), 7))["digest"] == "aa" * 32
+    row, written = await wormhole.get_vaa(store, 2, EMITTER.hex(), 7)
+    assert (row["digest"], written["initiating_tx_id"]) == ("aa" * 32, "0x1")
     with pytest.raises(NotFound, match=f"VAA 2:{EMITTER.hex()}:0000000000000008"):
         await wormhole.get_vaa(store, 2, EMITTER.hex(), 8)
-    assert (await wormhole.find_publication(store, 2, EMITTER.hex(), 8))["initiating_tx_id"] == "0x2"
-    assert await wormhole.find_publication(store, 2, EMITTER.hex(), 9) is None
 
 
 async def test_a_payload_is_what_the_bytes_say_and_details_are_what_was_written_with_the_prices_of_its_time(store):
@@ -149,6 +148,13 @@ async def test_old_bug_a_filter_by_chain_1_also_counted_chains_10_to_19(store):
     assert wormhole_daily.count_by_chain(found[5]) == {1: 1, 2: 1, 10: 1, 13: 1}
     found = await wormhole_daily.read_days(store, "totals", 5, 5, chain=2, emitter=OTHER.hex())
     assert found == {5: []}
+
+
+async def test_no_more_rows_of_days_are_read_than_are_wanted(store):
+    put(store, tables.vaa_daily, *(daily("totals", chain) for chain in (1, 10, 13, 2)), daily("totals", 1, day=6))
+    assert len(await wormhole_daily.read_days(store, "totals", 5, 6, most=5)) == 2
+    with pytest.raises(wormhole_daily.TooManyRows):
+        await wormhole_daily.read_days(store, "totals", 5, 6, most=4)
 
 
 def transfer(chain: int, to: int, token: str, amount: str | None, usd: str | None) -> dict:
