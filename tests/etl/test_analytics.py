@@ -6,11 +6,12 @@ import json
 import random
 import re
 from base64 import b64decode
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +19,14 @@ from pyspark.sql import SparkSession
 
 from db import schema
 from db.connect import open_adapter, open_store
-from etl import jobs
-from etl.analyse import STEPS
+from etl import analyse, jobs
+from etl.analyse import STEPS, Step
 from etl.analytics.chains import chains
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
 from etl.publish import ANALYSED, ANALYSED_TO
-from etl.report import quiet
+from etl.report import Report, quiet
 from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl import test_stardust_oracle, test_two_eras
@@ -432,3 +433,27 @@ def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stor
             assert cost == values[name] - before[name]
         assert values.keys() == names.keys() | STANDING.keys() | UNKNOWN
         before = values
+
+
+@pytest.mark.parametrize("only", [None, "days"])
+def test_milestones_do_not_count_as_analysed_while_they_are_analysed_again(
+    only: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster has no transactions: a run that is killed behind the emptying of a day leaves it to the next load."""
+    infos = {ANALYSED: "[[1, 50]]"}
+    seen: list[str] = []
+
+    @contextmanager
+    def batch() -> Iterator[Any]:
+        yield SimpleNamespace(upsert=lambda _, __, rows: infos.update(rows))
+
+    publication: Any = SimpleNamespace(
+        reads=SimpleNamespace(complete=lambda: [(1, 60)], info=infos.get),
+        store=SimpleNamespace(batch=batch),
+        report=Report(run="1"),
+        notify=quiet,
+    )
+    monkeypatch.setattr(analyse, "STEPS", (Step("days", "", (), lambda *_: seen.append(infos[ANALYSED])),))
+    analyse.analyse(publication, [(10, 19), (51, 55)], ledger=[], only=only)
+    assert seen == ["[[1, 9], [20, 50]]"]
+    assert infos == {ANALYSED: "[[1, 55]]" if only is None else "[[1, 50]]"}
