@@ -8,6 +8,8 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -22,6 +24,7 @@ from db.connect import open_adapter, open_store
 from etl import analyse, jobs
 from etl.analyse import STEPS, Step
 from etl.analytics.chains import chains
+from etl.analytics.days import counts, daily_analytics
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
@@ -241,6 +244,33 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
     found = {row[0]: tuple(map(bool, row[1:])) for row in native_tokens(frame).collect()}
     assert found == wanted
     assert set(wanted.values()) >= {(True, True, False), (False, True, True), (False, False, True)}
+
+
+def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(spark: SparkSession) -> None:
+    """Of two addresses together, then of one alone; nothing moves on the last day."""
+
+    def moved(day: int, *amounts: int) -> tuple[Any, ...]:
+        outputs = [(3, bytes([place]), Decimal(amount)) for place, amount in enumerate(amounts)]
+        return datetime(2022, 10, day, tzinfo=UTC), "merkle", 1, None, (b"t", outputs, [], None)
+
+    lake = spark.createDataFrame(
+        [moved(1, 2**62, 2**62 - 1), moved(2, 2**62, 2**62), moved(3, 2**63, 1)],
+        "timestamp TIMESTAMP, verified STRING, inclusion_state INT, tagged_data STRUCT<tag: BINARY>, "
+        "transaction STRUCT<transaction_id: BINARY, outputs: ARRAY<STRUCT<kind: TINYINT, address: BINARY, "
+        "amount: DECIMAL(20,0)>>, unlocks: ARRAY<STRUCT<address: BINARY>>, tagged_data: STRUCT<tag: BINARY>>",
+    )
+    milestones = spark.createDataFrame(
+        [(datetime(2022, 10, day, tzinfo=UTC), 1, 1, 0, 1) for day in (1, 2, 3, 4)],
+        "timestamp TIMESTAMP, message_count INT, included INT, conflicting INT, transactions INT",
+    )
+    found = {str(row["date"]): row for row in daily_analytics(counts(lake), milestones).frame.collect()}
+    assert {date: row["transferred_tokens"] for date, row in found.items()} == {
+        "2022-10-01": 2**63 - 1,
+        "2022-10-02": None,
+        "2022-10-03": None,
+        "2022-10-04": 0,
+    }
+    assert [row["output_count"] for _, row in sorted(found.items())] == [2, 2, 2, 0]
 
 
 def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None:
