@@ -65,10 +65,10 @@ class AddressStatistics(BaseModel):
 
 
 class Claimed(BaseModel):
-    """Outputs of genesis that were spent."""
+    """Base tokens in outputs of genesis that were spent."""
 
-    model_config = whole_example(count="21")
-    count: CountText
+    model_config = whole_example(count="95428996456")
+    count: AmountText
 
 
 class ObjectStatistics(BaseModel):

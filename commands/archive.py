@@ -45,6 +45,8 @@ def validate_archive(
     Example: permanode --network mainnet archive validate archive/ --range 1:100001
     """
     first, last = parse_range(milestones)
+    if milestones is not None and (first is None or last is None):
+        raise typer.BadParameter("both ends expected", param_hint="--range")
     from etl.archive.checks import Checks
     from etl.archive.validate import Level, validate
     from etl.sources.era import codec_of

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -96,7 +96,7 @@ def fetch_archive(
     network = settings.store() if missing or load else settings.network_alone()
     with shown() as notify:
         if follow:
-            hand_on = _loader(settings) if load else _tell
+            hand_on = _loader(settings, _not_loaded(network, into)) if load else _tell
             done = keep_following(network, node or [], into, hand_on, first=first, settings=asking, notify=notify)
         else:
             assert first is not None
@@ -155,11 +155,25 @@ async def _tell(run: "Run") -> None:
     log.info("%s milestones, %s pending: %s", run.fetched.count, run.pending, names or "no file")
 
 
-def _loader(settings: Settings) -> "Callable[[Run], Awaitable[None]]":
+def _not_loaded(network: StoreSettings, into: Path) -> list[Path]:
+    """The folder's files with milestones above the store's newest: a run that was killed brought them."""
+    from db.connect import open_store
+    from db.sync import find_newest_milestone
+    from etl.archive.writer import sealed_span
+
+    if not into.is_dir():
+        return []
+    with closing(open_store(network)) as store:
+        newest = asyncio.run(find_newest_milestone(store, network.network))
+    spans = ((sealed_span(path), path) for path in into.iterdir())
+    return [path for _, path in sorted((span, path) for span, path in spans if span and span[1] > (newest or 0))]
+
+
+def _loader(settings: Settings, earlier: Sequence[Path]) -> "Callable[[Run], Awaitable[None]]":
     """Loads what a run brought, in a process of its own, which leaves nothing behind in this one. What a load that
-    failed did not take is given to the next.
+    failed did not take is given to the next; the first has the `earlier` files too.
     """
-    waiting: list[Path] = []
+    waiting = [*earlier]
 
     async def load_run(run: "Run") -> None:
         await _tell(run)

@@ -50,17 +50,22 @@ def lagging(publication: Publication) -> Intervals:
 
 def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals, only: str | None = None) -> None:
     """Every step, or the one of that name: of the complete ones of `milestones`, and of the ledger's part of `ledger`;
-    the report tells rows and seconds of each. Milestones count as analysed once every step is through.
+    the report tells rows and seconds of each. Milestones count as analysed once every step is through, and not while
+    one is at work: days are emptied before they are filled.
     """
     wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
     wanted["days"] = wanted["milestones"]
+    before = analysed(publication)
+    forget(publication, wanted["milestones"])
     for number, step in enumerate(STEPS, start=1):
         if wanted[step.name] and only in (None, step.name):
             publication.notify(Progress("analytics", number, len(STEPS), f"analytics, {step.name}"))
             with publication.report.timed(f"analytics_{step.name}"):
                 step.run(publication, wanted[step.name])
     if wanted["milestones"] and only is None:
-        _note(publication, add(analysed(publication), wanted["milestones"]))
+        _note(publication, add(before, wanted["milestones"]))
+    elif intersect(before, wanted["milestones"]):
+        _note(publication, before)
 
 
 def catch_up(publication: Publication) -> None:

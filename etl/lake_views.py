@@ -15,18 +15,19 @@ from etl.lake import TABLES, Lake
 
 @dataclass(frozen=True)
 class Dialect:
-    """How an engine says what the two say differently: a row for each item of a list, the whole numbers from a to b as
-    a list, and a number of up to 16 hex digits.
+    """How an engine says what the two say differently: that days are UTC's, a row for each item of a list, the whole
+    numbers from a to b as a list, and a number of up to 16 hex digits.
     """
 
+    utc: str
     each: str
     series: str
     number: str
 
 
 DIALECTS = {
-    "duckdb": Dialect("unnest", "generate_series", "CAST('0x' || {digits} AS UBIGINT)"),
-    "spark": Dialect("explode", "sequence", "CAST(conv({digits}, 16, 10) AS DECIMAL(20, 0))"),
+    "duckdb": Dialect("SET TimeZone = 'UTC'", "unnest", "generate_series", "CAST('0x' || {digits} AS UBIGINT)"),
+    "spark": Dialect("SET TIME ZONE 'UTC'", "explode", "sequence", "CAST(conv({digits}, 16, 10) AS DECIMAL(20, 0))"),
 }
 
 MADE = "output.output_id, output.kind, output.address, output.amount, output.data, output.stardust"
@@ -102,7 +103,7 @@ def statements(lake: Lake, engine: str) -> list[str]:
     DuckDB reads the files themselves and needs no extension: a load or a compaction later, they are to be made anew.
     """
     dialect, tables = DIALECTS[engine], [name for name in TABLES if lake.has(name)]
-    made = ["SET TimeZone = 'UTC'"] if engine == "duckdb" else []
+    made = [dialect.utc]
     kind = "OR REPLACE VIEW" if engine == "duckdb" else "OR REPLACE TEMPORARY VIEW"
     for name in tables:
         if engine == "spark":

@@ -91,11 +91,11 @@ async def nfts(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
 
 
 async def claimed_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
-    """How many outputs of genesis were spent by ledgerIndex."""
+    """The base tokens in outputs of genesis that were spent: in the milestone of ledgerIndex, without it ever."""
     row = await ledger_row(network, ledger_index)
-    applied = await ledger.get_applied(network.store, network.name)
-    genesis = await state_row(network, applied.start - 1)
-    return {"count": str(genesis["unclaimed_count"] - row["unclaimed_count"])}
+    genesis = (await ledger.get_applied(network.store, network.name)).start - 1
+    before = await state_row(network, genesis if ledger_index is None else max(genesis, ledger_index - 1))
+    return {"count": str(before["unclaimed_amount"] - row["unclaimed_amount"])}
 
 
 async def asked_milestones(network: NetworkMount, start: int | None, end: int | None) -> Intervals:

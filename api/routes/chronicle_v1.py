@@ -7,6 +7,8 @@ Rules of this file: as in node_v1.py; keys stand in Chronicle's order and are al
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import orjson
+
 from api import eras
 from api.eras import Era
 from api.listing import Json, inclusion
@@ -137,10 +139,15 @@ async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilest
     found = list_runs(network.store, network.name, start, end - 1)
     return {
         "ranges": [
-            {"start": run.first, "end": run.last + 1} | {name: getattr(run, name) for name in SUMMED}
+            {"start": run.first, "end": run.last + 1} | {name: wide(getattr(run, name)) for name in SUMMED}
             async for run in found
         ]
     }
+
+
+def wide(value: int) -> int | orjson.Fragment:
+    """A number of JSON of any size: sums are of 128 bits in Chronicle, and orjson writes 64."""
+    return value if value < 2**64 else orjson.Fragment(str(value))
 
 
 async def sync(network: NetworkMount, newest: NewestFirst) -> Json:

@@ -55,11 +55,14 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows in the series' order; `at`: where the last one that was looked at stands; `examined`: how many were."""
+    """Rows in the series' order; `at`: where the last one that was looked at stands; `examined`: how many were;
+    `is_last`: nothing comes behind it, as far as that is known.
+    """
 
     rows: list[Row]
     at: int
     examined: int
+    is_last: bool = False
 
 
 async def find_milestones(store: Store, network: str, start: Edge, end: Edge) -> Window:
@@ -145,15 +148,13 @@ async def list_by_day(
     ends = set(others) <= set(STANDING)
     held: list[Row] = []
     examined = 0
-    async for day in _days(store, network, seconds, newest=newest, at_once=at_once):
+    async for day, is_last in _ended(_days(store, network, seconds, newest=newest, at_once=at_once)):
         rows = await _milestones_of(store, day["date"], others, ends=ends) if others else []
         held.append(day | _together(rows, others))
         examined += 1 + len(rows)
-        if len(held) == at_once or examined >= EXAMINED:
-            yield Batch(held, day["second"], examined)
+        if is_last or len(held) == at_once or examined >= EXAMINED:
+            yield Batch(held, day["second"], examined, is_last)
             held, examined = [], 0
-    if held:
-        yield Batch(held, held[-1]["second"], examined)
 
 
 async def list_by_hour(
@@ -161,14 +162,25 @@ async def list_by_hour(
 ) -> AsyncIterator[Batch]:
     """Hours, by their first second in `second`, with those columns of OF_HOURS; those of a day are one batch."""
     first, last = seconds
-    async for day in _days(store, network, seconds, newest=newest, at_once=1):
+    async for day, is_last in _ended(_days(store, network, seconds, newest=newest, at_once=1)):
         hours: dict[int, list[Row]] = {}
         rows = await _milestones_of(store, day["date"], columns)
         for row in rows:
             hours.setdefault(row["ms_timestamp"] // 1000 // HOUR_S * HOUR_S, []).append(row)
         wanted = sorted(hour for hour in hours if first - HOUR_S < hour <= last)
         found = [{"second": hour} | _together(hours[hour], columns) for hour in wanted[:: -1 if newest else 1]]
-        yield Batch(found, day["second"] + (0 if newest else DAY_S - HOUR_S), 1 + len(rows))
+        yield Batch(found, day["second"] + (0 if newest else DAY_S - HOUR_S), 1 + len(rows), is_last)
+
+
+async def _ended(rows: AsyncIterator[Row]) -> AsyncIterator[tuple[Row, bool]]:
+    """Each row, and whether it is the last."""
+    held: Row | None = None
+    async for row in rows:
+        if held is not None:
+            yield held, False
+        held = row
+    if held is not None:
+        yield held, True
 
 
 async def _days(
@@ -225,5 +237,5 @@ async def cut(batches: AsyncIterator[Batch], position: str, page_size: int) -> t
             return rows[:page_size], rows[page_size - 1][position]
         examined += batch.examined
         if examined >= EXAMINED:
-            return rows, batch.at
+            return rows, None if batch.is_last else batch.at
     return rows, None

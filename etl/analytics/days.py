@@ -16,9 +16,10 @@ from etl.tables import DUST_ALLOWANCE_OUTPUT, TREASURY_OUTPUT, TableFrame, confo
 
 ADDRESS, INDEX = "address", "index"
 
-SUMMED = ("named", "received", "sent", "used", "moved")
-"""What is counted of a value: outputs of any transaction that name an address, of included ones those that pay it and
-the signatures that it gave; messages with an index; base tokens in outputs of included transactions."""
+SUMMED = {"named": "bigint", "received": "bigint", "sent": "bigint", "used": "bigint", "moved": "decimal(30, 0)"}
+"""What is counted of a value, and in what: outputs of any transaction that name an address, of included ones those that
+pay it and the signatures that it gave; messages with an index; base tokens in outputs of included transactions, which a
+faucet that passes nearly all of them on sums up to more than 64 bits a day."""
 
 
 def counts(lake: DataFrame) -> DataFrame:
@@ -53,7 +54,7 @@ def counts(lake: DataFrame) -> DataFrame:
     )
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (paid, signed, used))
     return together.groupBy("date", "variant", "value").agg(
-        *(F.coalesce(F.sum(name), F.lit(0)).try_cast("bigint").alias(name) for name in SUMMED)
+        *(F.coalesce(F.sum(name), F.lit(0)).cast(kind).alias(name) for name, kind in SUMMED.items())
     )
 
 
@@ -71,7 +72,9 @@ def metrics_cache(counted: DataFrame) -> TableFrame:
 
 
 def daily_analytics(counted: DataFrame, milestones: DataFrame) -> TableFrame:
-    """A row a day of the lake's complete milestones, from `counts` of those days."""
+    """A row a day of the lake's complete milestones, from `counts` of those days; a sum of tokens that no 64 bits hold
+    is not known.
+    """
     days = counted.groupBy("date").agg(
         F.count_if(_either() > 0).alias("total_addresses"),
         F.count_if(F.col("sent") > 0).alias("send_addresses"),
@@ -80,7 +83,7 @@ def daily_analytics(counted: DataFrame, milestones: DataFrame) -> TableFrame:
         F.count_if(F.col("named") > 0).alias("output_addresses"),
         F.sum("named").alias("output_count"),
         F.max("named").alias("max_outputs"),
-        F.sum("moved").alias("transferred_tokens"),
+        F.sum("moved").alias("moved"),
     )
     whole = milestones.groupBy(F.to_date("timestamp").alias("date")).agg(
         F.count("*").alias("milestone_count"),
@@ -90,7 +93,8 @@ def daily_analytics(counted: DataFrame, milestones: DataFrame) -> TableFrame:
         F.sum("transactions").alias("transaction_payload_count"),
     )
     rows = whole.join(days, "date", "left").na.fill(0)
-    return conform(rows.withColumn("year", F.year("date")), schema.daily_analytics)
+    made = {"year": F.year("date"), "transferred_tokens": F.col("moved").try_cast("bigint")}
+    return conform(rows.withColumns(made), schema.daily_analytics)
 
 
 def _either() -> Column:

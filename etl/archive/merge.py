@@ -37,8 +37,8 @@ Place: TypeAlias = dict[str, Any]
 
 @dataclass(slots=True)
 class Merged:
-    """What a merge wrote; `held`: what the folder had of it already, `lacking`: what no copy has whole. Faults of
-    milestones that were written are what a copy said against what is proved.
+    """What a merge wrote; `held`: what the folder had of it already, `lacking`: what no copy has whole, `pending`: with
+    those that the folder had. Faults of milestones that were written are what a copy said against what is proved.
     """
 
     milestones: int = 0
@@ -76,7 +76,8 @@ def merge(
         done.faults += validate(files, level, checks.refused, max_bytes=max_bytes).faults
         if done.faults and not keep_going:
             return done
-    plan = scan(files, first=first, last=last)
+    kept = into / PENDING_FILE
+    plan = scan([*files, kept] if kept.exists() else files, first=first, last=last)
     done.faults += map(fault_of, plan.broken)
     readers = _Readers()
     with archive_writer(into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer:
@@ -100,7 +101,7 @@ def merge(
             done.faults += map(fault_of, checked.rejects)
             pending |= {entry.message_id: pending_line(entry) for entry, _ in checked.messages}
         if pending:
-            write_durably(into / PENDING_FILE, b"".join(line for _, line in sorted(pending.items())))
+            write_durably(kept, b"".join(line for _, line in sorted(pending.items())))
             sync(into)
         done.pending = len(pending)
     readers.close()

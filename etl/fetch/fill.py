@@ -25,6 +25,9 @@ FAILURES_SHOWN = 20
 
 BACKOFF_S, BACKOFF_MOST_S = 0.5, 30.0
 
+DOUBLINGS_MOST = 64
+"""Further ones make no wait longer, and a thousand no float."""
+
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
@@ -128,4 +131,4 @@ async def patiently(ask: Callable[[], Awaitable[T]], settings: FetchSettings) ->
 
 def wait_s(settings: FetchSettings, tries: int, fault: Fault) -> float:
     """How long to wait after so many tries: twice as long each time, or as long as the node asks."""
-    return max(fault.wait_s, min(settings.backoff_s * 2.0**tries, BACKOFF_MOST_S))
+    return max(fault.wait_s, min(settings.backoff_s * 2.0 ** min(tries, DOUBLINGS_MOST), BACKOFF_MOST_S))

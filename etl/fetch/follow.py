@@ -18,7 +18,7 @@ from etl.archive import PENDING_FILE
 from etl.archive.lines import pending_line
 from etl.archive.writer import archive_writer, sync, write_durably
 from etl.fetch.fill import Fetched, FetchSettings
-from etl.fetch.http import UNREADABLE, WRONG_ID, Fault
+from etl.fetch.http import NOT_THERE, UNREADABLE, WRONG_ID, Fault
 from etl.fetch.node import Node
 from etl.fetch.run import Source, fill_milestones, opened
 from etl.fetch.walk import GENESIS, Recent
@@ -43,7 +43,9 @@ HandOn: TypeAlias = Callable[["Run"], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run brought: durable files, and how many pending messages `pending.jsonl` has now."""
+    """What a run brought: durable files, first those that a killed run left open, and how many pending messages
+    `pending.jsonl` has now.
+    """
 
     fetched: Fetched
     files: tuple[Path, ...]
@@ -95,7 +97,8 @@ class _Following:
     async def run(self, first: int | None) -> Fetched:
         """Until a signal comes; what all runs brought, and what is lacking now."""
         start = first
-        with archive_writer(self._into) as writer:
+        left = list[Path]()
+        with archive_writer(self._into, on_closed=lambda path, *_: left.append(path)) as writer:
             if start is None and (held := writer.held()):
                 start = held[-1][1] + 1
         begin = start
@@ -117,11 +120,12 @@ class _Following:
                 continue
             done = await self._fetch(start, last)
             pending = await self._take_pending(node)
-            files = tuple(self._into / name for name in done.files)
+            files = (*left, *(self._into / name for name in done.files))
             begin = last + 1
             self._all.lacking = done.lacking
             if files or pending:
                 await self._hand_on(Run(done, files, pending))
+                left.clear()
         return self._all
 
     def _node(self) -> Node:
@@ -131,7 +135,14 @@ class _Following:
         """Whether a run of those milestones is worth its while."""
         if last - first + 1 >= self._pace.run_most:
             return True
-        begun, ended = await node.head(self._codec, first), await node.head(self._codec, last)
+        ended = await node.head(self._codec, last)
+        try:
+            begun = await node.head(self._codec, first)
+        except Fault as fault:
+            if fault.kind != NOT_THERE:
+                raise
+            # It was pruned, or is of the era before: no later question will be answered either.
+            return True
         return ended.timestamp - begun.timestamp >= self._pace.run_s
 
     async def _fetch(self, first: int, last: int) -> Fetched:

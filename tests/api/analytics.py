@@ -176,9 +176,10 @@ class Figures:
         row = self.by_index[index]
         return {"count": str(row[f"{kind}_count"]), "totalValue": str(row[f"{kind}_amount"])}
 
-    def claimed(self, index: int) -> Json:
-        """The answer about what was spent of genesis."""
-        return {"count": str(self.by_index[0]["unclaimed_count"] - self.by_index[index]["unclaimed_count"])}
+    def claimed(self, index: int | None) -> Json:
+        """The answer about what was spent of genesis in a milestone, or ever."""
+        first, last = (0, max(self.by_index)) if index is None else (max(index - 1, 0), index)
+        return {"count": str(self.by_index[first]["unclaimed_amount"] - self.by_index[last]["unclaimed_amount"])}
 
     def deposits(self, index: int, rent: Mapping[str, int]) -> Json:
         """The answer about storage deposits where bytes cost so much."""

@@ -133,7 +133,8 @@ class Answers:
             assert await ledger.body("activity/claimed-tokens", answers.Claimed, **at) == figures.claimed(index)
             found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
             assert found == figures.deposits(index, rent)
-        assert int(figures.claimed(50)["count"]) > 0
+        assert await ledger.body("activity/claimed-tokens", answers.Claimed) == figures.claimed(None)
+        assert int(figures.claimed(None)["count"]) > len(figures.by_index)
         assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
         assert "51" in await ledger.refused("ledger/nfts", 404, ledgerIndex=51)
 
@@ -293,7 +294,7 @@ class Answers:
                     found += page["items"]
                     pages += 1
                 assert found == wanted
-                assert pages == len({date_of(each["timestamp"]) for each in expected}) + 1
+                assert pages == len({date_of(each["timestamp"]) for each in expected})
 
     async def test_what_is_refused(self, ledger: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         page = await ledger.body("series/milestone", answers.MilestoneSeries, pageSize=1)

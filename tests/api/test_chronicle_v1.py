@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import time
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 from api import responses_chronicle, responses_v1
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from api.routes import chronicle_v1
+from db.queries.analytics import Run
 from db.store import StoreUnavailable, WritableStore
 from etl.logged import note_logged
 from etl.store_reads import StoreReads
@@ -109,6 +112,21 @@ async def test_analytics_are_sums_over_the_milestones_asked_for(client: httpx.As
     refused = await client.get("/api/testing/analytics?start=-1")
     assert refused.status_code == 400
     assert refused.json()["error"]["message"] == "parameter start: expected an integer from 0 to 4294967295, found '-1'"
+
+
+async def test_sums_of_tokens_may_pass_64_bits(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has a tenth of all tokens and moves some of them 70,000 times is there."""
+    moved = 70_000 * 2_779_530_283_277_761 // 10
+
+    async def one_run(*_: object) -> AsyncIterator[Run]:
+        yield Run(1, 50, 70_050, 70_000, moved)
+
+    assert moved > 2**64
+    monkeypatch.setattr(chronicle_v1, "list_runs", one_run)
+    found = await data(client, "/api/testing/analytics", responses_chronicle.AnalyticsResponse)
+    assert found["ranges"] == [
+        {"start": 1, "end": 51, "message_count": 70_050, "transaction_count": 70_000, "transferred_tokens": moved}
+    ]
 
 
 async def test_transactions_of_no_state_are_nowhere(client: httpx.AsyncClient, oracle: Oracle) -> None:

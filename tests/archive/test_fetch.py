@@ -4,6 +4,7 @@ Rules of this file: what must come out is what the oracle's JSON says, byte by b
 """
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -19,12 +20,12 @@ from typer.testing import CliRunner
 
 import cli
 import settings
-from commands.fetch import _loader
+from commands.fetch import _loader, _not_loaded
 from db.connect import StoreSettings
 from etl.fetch import follow as following
-from etl.fetch.fill import Fetched, FetchSettings
+from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, wait_s
 from etl.fetch.follow import Pace, Run
-from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
+from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID, Fault
 from etl.fetch.run import fetch
 from etl.report import Progress
 from ledger.eras import CHRYSALIS
@@ -276,15 +277,92 @@ async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
-    load_run = _loader(settings.read(None, {}, flags))
-    first, second, third = (tmp_path / name for name in ("1to8.log", "8to16.log", "16to24.log"))
+    names = ("0to1.log", "1to8.log", "8to16.log", "16to24.log")
+    killed, first, second, third = (tmp_path / name for name in names)
+    load_run = _loader(settings.read(None, {}, flags), [killed])
     await load_run(Run(Fetched(), (first,), 3))
     await load_run(Run(Fetched(), (second,), 0))
     await load_run(Run(Fetched(), (), 5))
     await load_run(Run(Fetched(), (third,), 1))
     waiting = str(tmp_path / "pending.jsonl")
     assert commands == [
-        ("load", str(first), waiting),
-        ("load", str(first), str(second)),
+        ("load", str(killed), str(first), waiting),
+        ("load", str(killed), str(first), str(second)),
         ("load", str(third), waiting),
     ]
+
+
+def test_a_killed_runs_files_above_the_stores_newest_milestone_are_loaded_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest: int | None = 20
+
+    async def find_newest(*_: object) -> int | None:
+        return newest
+
+    monkeypatch.setattr("db.connect.open_store", lambda _: io.StringIO())
+    monkeypatch.setattr("db.sync.find_newest_milestone", find_newest)
+    store, folder = StoreSettings("sqlite:///x", "permatest-1"), tmp_path / "archive"
+    assert _not_loaded(store, folder) == []
+    folder.mkdir()
+    for name in ("1to9.log", "9to21.log", "21to30.log", "100to130.log", "30to40.log"):
+        (folder / name).touch()
+        (folder / f"{name}.b2sum").touch()
+    (folder / "130to140.log").touch()
+    assert [path.name for path in _not_loaded(store, folder)] == ["21to30.log", "30to40.log", "100to130.log"]
+    newest = None
+    assert len(_not_loaded(store, folder)) == 5
+
+
+def test_what_a_killed_run_left_open_is_handed_on_by_the_next(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (tmp_path / "1.part").write_text("".join(f"{json.dumps(line)}\n" for line in ledger.lines(1, 4)))
+    runs: list[Run] = []
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    pace = Pace(run_most=5, poll_s=0.01)
+    done = following.follow(ledger.store, [node], tmp_path, hand_on, settings=QUICK, pace=pace)
+    assert [path.name for path in runs[0].files] == ["1to4.log", "4to9.log"]
+    assert lines_of(tmp_path) == ledger.lines(1, 4 + done.count)
+
+
+def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    """A folder that ends before what the node holds now, by less than a run has at most."""
+    runs: list[Run] = []
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        if path.endswith(("/milestones/1", "/by-index/1")):
+            asked += 1
+            if asked > 20:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return 404, b"{}"
+        if path.endswith("/info") and status == 200:
+            told = json.loads(body)
+            if "/v2/" in path:
+                told["status"]["confirmedMilestone"]["index"] = 4
+            else:
+                told["data"]["confirmedMilestoneIndex"] = 4
+            return status, json.dumps(told).encode()
+        return status, body
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with proxied(node, edit=edit) as proxy:
+        done = following.follow(
+            ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01)
+        )
+    assert [path.name for run in runs for path in run.files] == ["2to5.log"]
+    assert done.lacking == [(1, 1)]
+    assert lines_of(tmp_path) == ledger.lines(2, 5)
+
+
+def test_tries_without_number_wait_longest() -> None:
+    assert wait_s(FetchSettings(), 5_000, Fault(TIMEOUT, "")) == BACKOFF_MOST_S

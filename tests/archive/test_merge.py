@@ -52,6 +52,16 @@ def test_node_json_of_either_era_becomes_one_file_and_pending_messages_stand_bes
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
 
+def test_pending_messages_of_an_earlier_merge_stay(ledger: Ledger, tmp_path: Path) -> None:
+    assert len(ledger.pending) > 1
+    for name, some in (("a.jsonl", ledger.pending[:1]), ("b.jsonl", ledger.pending[1:])):
+        (tmp_path / name).write_bytes(b"".join(map(dump, some)))
+        done = merge(ledger.store, [tmp_path / name], tmp_path / "out")
+    assert (done.pending, done.faults) == (len(ledger.pending), [])
+    told = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
+    assert [each["id"] for each in told] == sorted(each["id"] for each in ledger.pending)
+
+
 @pytest.mark.parametrize("form", ARCHIVE_FORMS)
 def test_every_archive_format_gives_the_same_file(form: str, tmp_path: Path) -> None:
     chosen = sample()[20:26]

@@ -150,3 +150,10 @@ def test_the_command_names_file_and_line_and_ends_with_3(folder: Path) -> None:
     assert "3 files, 50 milestones, 1 faults" in done.output
     good = CliRunner().invoke(cli.app, ["archive", "validate", str(SAMPLE), "--level", "light", "--json"])
     assert (good.exit_code, json.loads(good.output)["faults"]) == (0, [])
+
+
+@pytest.mark.parametrize("text", ["5:", ":5", ":"])
+def test_a_range_without_an_end_is_refused_as_nobody_could_say_what_is_missing(text: str, folder: Path) -> None:
+    done = CliRunner().invoke(cli.app, ["archive", "validate", str(folder), "--level", "light", "--range", text])
+    assert done.exit_code == 2
+    assert "both ends expected" in done.output

@@ -41,7 +41,7 @@ def of_activity(figures: Figures) -> Asked:
     some = figures.milestones[::EVERY]
     asked = {
         "/activity/addresses": [Question(given, figures.addresses(*span)) for given, span in spans],
-        "/activity/claimed-tokens": [Question({}, figures.claimed(50))],
+        "/activity/claimed-tokens": [Question({}, figures.claimed(None))],
         "/activity/native-tokens": [Question(given, figures.became_of(*span, "foundry")) for given, span in spans],
         "/activity/nfts": [Question(given, figures.became_of(*span, "nft")) for given, span in spans],
         "/activity/outputs": [Question(given, figures.created(*span, "legacy", *KINDS)) for given, span in spans],

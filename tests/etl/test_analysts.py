@@ -238,6 +238,14 @@ def test_a_query_gives_what_the_input_file_says_in_both_engines(
     assert plain(in_duckdb.execute(QUERIES[name]).fetchall()) == wanted
 
 
+def test_days_are_utcs_whatever_zone_the_session_has(lake: Lake) -> None:
+    session = lake.spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
+    for statement in statements(lake, "spark"):
+        session.sql(statement)
+    assert plain(session.sql(QUERIES["Daily volume"]).collect()) == EXPECTED["Daily volume"]()
+
+
 def test_an_amount_of_a_token_may_pass_64_bits(in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection") -> None:
     """The hex of an amount is all of it, as in the outputs' bytes."""
     wanted = sorted(

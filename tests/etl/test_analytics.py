@@ -6,11 +6,14 @@ import json
 import random
 import re
 from base64 import b64decode
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +21,15 @@ from pyspark.sql import SparkSession
 
 from db import schema
 from db.connect import open_adapter, open_store
-from etl import jobs
-from etl.analyse import STEPS
+from etl import analyse, jobs
+from etl.analyse import STEPS, Step
 from etl.analytics.chains import chains
+from etl.analytics.days import counts, daily_analytics
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
 from etl.publish import ANALYSED, ANALYSED_TO
-from etl.report import quiet
+from etl.report import Report, quiet
 from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl import test_stardust_oracle, test_two_eras
@@ -242,6 +246,33 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
     assert set(wanted.values()) >= {(True, True, False), (False, True, True), (False, False, True)}
 
 
+def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(spark: SparkSession) -> None:
+    """Of two addresses together, then of one alone; nothing moves on the last day."""
+
+    def moved(day: int, *amounts: int) -> tuple[Any, ...]:
+        outputs = [(3, bytes([place]), Decimal(amount)) for place, amount in enumerate(amounts)]
+        return datetime(2022, 10, day, tzinfo=UTC), "merkle", 1, None, (b"t", outputs, [], None)
+
+    lake = spark.createDataFrame(
+        [moved(1, 2**62, 2**62 - 1), moved(2, 2**62, 2**62), moved(3, 2**63, 1)],
+        "timestamp TIMESTAMP, verified STRING, inclusion_state INT, tagged_data STRUCT<tag: BINARY>, "
+        "transaction STRUCT<transaction_id: BINARY, outputs: ARRAY<STRUCT<kind: TINYINT, address: BINARY, "
+        "amount: DECIMAL(20,0)>>, unlocks: ARRAY<STRUCT<address: BINARY>>, tagged_data: STRUCT<tag: BINARY>>",
+    )
+    milestones = spark.createDataFrame(
+        [(datetime(2022, 10, day, tzinfo=UTC), 1, 1, 0, 1) for day in (1, 2, 3, 4)],
+        "timestamp TIMESTAMP, message_count INT, included INT, conflicting INT, transactions INT",
+    )
+    found = {str(row["date"]): row for row in daily_analytics(counts(lake), milestones).frame.collect()}
+    assert {date: row["transferred_tokens"] for date, row in found.items()} == {
+        "2022-10-01": 2**63 - 1,
+        "2022-10-02": None,
+        "2022-10-03": None,
+        "2022-10-04": 0,
+    }
+    assert [row["output_count"] for _, row in sorted(found.items())] == [2, 2, 2, 0]
+
+
 def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None:
     """State index behind native tokens, of which the first state has one and the second none."""
 
@@ -432,3 +463,27 @@ def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stor
             assert cost == values[name] - before[name]
         assert values.keys() == names.keys() | STANDING.keys() | UNKNOWN
         before = values
+
+
+@pytest.mark.parametrize("only", [None, "days"])
+def test_milestones_do_not_count_as_analysed_while_they_are_analysed_again(
+    only: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster has no transactions: a run that is killed behind the emptying of a day leaves it to the next load."""
+    infos = {ANALYSED: "[[1, 50]]"}
+    seen: list[str] = []
+
+    @contextmanager
+    def batch() -> Iterator[Any]:
+        yield SimpleNamespace(upsert=lambda _, __, rows: infos.update(rows))
+
+    publication: Any = SimpleNamespace(
+        reads=SimpleNamespace(complete=lambda: [(1, 60)], info=infos.get),
+        store=SimpleNamespace(batch=batch),
+        report=Report(run="1"),
+        notify=quiet,
+    )
+    monkeypatch.setattr(analyse, "STEPS", (Step("days", "", (), lambda *_: seen.append(infos[ANALYSED])),))
+    analyse.analyse(publication, [(10, 19), (51, 55)], ledger=[], only=only)
+    assert seen == ["[[1, 9], [20, 50]]"]
+    assert infos == {ANALYSED: "[[1, 55]]" if only is None else "[[1, 50]]"}
