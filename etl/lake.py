@@ -30,15 +30,7 @@ transactions INT, tagged_data INT, no_payload INT
 """verified null: the cone is not whole; the milestone is then not complete in any store. Otherwise how far it is proved
 (ledger/proof.py); rejects of a whole one are what its sources said against that."""
 
-COUNTS = (
-    "message_count",
-    "included",
-    "conflicting",
-    "no_transaction",
-    "transactions",
-    "tagged_data",
-    "no_payload",
-)
+COUNTS = ("message_count", "included", "conflicting", "no_transaction", "transactions", "tagged_data", "no_payload")
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
 SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
