@@ -39,6 +39,8 @@ from etl.session import EtlSettings, Span, span_of, spark_session
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
+from etl.vaas.load import VaaLoad
+from etl.vaas.places import vaa_files
 from etl.watch import watched
 from etl.writer import Staging
 from etl.writers import frame_writer, refuse_bulk
@@ -133,10 +135,6 @@ def load(
 def _load_vaas(
     store_settings: StoreSettings, settings: EtlSettings, sources: Sources, prices: Path | None, notify: Notify
 ) -> Report:
-    # What VAAs are verified with is an extra of its own.
-    from etl.vaas.load import VaaLoad
-    from etl.vaas.places import vaa_files
-
     files = vaa_files(sources) if sources else []
     if prices is not None and not prices.is_file():
         raise FileNotFoundError(f"{prices}: no such file")
@@ -191,8 +189,6 @@ def rebuild(
     `load`.
     """
     if store_settings.wormhole_network is not None:
-        from etl.vaas.load import VaaLoad
-
         _refuse({"bulk"} if bulk else set(), store_settings)
         with _run(store_settings, settings, notify, protocol=WORMHOLE) as (_, _, publication, report):
             VaaLoad(publication).rebuild()

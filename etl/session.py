@@ -88,11 +88,8 @@ OPTIONS_OF: dict[Span, dict[str, str]] = {Span.SECONDS: INTERPRETED, Span.MINUTE
 
 GROUPINGS = ("", "partition", "replica_set", "none")
 
-TRAVELLING = ("orjson", "zstandard", "cryptography", "cffi")
+TRAVELLING = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome")
 """Distributions that executors need beside our own packages, pyspark and pyarrow."""
-
-TRAVELLING_EXTRAS = frozenset({"base58", "coincurve", "pycryptodome"})
-"""The same, of the extra `wormhole`, where it is installed."""
 
 TRAVELLING_SUFFIXES = {".py", ".java", ".xml"}
 """Of the files of our own packages; the two others are for the JVM that writes SSTables."""
@@ -273,8 +270,7 @@ def pack_environment(folder: Path) -> Path:
             for path in sorted((root / package).rglob("*")):
                 if path.suffix in TRAVELLING_SUFFIXES:
                     archive.write(path, path.relative_to(root))
-        installed = {each.name for each in importlib.metadata.distributions()}
-        for name in (*TRAVELLING, *sorted(TRAVELLING_EXTRAS & installed)):
+        for name in TRAVELLING:
             distribution = importlib.metadata.distribution(name)
             for file in distribution.files or ():
                 if ".." not in file.parts and "__pycache__" not in file.parts:

@@ -30,10 +30,10 @@ from db.queries.wormhole_hours import count_hours
 from db.queries.wormhole_prices import find_prices
 from db.store import Row
 from ledger.wormhole.allowlist import allowed_tokens
+from ledger.wormhole.chains import PYTHNET
 
 DAY_S = 86_400
 HOUR_S = 3_600
-PYTHNET = 26
 TOP_ASSETS = 7
 TOP_PAIRS = 100
 

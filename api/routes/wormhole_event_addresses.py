@@ -4,8 +4,8 @@ Rules of this file: days as in wormhole_event_sums.py; every token counts. An ad
 chains is two, so `*` is the sum over chains. What grows with the addresses is bounded: more are not told.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import accumulate
 from typing import TypeAlias
@@ -28,7 +28,7 @@ from api.params_events import (
 )
 from api.responses_events import EventReceived, EventReceivedSoFar
 from api.routes.wormhole_event_rows import scope_of
-from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, first_day, last_day
+from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, first_day, last_day, total
 from db.queries.wormhole_daily import TooManyRows, read_days, sum_by_address
 from ledger.wormhole.addresses import format_address
 
@@ -91,15 +91,6 @@ def check_dates(addresses: Received, dates: int) -> None:
     """NotKept for more addresses than are told of on so many dates."""
     if len(addresses) * dates > DATED_MAX:
         raise NotKept(f"more than {DATED_MAX} numbers, of {len(addresses)} addresses on {dates} dates: {FEWER}")
-
-
-def total(days: Iterable[Received]) -> Received:
-    """What they received in several days."""
-    found: Received = defaultdict(Decimal)
-    for held in days:
-        for key, usd in held.items():
-            found[key] += usd
-    return found
 
 
 def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:

@@ -34,14 +34,13 @@ from db.families import PUBLICATION, QUORUM
 from db.queries.wormhole import find_bodies, find_families, find_payloads, list_emitters, list_vaas, read_listed
 from db.queries.wormhole_prefixes import list_prefix
 from db.store import NotFound, Row
-from ledger.wormhole.chains import CHAIN_IDS
+from ledger.wormhole.chains import CHAIN_IDS, PYTHNET
 from ledger.wormhole.ids import row_key
 from ledger.wormhole.keys import transaction_key
 
 GROUPS_MAX = 200
 """Contracts that are told apart in one answer."""
 
-PYTHNET = 26
 
 PLACE = ("digest", "canonical", "row_key")
 """Of a row of `vaas`, what tells where its payload's families are."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import accumulate, product
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from api.event_functions import Given, function
 from api.listing import Json
@@ -40,6 +40,8 @@ LAUNCH_DAY = 18_883
 CENT = Decimal("0.01")
 WIDE = Context(prec=400)
 """Decimals have 28 digits by default; what was written of a transfer is any float, of up to 309 digits."""
+
+Key = TypeVar("Key")
 
 Sums: TypeAlias = dict[tuple[str, ...], Decimal]
 """USD by what they are told by: chain or symbol, `*` for all."""
@@ -126,12 +128,12 @@ async def daily_sums(
     return found
 
 
-def total(days: Iterable[Sums]) -> Sums:
-    """The sums of several days."""
-    found: Sums = defaultdict(Decimal)
+def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
+    """The sums of several days, by whatever they are told by."""
+    found: dict[Key, Decimal] = defaultdict(Decimal)
     for sums in days:
-        for place, usd in sums.items():
-            found[place] += usd
+        for key, amount in sums.items():
+            found[key] += amount
     return found
 
 

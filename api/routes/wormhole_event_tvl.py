@@ -13,7 +13,7 @@ from api.listing import Json
 from api.network import NetworkMount
 from api.params_events import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.responses_events import EventLocked, EventLockedSoFar
-from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, last_day
+from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, last_day, total
 from db.queries.wormhole import find_tokens
 from db.queries.wormhole_daily import read_days, sum_locked
 from db.queries.wormhole_prices import find_prices, price_on, read_histories
@@ -25,10 +25,7 @@ async def notionaltvl(network: NetworkMount, given: Given) -> Json:
     """What is locked since the bridge began, and what the last day changed, at the prices of the last day."""
     last = last_day(given)
     changes = await daily_changes(network, last)
-    whole: dict[str, Decimal] = defaultdict(Decimal)
-    for change in changes.values():
-        for key, amount in change.items():
-            whole[key] += amount
+    whole = total(changes.values())
     prices = await find_prices(network.store, [*whole], last)
     change = changes.get(last, {}) if given[LAST_24_HOURS.name] else {}
     return {

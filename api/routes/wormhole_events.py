@@ -15,10 +15,11 @@ from api.params_events import COUNTED, FOR_CHAIN, LAST_24_HOURS, NUM_DAYS
 from api.responses import GRPC_ERRORS
 from api.responses_events import EventTotals
 from api.routes.wormhole_event_addresses import RECEIVERS
-from api.routes.wormhole_event_rows import PYTHNET, ROWS, group_of, scope_of
+from api.routes.wormhole_event_rows import ROWS, group_of, scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, date, last_day
 from api.routes.wormhole_event_tvl import TVL
 from db.queries.wormhole_daily import read_days
+from ledger.wormhole.chains import PYTHNET
 
 COUNTS_MAX = 1_000_000
 """Numbers in one answer: every date has one of each key."""

@@ -19,6 +19,7 @@ from db.schema_wormhole import SEQUENCE_RANGE_DIGITS
 from etl.vaas.cells import Cell, state_set
 from etl.vaas.transfers import Row, Token, details, kind_of, token_of, told_by
 from etl.vaas.values import read_value
+from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
 from ledger.wormhole.keys import address_key, transaction_key
 from ledger.wormhole.payloads import (
@@ -36,9 +37,6 @@ DAY_S = 86_400
 NO_DIGEST = b""
 UNKNOWN_SET = -1
 """guardian_set_index of a state whose column names none: as the publication, if that came, says."""
-
-PYTHNET = 26
-"""Its messages outnumber all others: they are not among the recent ones of all chains."""
 
 _LAST = 2**63 - 1
 

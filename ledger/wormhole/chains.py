@@ -120,6 +120,9 @@ CHAIN_IDS = tuple(_BY_ID)
 CHAIN_OF_FORM = {chain.form: chain.id for chain in reversed(_CHAINS)}
 """Form of an address → the first chain that has it."""
 
+PYTHNET = 26
+"""Its messages outnumber all others: what tells of all chains together leaves them out, where it says so."""
+
 _BY_NAME = {chain.name: chain for chain in _CHAINS}
 
 
