@@ -113,7 +113,7 @@ def _strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
     named = named.where(F.col("parent") != F.lit(NO_PARENT))
     held = named.join(homes.withColumnsRenamed({"message_id": "parent"}), "parent", "left")
     missing = held.where("home IS NULL OR home > milestone_index").withColumn(
-        "reason", F.format_string("parents: %s is in no milestone up to this one", F.lower(F.hex("parent")))
+        "reason", F.format_string("parents: %s is in no milestone up to this one", hex_text(F.col("parent")))
     )
     again = cones.where(F.col("milestone_index") >= first).join(homes, "message_id").where("home < milestone_index")
     doubled = again.withColumn("reason", F.format_string("in the cone of milestone %d already", "home"))

@@ -5,7 +5,6 @@ Rules of this file: what the lake has whole is not decoded again unless forced; 
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, astuple, dataclass
 from functools import partial
 from itertools import islice
@@ -22,7 +21,7 @@ from pyspark.sql import functions as F
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
 from etl.coordinators import find_coordinator, keep_keys
-from etl.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows, start_workers
+from etl.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows
 from etl.eras import eras_of
 from etl.lake import GENESIS, GENESIS_DDL, Lake, either, milestone_rows, within
 from etl.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
@@ -95,12 +94,10 @@ class Ingest:
 
         Of the store's `incomplete` ones those that the lake has whole are part of the run, whatever the files hold.
         """
-        with ThreadPoolExecutor(1, thread_name_prefix="workers") as pool:
-            pool.submit(start_workers, self.spark)
-            plan = scan(files, first=first, last=last)
-            held = plan.milestones()
-            wanted = held if force else subtract(held, complete)
-            in_lake, whole = self.lake.known(add(wanted, incomplete))
+        plan = scan(files, first=first, last=last)
+        held = plan.milestones()
+        wanted = held if force else subtract(held, complete)
+        in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
         told = Told(self._told(), self._told(), self._told())

@@ -25,6 +25,7 @@ from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl import analyse, compaction
 from etl.chain import refuse_broken_links
 from etl.decide import decide_states
+from etl.decode import start_workers
 from etl.full import promote
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
@@ -90,7 +91,12 @@ def load(
         return _load_vaas(store_settings, settings, sources, prices, notify)
     _refuse({"prices"} if prices else set(), store_settings)
     files, run = archive_files(sources) if sources or genesis is None else [], list[tuple[int, int]]()
-    with _run(store_settings, settings, notify, span_of(files), bulk=bulk) as (spark, lake, publication, report):
+    with (
+        _run(store_settings, settings, notify, span_of(files), bulk=bulk) as (spark, lake, publication, report),
+        ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
+    ):
+        if files:
+            pool.submit(start_workers, spark)
         reads, chunk_size = publication.reads, store_settings.chunk_size
         refuse_older_lake(lake, reads)
         reopen(publication.store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))

@@ -6,6 +6,7 @@ milestone is in the lake exactly when it is there; nothing here knows a store.
 
 import threading
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from db.intervals import Intervals, size
 from etl.lake_vaas import PRICES_DDL, VAAS_DDL
 from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
-from etl.session import INTERPRETED
+from etl.session import COMPILED, INTERPRETED, session_beside
 from ledger.eras import CHRYSALIS
 from ledger.levels import LEVELS
 
@@ -83,18 +84,23 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 FEW_ROWS = INTERPRETED | {"spark.sql.shuffle.partitions": "1"}
 """For frames of a row a milestone: compiling code for them takes longer than running without."""
 
+MANY = 1_000
+"""Milestones whose messages are read by compiled code in any run: ten new ones make all of their day anew."""
+
 
 class Lake:
     """The Delta tables below one directory (or object store prefix that Spark can write)."""
 
     def __init__(self, spark: SparkSession, root: str) -> None:
         self.spark = spark
-        self._few = spark.newSession()
-        for name, value in FEW_ROWS.items():
-            self._few.conf.set(name, value)
+        self._few = session_beside(spark, FEW_ROWS)
         self.root = root
         self._planning = threading.Lock()
         self._files: dict[tuple[str, str], list[str]] = {}
+
+    @cached_property
+    def _many(self) -> SparkSession:
+        return session_beside(self.spark, COMPILED)
 
     def path(self, table: str) -> str:
         """Where a table stands."""
@@ -119,7 +125,7 @@ class Lake:
 
     def messages(self, intervals: Intervals) -> DataFrame:
         """Messages of those milestones."""
-        return self._planned_once("messages", intervals, self.spark)
+        return self._planned_once("messages", intervals, self._many if size(intervals) >= MANY else self.spark)
 
     def milestones(self, intervals: Intervals) -> DataFrame:
         """Milestones of those intervals."""
@@ -127,15 +133,13 @@ class Lake:
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
         """Which milestones of the run the lake has, and which of those it has whole."""
-        found = self._listed(run)
-        if found is None:
+        if (found := self._listed(run)) is None:
             return [], []
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
 
     def held(self, wanted: Intervals) -> Intervals:
         """Which of those milestones the lake has; told apart only where it does not have all of them, as it should."""
-        found = self._listed(wanted)
-        if found is None:
+        if (found := self._listed(wanted)) is None:
             return []
         return wanted if found.count() == size(wanted) else intervals_of(found)
 
@@ -200,8 +204,8 @@ class Lake:
     def replace_messages(self, rows: DataFrame, intervals: Intervals) -> None:
         """Puts `rows`, those of `messages` with other values, in the place of all messages of those milestones."""
         ranged = rows.withColumn("lake_range", F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int"))
-        whole = ranged.select(*self.spark.createDataFrame([], MESSAGE_DDL).columns)
-        ordered = whole.repartitionByRange("milestone_index")
+        columns = self.spark.createDataFrame([], MESSAGE_DDL).columns
+        ordered = ranged.select(*columns).repartitionByRange("milestone_index")
         self.replace("messages", ordered.sortWithinPartitions("milestone_index", "white_flag_index"), within(intervals))
 
     def add_pending(self, rows: DataFrame) -> None:

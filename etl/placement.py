@@ -38,8 +38,7 @@ def key_text(table: Table, key: tuple[str, ...]) -> Column:
 
 def hex_text(data: Column) -> Column:
     """Bytes as lowercase hex."""
-    # Not by F.lower, which first loads the tables of all the world's alphabets.
-    return F.translate(F.hex(data), "ABCDEF", "abcdef")
+    return F.lower(F.hex(data))
 
 
 def key_columns(table: Table, key: tuple[str, ...]) -> list[Column]:

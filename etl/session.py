@@ -84,6 +84,9 @@ UNREVISED = {"spark.sql.adaptive.enabled": "false"}
 INTERPRETED = UNREVISED | {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 """Nor any code generated and compiled for a query."""
 
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""Code is, whatever the run is like."""
+
 OPTIONS_OF: dict[Span, dict[str, str]] = {Span.SECONDS: INTERPRETED, Span.MINUTE: UNREVISED, Span.MINUTES: {}}
 
 GROUPINGS = ("", "partition", "replica_set", "none")
@@ -212,6 +215,8 @@ def spark_session(
         # Which line of ours made a column is told nobody, and noting it is two thirds of the calls to the JVM.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.scheduler.mode": "FAIR",
+        # What is made lower case here is hex; nothing loads the tables of all the world's alphabets for that.
+        "spark.sql.icu.caseMappings.enabled": "false",
         **OPTIONS_OF[span],
     }
     if local:
@@ -239,6 +244,15 @@ def spark_session(
         partitions = settings.shuffle_partitions or several
         session.conf.set("spark.sql.shuffle.partitions", str(partitions))
         yield session
+
+
+def session_beside(spark: SparkSession, options: dict[str, str]) -> SparkSession:
+    """Another session of the same run, with other options for its queries."""
+    beside = spark.newSession()
+    partitions = "spark.sql.shuffle.partitions"
+    for name, value in ({partitions: str(spark.conf.get(partitions))} | options).items():
+        beside.conf.set(name, value)
+    return beside
 
 
 @contextmanager

@@ -58,9 +58,10 @@ def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
     """Changes once for each lookup that they stand in, with what their rows tell of the output."""
     told = rows.withColumns(told_by(F.col("stardust")))
     told = told.withColumn("output_kind", tables.output_kind(F.col("output_type")))
-    keys = inline_roles(ROLES, lambda role: _key(role.variant, hex_text(F.col(role.column))), _key(ALL, key_of_all))
-    return told.select("*", keys)
+    among_all = _lookup_key(ALL, F.lit(None).cast("binary"))
+    keyed = told.select("*", inline_roles(ROLES, lambda role: _lookup_key(role.variant, F.col(role.column)), among_all))
+    return keyed.withColumn("key", F.coalesce(hex_text(F.col("key")), key_of_all))
 
 
-def _key(lookup: str, key: Column) -> Column:
+def _lookup_key(lookup: str, key: Column) -> Column:
     return F.struct(F.lit(lookup).alias("lookup"), key.alias("key"))

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from db.model import Table
 from db.schema_wormhole import emitters, guardian_sets, prices, sequence_hints, tokens, vaa_daily, vaa_lookups, vaas
-from etl.placement import Placement
+from etl.placement import Placement, hex_text
 from etl.tables import TableFrame, conform
 from ledger.wormhole.verify import History, expires_at
 
@@ -88,7 +88,7 @@ def daily(rows: DataFrame, days: list[int]) -> TableFrame:
     counted = rows.where("counted IS NOT NULL").select("counted.*").where(F.col("day").isin(days))
     moved = counted.where(F.col("kind").isin(*TRANSFERS))
     amount, notional = (F.try_sum(F.col(name).try_cast(EXACT)) for name in ("amount", "notional_usd"))
-    address = F.translate(F.hex("recipient"), "ABCDEF", "abcdef")
+    address = hex_text(F.col("recipient"))
     measures = [
         _measure(counted, "totals", {}),
         _measure(counted.where("kind = 'nft_transfer'"), "nfts", {}),
