@@ -142,7 +142,7 @@ class SqliteStore:
 
     async def describe(self) -> list[TableSize]:
         """Rows and bytes of every table, by walking it; bytes are those of the values, keys included."""
-        return await self._in_thread(lambda: measure(self._readers.connection(), self._tables))
+        return await self._in_thread(lambda: measure(self._readers, self._tables))
 
     def _get(self, table: Table, key: Key) -> Row | None:
         plan = self._plans.get((table.name, None)) or self._plan(table)
@@ -324,11 +324,11 @@ class SqliteStore:
         """Names of the tables that exist; empty when the store was never created."""
         if current_generation(self.path) is None:
             return frozenset()
-        return list_tables(self._readers.connection())
+        return list_tables(self._readers)
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether a table that exists has that column."""
-        return has_column(self._readers.connection(), table, column)
+        return has_column(self._readers, table, column)
 
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
@@ -346,4 +346,4 @@ class SqliteStore:
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
-        return find_drift(self._readers.connection(), self._tables)
+        return find_drift(self._readers, self._tables)

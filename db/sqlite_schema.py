@@ -5,33 +5,32 @@ Rules of this file: read from sqlite_master, which keeps each table as it was wr
 
 from collections.abc import Sequence
 
-import apsw
-
 from db.dialects import create_table_sqlite
 from db.model import Table
 from db.sqlite_errors import translated
 from db.sqlite_plans import size_sql
+from db.sqlite_readers import Readers
 from db.store import TableSize
 
 
-def list_tables(connection: apsw.Connection) -> frozenset[str]:
+def list_tables(readers: Readers) -> frozenset[str]:
     """Names of the tables that exist."""
     with translated():
-        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        rows = readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return frozenset(str(name) for (name,) in rows)
 
 
-def has_column(connection: apsw.Connection, table: str, column: str) -> bool:
+def has_column(readers: Readers, table: str, column: str) -> bool:
     """Whether a table has that column."""
     with translated():
-        rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        rows = readers.connection().execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
     return (column,) in rows
 
 
-def find_drift(connection: apsw.Connection, tables: Sequence[Table]) -> list[str]:
+def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
     """How the generation differs from these tables, one sentence each."""
     with translated():
-        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        rows = readers.connection().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
     found = {str(name): str(sql) for name, sql in rows}
     wanted = {table.name: create_table_sqlite(table) for table in tables}
     missing = [f"table {name} is missing" for name in wanted if name not in found]
@@ -41,7 +40,8 @@ def find_drift(connection: apsw.Connection, tables: Sequence[Table]) -> list[str
     return missing + changed + unknown
 
 
-def measure(connection: apsw.Connection, tables: Sequence[Table]) -> list[TableSize]:
+def measure(readers: Readers, tables: Sequence[Table]) -> list[TableSize]:
     """Rows and bytes of each of these tables."""
     with translated():
+        connection = readers.connection()
         return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in tables]
