@@ -25,9 +25,9 @@ from api.params import (
 )
 from api.params_v2 import prefixed_hex
 from db.queries.indexer import UNLOCKING, Asked, Spent, Standing
-from db.queries.lookups import By, Filter
+from db.queries.lookups import By
 from db.roles import ADDRESS, ALIAS, BASIC, FOUNDRY, LEGACY, NFT, TAG
-from db.store import Row
+from db.store import Condition, Relation, Test
 from ledger.bech32 import parse_address
 
 TOKENS_MAX = 64
@@ -59,22 +59,17 @@ Given: TypeAlias = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class OutputFilter:
     """A filter of those routes: outputs that stand under what is given in one of the variants; or, without variants,
-    whose rows pass the test that `holds` makes of what is given, which looks at `column`.
+    whose rows meet the test that `test` makes of what is given.
     """
 
     param: Param
     routes: tuple[str, ...]
     variants: tuple[str, ...] = ()
-    column: str = ""
-    holds: Callable[[Any], Callable[[Row], bool]] = lambda _: lambda _: True
+    test: Callable[[Any], Test] = lambda _: ()
 
     def standing(self, key: str) -> Standing:
         """What is given as the condition that names keys."""
         return tuple(By(variant, key) for variant in self.variants)
-
-    def test(self, given: object) -> Filter:
-        """What is given as a test of rows."""
-        return Filter(f"{self.param.name}={given}", (self.column,), self.holds(given))
 
 
 def address_param(name: str, meaning: str, types: Iterable[int] = ADDRESS_TYPES) -> Param:
@@ -119,32 +114,26 @@ def flag_param(name: str, meaning: str) -> Param:
 def has(column: str, name: str, what: str, routes: tuple[str, ...]) -> OutputFilter:
     """Whether an output has something at all."""
     param = flag_param(name, f"Only outputs that have {what}, or with false only others")
-    return OutputFilter(
-        param, routes, column=column, holds=lambda wanted: lambda row: (row[column] is not None) == wanted
-    )
+    return OutputFilter(param, routes, test=lambda wanted: (Condition(column, "not null" if wanted else "null"),))
 
 
 def before(column: str, name: str, what: str, routes: tuple[str, ...]) -> OutputFilter:
     """Whether a time that an output has is before the one given."""
     param = time_param(name, f"Only outputs that {what} before this time")
-    return OutputFilter(
-        param, routes, column=column, holds=lambda given: lambda row: row[column] is not None and row[column] < given
-    )
+    return OutputFilter(param, routes, test=lambda given: (Condition(column, "<", given),))
 
 
 def after(column: str, name: str, what: str, routes: tuple[str, ...]) -> OutputFilter:
     """Whether a time that an output has is after the one given."""
     param = time_param(name, f"Only outputs that {what} after this time")
-    return OutputFilter(
-        param, routes, column=column, holds=lambda given: lambda row: row[column] is not None and row[column] > given
-    )
+    return OutputFilter(param, routes, test=lambda given: (Condition(column, ">", given),))
 
 
-def tokens(param: Param, holds: Callable[[int, Any], bool]) -> OutputFilter:
-    """By the number of distinct native tokens; outputs of before there were any have none."""
-    return OutputFilter(
-        param, EVERY, column="native_tokens", holds=lambda given: lambda row: holds(row["native_tokens"] or 0, given)
-    )
+def tokens(relation: Relation, count: int) -> Test:
+    """A test of the number of distinct native tokens; outputs of a time without them have none."""
+    test = (Condition("native_tokens", relation, count),)
+    meets_none = relation == "<=" or (relation == ">=" and count == 0)
+    return (*test, Condition("native_tokens", "null")) if meets_none else test
 
 
 EVERY = (ALL, BASIC, ALIAS, FOUNDRY, NFT)
@@ -197,21 +186,24 @@ FILTERS = (
     has("timelock", "hasTimelock", "a timelock", OWNED),
     before("timelock", "timelockedBefore", "are locked until a time", OWNED),
     after("timelock", "timelockedAfter", "are locked until a time", OWNED),
-    tokens(
+    OutputFilter(
         flag_param("hasNativeTokens", "Only outputs that hold native tokens, or with false only others"),
-        lambda held, given: (held > 0) == given,
+        EVERY,
+        test=lambda wanted: tokens(">=", 1) if wanted else tokens("<=", 0),
     ),
-    tokens(
+    OutputFilter(
         integer_param(
             "minNativeTokenCount", "Only outputs of this many distinct native tokens, or more", TOKENS_MAX, 1
         ),
-        lambda held, given: held >= given,
+        EVERY,
+        test=lambda given: tokens(">=", given),
     ),
-    tokens(
+    OutputFilter(
         integer_param(
             "maxNativeTokenCount", "Only outputs of this many distinct native tokens, or less", TOKENS_MAX, 1
         ),
-        lambda held, given: held <= given,
+        EVERY,
+        test=lambda given: tokens("<=", given),
     ),
 )
 """What outputs are filtered by, in the words of TIP-26, but for the time they were created at."""

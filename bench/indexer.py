@@ -28,7 +28,8 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.queries.indexer import Asked, Spent, list_outputs
-from db.queries.lookups import By, Filter
+from db.queries.lookups import By
+from db.store import Condition
 from ledger.bech32 import format_address
 
 NETWORK, HRP = "bench-indexer", "atoi"
@@ -154,10 +155,7 @@ def sql_ratio(folder: Path, asked: list[int]) -> float:
     """The time of our query over that of the hand-written one; both give the same ids."""
     store = open_store(StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK))
     own = sqlite3.connect(folder / "hand.db")
-    tests = [
-        Filter("expires", ("expiration",), lambda row: row["expiration"] is not None),
-        Filter("tokens", ("native_tokens",), lambda row: row["native_tokens"] >= 1),
-    ]
+    tests = [(Condition("expiration", "not null"),), (Condition("native_tokens", ">=", 1),)]
 
     async def ours(number: int) -> list[str]:
         page = await list_outputs(

@@ -17,12 +17,13 @@ from db.cassandra_lease import CassandraLease
 from db.cassandra_plans import IMMUTABLE, ReadPlan, fitted, misfit, sizes_cql
 from db.cassandra_schema import create_keyspace, find_drift, has_column, list_tables
 from db.cassandra_session import CassandraSession, Misfit
+from db.conditions import columns_of, meeting
 from db.migrations import KEYSPACE
 from db.model import Table
 from db.patience import patiently
 from db.protocols import IOTA, TABLES_OF
 from db.statements import shape_of
-from db.store import Bound, Key, Lease, Row, StoreError, TableSize, Value
+from db.store import Bound, Key, Lease, Passed, Row, Scan, StoreError, TableSize, Value, Where
 
 GETS_IN_FLIGHT = 32
 
@@ -115,6 +116,28 @@ class CassandraStore:
         cql = plan.slice(shape_of(*ends, reverse=reverse))
         values = [value for end in ends if end for value in end.values]
         return await self._ask(cql, [*partition, *values, limit], self._quorum)
+
+    async def scan(
+        self,
+        table: Table,
+        partition: Key,
+        where: Where,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+        columns: tuple[str, ...],
+    ) -> Scan:
+        """Of the rows that such a slice gives those that meet `where`, and the last one: a node tells them all."""
+        read = tuple(dict.fromkeys((*columns, *columns_of(where))))
+        found = await self.slice(table, partition, lower=lower, upper=upper, reverse=reverse, limit=limit, columns=read)
+        rows = [{name: row[name] for name in columns} for row in meeting(found, where)]
+        if len(found) == limit or (found and not rows):
+            last = {name: found[-1][name] for name in columns}
+            if not rows or rows[-1] != last:
+                rows.append(Passed(last))
+        return Scan(rows, len(found))
 
     async def ping(self) -> None:
         """Returns when a node answers."""

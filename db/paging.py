@@ -14,8 +14,8 @@ from db import chronicle_state, schema
 from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.model import Lookup, Table
 from db.partitions import lookup_key_text
-from db.store import Bound, Key, Row, Store
-from db.streams import Source, Stream, key_of, lookup_source, merged, partition_source, pending_source, within
+from db.store import Bound, Key, Passed, Row, Store
+from db.streams import Sieve, Source, Stream, key_of, lookup_source, merged, partition_source, pending_source, within
 from db.times import Window
 
 __all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition", "read_columns"]
@@ -48,12 +48,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is listed: `sources` are merged by the clustering columns of `table`, `question` tells it from others."""
+    """What is listed: `sources` are merged by the clustering columns of `table`, `question` tells it from others;
+    `sieve` is that of the sources, which is used up by one page.
+    """
 
     table: Table
     sources: Sequence[Source]
     question: str
     pending: Source | None = None
+    sieve: Sieve | None = None
     keep: Keep | None = None
     window: Window | None = None
     as_of: int | None = None
@@ -94,9 +97,9 @@ async def list_lookup(
         [lookup_source(lookup, key, read_columns(lookup.table, columns, window)) for key in keys],
         f"{lookup.table.name} {' '.join(texts)} {question}",
         pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
-        keep,
-        window,
-        as_of,
+        keep=keep,
+        window=window,
+        as_of=as_of,
     )
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
 
@@ -145,7 +148,7 @@ async def list_page(
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
     shown: list[Row] = []
     pending: list[bool] = []
-    examined = 0
+    read = examined = 0
     while len(shown) <= page_size:
         missing = page_size + 1 - len(shown)
         at_least = FILTERED_BATCH if examined > len(shown) else 0
@@ -154,7 +157,8 @@ async def list_page(
             return Page(shown, None, reader.as_of)
         shown += kept
         pending += [reader.pending] * len(kept)
-        examined += len(rows)
+        read += len(rows)
+        examined = read + (listing.sieve.left_out if listing.sieve else 0)
         if examined >= bound and len(shown) <= page_size:
             return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question), reader.as_of)
     last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
@@ -228,7 +232,7 @@ class _Reader:
             return self._listing.pending(self._store, self._start, self._newest)
         if self._newest and self._listing.pending and self._final_to is not None:
             self._start = Bound((self._final_to,))
-        source = merged(self._listing.sources, self._listing.table)
+        source = merged(self._listing.sources, self._listing.table, self._listing.sieve)
         if self.as_of is not None:
             source = within(source, [(0, self.as_of)])
         if self._listing.window:
@@ -243,6 +247,8 @@ class _Reader:
             found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
             kept = [message is None or message["milestone_index"] > self._final_to for message in found]
             return list(compress(rows, kept))
+        if self._listing.sieve:
+            rows = [row for row in rows if type(row) is not Passed]
         if self._listing.window:
             rows = [row for row in rows if self._listing.window.holds(row["ms_timestamp"])]
         if self._listing.keep:

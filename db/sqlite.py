@@ -19,7 +19,7 @@ import apsw
 
 from db import schema
 from db.deadline import remaining_s
-from db.dialects import EXPIRES_AT, create_table_sqlite
+from db.dialects import EXPIRES_AT
 from db.model import Table
 from db.protocols import IOTA, TABLES_OF
 from db.sqlite_batch import SqliteBatch, check_built
@@ -32,17 +32,20 @@ from db.sqlite_files import (
     remove_leftovers,
 )
 from db.sqlite_lease import LeaseFile
-from db.sqlite_plans import ReadPlan, size_sql
+from db.sqlite_plans import ReadPlan, SqlScan
 from db.sqlite_readers import BUSY_MS, STATEMENTS_KEPT, Readers
+from db.sqlite_schema import find_drift, has_column, list_tables, measure
 from db.store import (
     Bound,
     DeadlinePassed,
     Key,
     Lease,
     Row,
+    Scan,
     StoreError,
     StoreMismatch,
     TableSize,
+    Where,
 )
 
 PAGE_BYTES = 16_384
@@ -113,6 +116,25 @@ class SqliteStore:
             return self._slice(plan, sql, parameters)
         return await self._in_thread(lambda: self._slice(plan, sql, parameters))
 
+    async def scan(
+        self,
+        table: Table,
+        partition: Key,
+        where: Where,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+        columns: tuple[str, ...],
+    ) -> Scan:
+        """Of the rows that such a slice gives those that meet `where`, and the last one."""
+        plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
+        scan = plan.scan(partition, lower, upper, where, reverse=reverse, limit=limit, now_s=int(self._clock()))
+        if self._readers.inline:
+            return self._scan(scan)
+        return await self._in_thread(lambda: self._scan(scan))
+
     async def ping(self) -> None:
         """Returns when the served generation answers."""
         with translated():
@@ -120,7 +142,7 @@ class SqliteStore:
 
     async def describe(self) -> list[TableSize]:
         """Rows and bytes of every table, by walking it; bytes are those of the values, keys included."""
-        return await self._in_thread(self._describe)
+        return await self._in_thread(lambda: measure(self._readers, self._tables))
 
     def _get(self, table: Table, key: Key) -> Row | None:
         plan = self._plans.get((table.name, None)) or self._plan(table)
@@ -139,10 +161,11 @@ class SqliteStore:
         except apsw.Error as error:
             raise store_error(error) from error
 
-    def _describe(self) -> list[TableSize]:
-        with translated():
-            connection = self._readers.connection()
-            return [TableSize(table.name, *next(connection.execute(size_sql(table)))) for table in self._tables]
+    def _scan(self, scan: SqlScan) -> Scan:
+        try:
+            return scan.run(self._readers.connection())
+        except apsw.Error as error:
+            raise store_error(error) from error
 
     def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
         plan = self._plans[table.name, columns] = ReadPlan(table, columns)
@@ -301,15 +324,11 @@ class SqliteStore:
         """Names of the tables that exist; empty when the store was never created."""
         if current_generation(self.path) is None:
             return frozenset()
-        with translated():
-            rows = self._readers.connection().execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        return frozenset(str(name) for (name,) in rows)
+        return list_tables(self._readers)
 
     def has_column(self, table: str, column: str) -> bool:
         """Whether a table that exists has that column."""
-        with translated():
-            rows = self._readers.connection().execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
-        return (column,) in rows
+        return has_column(self._readers, table, column)
 
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
@@ -327,14 +346,4 @@ class SqliteStore:
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
-        with translated():
-            tables = self._readers.connection().execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-            found = {str(name): sql for name, sql in tables}
-        wanted = {table.name: create_table_sqlite(table) for table in self._tables}
-        missing = [f"table {name} is missing" for name in wanted if name not in found]
-        # A column that was added stands on the line of the one before it.
-        changed = [
-            f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql).split() != sql.split()
-        ]
-        unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - wanted.keys())]
-        return missing + changed + unknown
+        return find_drift(self._readers, self._tables)

@@ -6,12 +6,16 @@ present second after everything but the limit.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import apsw
+
+from db.conditions import COMPARE as COMPARISONS
+from db.conditions import columns_of
 from db.dialects import EXPIRES_AT
 from db.model import Table, Type
 from db.statements import Shape, check_deleted, check_written, conditions, ordering, shape_of
-from db.store import Bound, Row, Value
+from db.store import Bound, Condition, Passed, Row, Scan, Value, Where
 
 Native: TypeAlias = Any
 """What apsw gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
@@ -47,11 +51,13 @@ class ReadPlan:
         self.rows = rows_renderer(table, names)
         self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
         self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
+        self._names = tuple(names)
         self._select = f"SELECT {', '.join(names)} FROM {table.name} WHERE "
         self.expires = table.ttl_s is not None
         self._alive = f" AND {EXPIRES_AT} > ?" if self.expires else ""
         self.get = self._select + " AND ".join(f"{name} = ?" for name in table.key) + self._alive
         self._slices: dict[Shape, str] = {}
+        self._scans: dict[tuple[str, tuple[tuple[tuple[str, str], ...], ...]], str] = {}
 
     def key(self, key: Sequence[Value]) -> list[Native]:
         """A key, or a prefix of one, as SQLite holds it; ValueError when an id is not hex."""
@@ -75,9 +81,81 @@ class ReadPlan:
                 parameters += self.key([*partition, *bound.values])[len(partition) :]
         return sql, parameters
 
+    def scan(
+        self,
+        partition: Sequence[Value],
+        lower: Bound | None,
+        upper: Bound | None,
+        where: Where,
+        *,
+        reverse: bool,
+        limit: int,
+        now_s: int,
+    ) -> "SqlScan":
+        """A scan of what slice() gives."""
+        sliced, parameters = self.slice(partition, lower, upper, reverse=reverse)
+        if self.expires:
+            parameters.append(now_s)
+        tests = tuple([tuple([(each.column, each.relation) for each in test]) for test in where])
+        sql = self._scans.get((sliced, tests))
+        if sql is None:
+            sql = self._scans[sliced, tests] = self._render_scan(shape_of(lower, upper, reverse=reverse), where)
+        values = [self._value(each) for test in where for each in test if each.relation in COMPARISONS]
+        return SqlScan(self, sql, values, sliced, parameters, limit)
+
+    def _value(self, condition: Condition) -> Native:
+        value = condition.value
+        return bytes.fromhex(str(value)) if condition.column in self._hex_names else value
+
     def _render(self, shape: Shape) -> str:
+        return self._select + self._rows_of(shape) + ordering(self.table, shape) + " LIMIT ?"
+
+    def _render_scan(self, shape: Shape, where: Where) -> str:
+        table, rows = self.table, self._rows_of(shape)
+        names, nulls = ", ".join(self._names), ", NULL" * (len(self._names) - 1)
+        read = ", ".join(dict.fromkeys([*self._names, *(table.column(name).name for name in columns_of(where))]))
+        found = f"SELECT {read} FROM {table.name} WHERE {rows}{ordering(table, shape)} LIMIT ?"
+        looked_at = f"SELECT 1 FROM {table.name} WHERE {rows} LIMIT ?"
+        tests = " AND ".join(f"({' OR '.join(map(_condition_sql, test))})" for test in where) or "TRUE"
+        return f"SELECT {names} FROM ({found}) WHERE {tests} UNION ALL SELECT count(*){nulls} FROM ({looked_at})"
+
+    def _rows_of(self, shape: Shape) -> str:
         where = [*(f"{name} = ?" for name in self.table.partition), *conditions(self.table, shape)]
-        return self._select + " AND ".join(where) + self._alive + ordering(self.table, shape) + " LIMIT ?"
+        return " AND ".join(where) + self._alive
+
+
+class SqlScan(NamedTuple):
+    """A scan, ready to run. `sql` gives what meets the conditions, whose `values` it binds, and last how many rows the
+    slice has, whose `parameters` it binds before those and once more behind them.
+    """
+
+    plan: ReadPlan
+    sql: str
+    values: list[Native]
+    sliced: str
+    parameters: list[Native]
+    limit: int
+
+    def run(self, connection: apsw.Connection) -> Scan:
+        """What it finds."""
+        slice_of = [*self.parameters, self.limit]
+        # A transaction, as the last row is asked for by how many there are before it.
+        with connection:
+            native: list[Native] = connection.execute(self.sql, [*slice_of, *self.values, *slice_of]).fetchall()
+            examined: int = native.pop()[0]
+            rows = self.plan.rows(native)
+            if examined == self.limit or (examined and not rows):
+                skipping = connection.execute(f"{self.sliced} OFFSET ?", [*self.parameters, 1, examined - 1])
+                (last,) = self.plan.rows(skipping.fetchall())
+                if not rows or rows[-1] != last:
+                    rows.append(Passed(last))
+        return Scan(rows, examined)
+
+
+def _condition_sql(condition: Condition) -> str:
+    if condition.relation in COMPARISONS:
+        return f"{condition.column} {condition.relation} ?"
+    return f"{condition.column} IS {condition.relation.upper()}"
 
 
 INTEGER_BYTES = {Type.BOOLEAN: 1, Type.TINYINT: 1, Type.SMALLINT: 2, Type.INT: 4, Type.BIGINT: 8, Type.TIMESTAMP: 8}

@@ -8,7 +8,7 @@ synchronous, as one writer at a time loads a store.
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from db.model import Table
 
@@ -54,6 +54,38 @@ class Bound:
     inclusive: bool = True
 
 
+Relation: TypeAlias = Literal["null", "not null", "=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a column of a row is: null, or not, or so related to `value`. Null is related to nothing."""
+
+    column: str
+    relation: Relation
+    value: Value = None
+
+
+Test: TypeAlias = tuple[Condition, ...]
+"""Conditions any of which holds."""
+
+Where: TypeAlias = Sequence[Test]
+"""Tests all of which are met."""
+
+
+class Passed(Row):
+    """A row that meets no such tests: nobody is shown it, it tells how far was read."""
+
+    __slots__ = ()
+
+
+class Scan(NamedTuple):
+    """What a scan found, and how many rows it looked at."""
+
+    rows: list[Row]
+    examined: int
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """The right to write, held by one run."""
@@ -96,6 +128,23 @@ class Store(Protocol):
 
         `columns`: rows have these alone, all where None. `lower` and `upper` compare by value, whichever way the table
         runs: lower <= row <= upper.
+        """
+
+    async def scan(
+        self,
+        table: Table,
+        partition: Key,
+        where: Where,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+        columns: tuple[str, ...],
+    ) -> Scan:
+        """Of the rows that such a slice gives those that meet `where`.
+
+        The last row that was looked at is among them where `limit` were, or where none meets it: Passed if it does not.
         """
 
     async def ping(self) -> None:

@@ -6,6 +6,7 @@ as no row lies outside the milestones that its partition begins with.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -13,7 +14,7 @@ from db import schema
 from db.intervals import Intervals, intersect
 from db.model import Lookup, Order, Table
 from db.partitions import ms_range_id
-from db.store import Bound, Key, Row, Store
+from db.store import Bound, Key, Row, Store, Where
 
 HINTS_AT_ONCE = 50
 
@@ -23,11 +24,21 @@ have most.
 """
 
 
+@dataclass(slots=True)
+class Sieve:
+    """What the rows of a listing must meet, and how many of those that were read did not and were left out; Passed ones
+    come and are not counted.
+    """
+
+    where: Where
+    left_out: int = 0
+
+
 class Stream(Protocol):
     """A listing under way."""
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows in order, 1 to `limit`; none only at the end."""
+        """The next rows in order, 1 to `limit`; none only at the end. `limit` counts what a sieve leaves out, too."""
 
 
 Source: TypeAlias = Callable[[Store, Bound | None, bool], Stream]
@@ -40,7 +51,9 @@ def key_of(table: Table, row: Row) -> Key:
 
 
 class PartitionStream:
-    """One partition of a table, all columns or some; of it the rows whose first clustering columns are `prefix`."""
+    """One partition of a table, all columns or some; of it the rows whose first clustering columns are `prefix`, or
+    those columns of rows that pass a sieve.
+    """
 
     def __init__(
         self,
@@ -52,8 +65,10 @@ class PartitionStream:
         newest: bool,
         prefix: Key = (),
         columns: tuple[str, ...] | None = None,
+        sieve: Sieve | None = None,
     ) -> None:
         self._store, self._table, self._partition, self._columns = store, table, partition, columns
+        self._sieve = sieve
         self._end = Bound(prefix) if prefix else None
         self._start, self._newest = start or self._end, newest
         self._ended = False
@@ -62,16 +77,33 @@ class PartitionStream:
         """The next rows: one slice."""
         if self._ended:
             return []
-        rows = await self._store.slice(
-            self._table,
-            self._partition,
-            lower=self._end if self._newest else self._start,
-            upper=self._start if self._newest else self._end,
-            reverse=(self._table.order is Order.DESC) != self._newest,
-            limit=limit,
-            columns=self._columns,
-        )
-        if len(rows) < limit:
+        lower, upper = (self._end, self._start) if self._newest else (self._start, self._end)
+        reverse = (self._table.order is Order.DESC) != self._newest
+        if self._sieve is None:
+            rows = await self._store.slice(
+                self._table,
+                self._partition,
+                lower=lower,
+                upper=upper,
+                reverse=reverse,
+                limit=limit,
+                columns=self._columns,
+            )
+            examined = len(rows)
+        else:
+            assert self._columns is not None, "a sieve is of some columns"
+            rows, examined = await self._store.scan(
+                self._table,
+                self._partition,
+                self._sieve.where,
+                lower=lower,
+                upper=upper,
+                reverse=reverse,
+                limit=limit,
+                columns=self._columns,
+            )
+            self._sieve.left_out += examined - len(rows)
+        if examined < limit:
             self._ended = True
         else:
             self._start = Bound(key_of(self._table, rows[-1]), inclusive=False)
@@ -125,10 +157,15 @@ class HintedStream:
 
 
 class MergedStream:
-    """Several streams in one order; a row that several of them have comes once."""
+    """Several streams in one order; a row that several of them have comes once. What `sieve` leaves out counts as read:
+    no stream is read again for rows that would be too many with it.
+    """
 
-    def __init__(self, streams: Sequence[Stream], sort_key: Callable[[Row], Key], *, newest: bool) -> None:
+    def __init__(
+        self, streams: Sequence[Stream], sort_key: Callable[[Row], Key], sieve: Sieve | None, *, newest: bool
+    ) -> None:
         self._streams, self._sort_key, self._pick = streams, sort_key, max if newest else min
+        self._sieve = sieve or Sieve(())
         self._waiting: list[list[Row]] = [[] for _ in streams]
         self._ended = [False] * len(streams)
         self._last: Key | None = None
@@ -137,9 +174,12 @@ class MergedStream:
         """The next rows, of all streams."""
         rows: list[Row] = []
         at_once = min(limit, -(-MERGED_AHEAD * limit // max(1, len(self._streams))))
+        left_out = self._sieve.left_out
         while len(rows) < limit:
             for index, stream in enumerate(self._streams):
                 if not self._waiting[index] and not self._ended[index]:
+                    if rows and len(rows) + self._sieve.left_out - left_out >= limit:
+                        return rows
                     self._waiting[index] = (await stream.next(at_once))[::-1]
                     self._ended[index] = not self._waiting[index]
             heads = [(self._sort_key(waiting[-1]), index) for index, waiting in enumerate(self._waiting) if waiting]
@@ -224,7 +264,9 @@ def partition_source(
     )
 
 
-def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None) -> Source:
+def lookup_source(
+    lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None, sieve: Sieve | None = None
+) -> Source:
     """All partitions of one key of a lookup."""
     named = dict(zip(lookup.asked_by, key, strict=True))
     names, constants = dict(lookup.hint_names), dict(lookup.hint_constants)
@@ -239,7 +281,7 @@ def lookup_source(lookup: Lookup, key: Key, columns: tuple[str, ...] | None = No
 
         def open_partition(hint: Row) -> Stream:
             partition = (*key, hint[lookup.range_column], hint["partition_id"])
-            return PartitionStream(store, lookup.table, partition, start, newest=newest, columns=columns)
+            return PartitionStream(store, lookup.table, partition, start, newest=newest, columns=columns, sieve=sieve)
 
         return HintedStream(
             store, lookup.hints, hint_partition, first if start else None, open_partition, newest=newest
@@ -266,12 +308,12 @@ def pending_source(lookup: str, key_text: str) -> Source:
     return source
 
 
-def merged(sources: Sequence[Source], table: Table) -> Source:
+def merged(sources: Sequence[Source], table: Table, sieve: Sieve | None = None) -> Source:
     """Several sources in the order of the table's clustering; none give nothing."""
     if len(sources) == 1:
         return sources[0]
     return lambda store, start, newest: MergedStream(
-        [source(store, start, newest) for source in sources], lambda row: key_of(table, row), newest=newest
+        [source(store, start, newest) for source in sources], lambda row: key_of(table, row), sieve, newest=newest
     )
 
 

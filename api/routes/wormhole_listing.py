@@ -13,8 +13,7 @@ from api.network import NetworkMount
 from api.params_wormhole import PAGE, SKIPPED_MAX
 from api.wormhole_json import vaa_document
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
-from db.queries.lookups import Filter
-from db.queries.wormhole import list_vaas, read_listed
+from db.queries.wormhole import Filter, list_vaas, read_listed
 
 Lister: TypeAlias = Callable[[int, str | None], Awaitable[Page]]
 

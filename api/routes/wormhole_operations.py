@@ -34,8 +34,7 @@ from api.responses_wormhole_activity import AddressVaas, OperationItem, Operatio
 from api.routes.wormhole_listing import contracts_of, documents, lister, numbered
 from api.wormhole_json import message_id, payload_json, properties_json, rfc3339
 from db.paging import Page
-from db.queries.lookups import ANY, Filter
-from db.queries.wormhole import find_payloads, get_verified, read_listed
+from db.queries.wormhole import ANY, Filter, find_payloads, get_verified, read_listed
 from db.store import NotFound, Row
 from ledger.wormhole.addresses import format_emitter
 from ledger.wormhole.keys import address_keys, transaction_key
@@ -67,7 +66,6 @@ async def operations(
     if kinds is not None or target_chains is not None or (source_chains is not None and asked[0][0] != "chain"):
         where = Filter(
             f"{sorted(kinds or ())} {source_chains} {target_chains}",
-            (),
             lambda row: (
                 (kinds is None or row["payload_kind"] in kinds)
                 and (source_chains is None or row["emitter_chain"] in source_chains)

@@ -44,8 +44,7 @@ from api.routes.wormhole_operations import OPERATIONS
 from api.routes.wormhole_ours import OURS
 from api.wormhole_json import payload_json, properties_json, vaa_document
 from db.paging import Page
-from db.queries.lookups import ANY, Filter
-from db.queries.wormhole import find_bodies, get_verified
+from db.queries.wormhole import ANY, Filter, find_bodies, get_verified
 from db.queries.wormhole_daily import count_by_chain, read_all_days
 from db.store import NotFound
 from ledger.json_reader import JsonError
@@ -90,7 +89,7 @@ async def vaas(
 ) -> Json:
     """Messages of all chains but PythNet, or those of a transaction."""
     asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
-    where = ANY if app_id is None else Filter(app_id, (), lambda row: row["payload_kind"] in APPS[app_id])
+    where = ANY if app_id is None else Filter(app_id, lambda row: row["payload_kind"] in APPS[app_id])
     found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
@@ -121,7 +120,7 @@ async def vaas_of_emitter(
 ) -> Json:
     """Messages of a contract."""
     asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
-    where = ANY if to_chain is None else Filter(f"to {to_chain}", (), lambda row: row["target_chain"] == to_chain)
+    where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
     found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from db import schema
 from db.paging import Page
-from db.queries.lookups import By, Filter, list_created
+from db.queries.lookups import By, list_created
 from db.queries.unspent import list_all_unspent, list_unspent
 from db.roles import ADDRESS, TAG
-from db.store import Row, Store
+from db.store import Condition, Store, Test, Where
 from db.times import FOREVER, Window, find_window
 
 ORDER = (
@@ -46,11 +46,11 @@ class Spent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Outputs of those kinds that stand under a key of each of `standing`, and of which all `tests` hold."""
+    """Outputs of those kinds that stand under a key of each of `standing`, and that meet all `tests`."""
 
     kinds: Sequence[str]
     standing: Sequence[Standing]
-    tests: Sequence[Filter]
+    tests: Where
 
 
 async def list_outputs(
@@ -114,14 +114,10 @@ def _is_met(standing: Standing, lookup: Standing | None) -> bool:
     return lookup is not None and set(lookup) <= set(standing)
 
 
-def _test(standing: Standing, lookup: Standing | None) -> Filter:
+def _test(standing: Standing, lookup: Standing | None) -> Test:
     """A condition that names keys as a test of what the lookup's rows tell: all but the owner. No output that the
     lookup finds by an owner has another one.
     """
-    keys = [(by.variant, by.key) for by in standing if by.variant != ADDRESS]
-    assert len(keys) == len(standing) or (lookup is not None and lookup[0].variant == ADDRESS)
-
-    def holds(row: Row) -> bool:
-        return any(row[variant] == key for variant, key in keys)
-
-    return Filter(str(keys), tuple(variant for variant, _ in keys), holds)
+    test = tuple([Condition(by.variant, "=", by.key) for by in standing if by.variant != ADDRESS])
+    assert len(test) == len(standing) or (lookup is not None and lookup[0].variant == ADDRESS)
+    return test

@@ -6,14 +6,15 @@ reads nothing beside them, but whether an output is spent where that is asked; i
 cursor still leads on, as its work is bounded.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db import schema
+from db.conditions import text_of
 from db.paging import Keep, Listing, Page, list_lookup, list_page, read_columns
 from db.roles import CHAIN, KINDS, LOOKUP_OF_TABLE, Role, listing_key, roles_of
-from db.store import Row, Store
-from db.streams import lookup_source
+from db.store import Row, Store, Where
+from db.streams import Sieve, lookup_source
 from db.times import Window
 
 
@@ -28,18 +29,6 @@ class By:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Rows that are shown: those of which `holds` is true, given `columns`; `text` tells it from any other filter."""
-
-    text: str
-    columns: tuple[str, ...]
-    holds: Callable[[Row], bool]
-
-
-ANY = Filter("", (), lambda _: True)
-
-
 async def list_created(
     store: Store,
     asked: Sequence[By],
@@ -47,7 +36,7 @@ async def list_created(
     kinds: Sequence[str] = KINDS,
     included: bool = True,
     spent: bool = False,
-    where: Sequence[Filter] = (),
+    where: Where = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     as_of: int | None = None,
@@ -60,17 +49,19 @@ async def list_created(
     need beside ids and milestones. Chain ids have list_states.
     """
     table = schema.outputs_by_address
-    read = read_columns(table, (*columns, *columns_of(where)), window)
+    read = read_columns(table, columns, window)
     standing = standing_under(asked, kinds)
     assert all(role.table.clustering == table.clustering for role, _ in standing), "chain ids have list_states"
+    sieve = sieve_of(where)
     listing = Listing(
         table,
         [
-            lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=included), read)
+            lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=included), read, sieve)
             for role, by in standing
         ],
         f"created {included} {spent} {question_of(standing)} {text_of(where)}",
-        keep=_keep(store, where, spent=spent),
+        sieve=sieve,
+        keep=_spent(store) if spent else None,
         window=window,
         as_of=as_of,
     )
@@ -83,7 +74,6 @@ async def list_states(
     chain_id: str,
     *,
     spent: bool = False,
-    where: Sequence[Filter] = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     as_of: int | None = None,
@@ -102,11 +92,11 @@ async def list_states(
         newest=newest,
         page_size=page_size,
         cursor=cursor,
-        keep=_keep(store, where, spent=spent),
-        question=f"states {spent} {text_of(where)}",
+        keep=_spent(store) if spent else None,
+        question=f"states {spent}",
         window=window,
         as_of=as_of,
-        columns=(*columns, *columns_of(where)),
+        columns=columns,
     )
 
 
@@ -121,32 +111,17 @@ def is_spent(output: Row, as_of: int | None) -> bool:
     return milestone_index is not None and (as_of is None or milestone_index <= as_of)
 
 
-def narrowed(rows: list[Row], where: Sequence[Filter]) -> list[Row]:
-    """Rows of which all filters hold; a filter looks at those alone that the ones before it left."""
-    for each in where:
-        rows = [*filter(each.holds, rows)]
-    return rows
+def sieve_of(where: Where) -> Sieve | None:
+    """What leaves out the rows of a listing that do not meet `where`; None where all do."""
+    return Sieve(where) if where else None
 
 
-def columns_of(where: Sequence[Filter]) -> list[str]:
-    """What they look at."""
-    return [name for each in where for name in each.columns]
-
-
-def text_of(where: Sequence[Filter]) -> str:
-    """What tells them from any others."""
-    return " ".join([each.text for each in where])
-
-
-def _keep(store: Store, where: Sequence[Filter], *, spent: bool) -> Keep | None:
+def _spent(store: Store) -> Keep:
     async def keep(rows: list[Row], as_of: int | None) -> list[Row]:
-        held = narrowed(rows, where)
-        if not spent:
-            return held
-        outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in held])
-        return [row for row, output in zip(held, outputs, strict=True) if _ended(output, as_of)]
+        outputs = await store.get_many(schema.outputs, [(row["output_id"],) for row in rows])
+        return [row for row, output in zip(rows, outputs, strict=True) if _ended(output, as_of)]
 
-    return keep if where or spent else None
+    return keep
 
 
 def _ended(output: Row | None, as_of: int | None) -> bool:

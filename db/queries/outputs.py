@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from db import schema
 from db.paging import Page, list_lookup
-from db.queries.lookups import By, Filter, is_spent
+from db.queries.lookups import By, is_spent
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent
 from db.roles import ADDRESS, LEGACY
-from db.store import NotFound, Row, Store
+from db.store import Condition, NotFound, Row, Store
 from db.times import Window
 
 ADDRESSES = schema.LOOKUPS[1]
@@ -132,13 +132,12 @@ async def _list_unspent(
     cursor: str | None,
 ) -> Page:
     """As list_outputs_by_address, of what is unspent as of a ledger index: those are found without the others."""
-    of_type = Filter(f"type {output_type}", ("output_type",), lambda row: output_type in (None, row["output_type"]))
     page = await list_unspent(
         store,
         [By(ADDRESS, address)],
         as_of=as_of,
         kinds=OUTPUT_KINDS,
-        where=[of_type],
+        where=[] if output_type is None else [(Condition("output_type", "=", output_type),)],
         window=window,
         newest=newest,
         page_size=page_size,

@@ -8,22 +8,13 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from db import schema
-from db.paging import CursorError, Keep, Listing, Page, list_page, read_columns
+from db.conditions import text_of
+from db.paging import CursorError, Listing, Page, list_page, read_columns
 from db.partitions import ms_range_id
-from db.queries.lookups import (
-    By,
-    Filter,
-    columns_of,
-    is_spent,
-    list_states,
-    narrowed,
-    question_of,
-    standing_under,
-    text_of,
-)
+from db.queries.lookups import By, is_spent, list_states, question_of, sieve_of, standing_under
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
-from db.store import Bound, Key, Row, Store
-from db.streams import ChainedStream, PartitionStream, Source, Stream, get_chunk_size, lookup_source
+from db.store import Bound, Key, Row, Store, Where
+from db.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.times import Window
 
 UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]
@@ -38,7 +29,7 @@ async def list_unspent(
     *,
     as_of: int,
     kinds: Sequence[str] = KINDS,
-    where: Sequence[Filter] = (),
+    where: Where = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     newest: bool,
@@ -50,14 +41,15 @@ async def list_unspent(
     A first page is asked for at the ledger index of now; CursorError where the state that a listing began at is not
     kept any more.
     """
-    read = _read(where, columns, window)
+    read, sieve = _read(columns, window), sieve_of(where)
     standing = standing_under(asked, kinds)
-    sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read) for role, by in standing]
+    sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in standing]
     listing = Listing(
         schema.unspent_outputs,
         sources,
         f"unspent {question_of(standing)} {text_of(where)}",
-        keep=_living(where),
+        sieve=sieve,
+        keep=_living,
         window=window,
         as_of=as_of,
     )
@@ -70,7 +62,7 @@ async def list_all_unspent(
     *,
     as_of: int,
     kinds: Sequence[str] = KINDS,
-    where: Sequence[Filter] = (),
+    where: Where = (),
     columns: Sequence[str] = (),
     window: Window | None = None,
     newest: bool,
@@ -79,12 +71,13 @@ async def list_all_unspent(
 ) -> Page:
     """As list_unspent, of all outputs of those kinds."""
     genesis = (await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1))[0]["ledger_index"]
-    read = _read(where, columns, window)
+    read, sieve = _read(columns, window), sieve_of(where)
     listing = Listing(
         schema.unspent_outputs,
-        [_all_source(kind, genesis, read) for kind in kinds],
+        [_all_source(kind, genesis, read, sieve) for kind in kinds],
         f"all unspent {' '.join(kinds)} {text_of(where)}",
-        keep=_living(where),
+        sieve=sieve,
+        keep=_living,
         window=window,
         as_of=as_of,
     )
@@ -102,17 +95,13 @@ async def find_unspent_state(store: Store, output_kind: str, chain_id: str, as_o
     return None if output is None or is_spent(output, as_of) else page.rows[0]
 
 
-def _read(where: Sequence[Filter], columns: Sequence[str], window: Window | None) -> tuple[str, ...] | None:
-    return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns, *columns_of(where)), window)
+def _read(columns: Sequence[str], window: Window | None) -> tuple[str, ...] | None:
+    return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns), window)
 
 
-def _living(where: Sequence[Filter]) -> Keep:
-    async def keep(rows: list[Row], at: int | None) -> list[Row]:
-        # Most were never spent: only of the others is asked when.
-        living = [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
-        return narrowed(living, where)
-
-    return keep
+async def _living(rows: list[Row], at: int | None) -> list[Row]:
+    # Most were never spent: only of the others is asked when.
+    return [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
 
 
 async def _list(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
@@ -125,13 +114,13 @@ async def _list(store: Store, listing: Listing, *, newest: bool, page_size: int,
     return page
 
 
-def _all_source(output_kind: str, genesis: int, columns: tuple[str, ...] | None) -> Source:
+def _all_source(output_kind: str, genesis: int, columns: tuple[str, ...] | None, sieve: Sieve | None) -> Source:
     """Every output of a kind: those of genesis by the first byte of their ids, then the others."""
-    later = lookup_source(UNSPENT, (ALL, output_kind, ALL), columns)
+    later = lookup_source(UNSPENT, (ALL, output_kind, ALL), columns, sieve)
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         parts = [
-            _GenesisStream(store, output_kind, genesis, start, columns, newest=newest),
+            _GenesisStream(store, output_kind, genesis, start, columns, sieve, newest=newest),
             later(store, start, newest),
         ]
         return ChainedStream(parts[::-1] if newest else parts)
@@ -165,11 +154,12 @@ class _GenesisStream:
         genesis: int,
         start: Bound | None,
         columns: tuple[str, ...] | None,
+        sieve: Sieve | None,
         *,
         newest: bool,
     ) -> None:
         self._store, self._output_kind, self._genesis = store, output_kind, genesis
-        self._start, self._columns, self._newest = start, columns, newest
+        self._start, self._columns, self._sieve, self._newest = start, columns, sieve, newest
         self._chain: ChainedStream | None = None
 
     async def next(self, limit: int) -> list[Row]:
@@ -183,7 +173,13 @@ class _GenesisStream:
         held = await _genesis_keys(self._store, self._output_kind, self._genesis)
         return [
             PartitionStream(
-                self._store, schema.unspent_outputs, held[byte], self._start, newest=self._newest, columns=self._columns
+                self._store,
+                schema.unspent_outputs,
+                held[byte],
+                self._start,
+                newest=self._newest,
+                columns=self._columns,
+                sieve=self._sieve,
             )
             for byte in self._bytes()
             if byte in held

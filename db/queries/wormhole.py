@@ -5,11 +5,11 @@ bodies under an id the canonical one is meant. What was written of a message sta
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from db.families import CHAIN, DETAILS, PAYLOAD_COLUMNS
 from db.paging import Listing, Page, list_lookup, list_page
-from db.queries.lookups import ANY, Filter
 from db.schema_wormhole import (
     LOOKUP,
     SEQUENCE_RANGE_DIGITS,
@@ -37,6 +37,17 @@ ROWS_MAX = 1_000
 
 WRITTEN_FIRST = frozenset(each.column for each in PAYLOAD_COLUMNS if each.family in (DETAILS, CHAIN))
 """Columns of which what was written goes before what is computed: it has the prices of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Rows that are shown: those of which `holds` is true; `text` tells it from any other filter."""
+
+    text: str
+    holds: Callable[[Row], bool]
+
+
+ANY = Filter("", lambda _: True)
 
 
 async def find_bodies(

@@ -57,6 +57,11 @@ class CountingStore:
         self.rows += len(rows)
         return rows
 
+    async def scan(self, *question: Any, **bounds: Any) -> Any:
+        found = await self._store.scan(*question, **bounds)
+        self.rows += found.examined
+        return found
+
     async def ping(self) -> None:
         await self._store.ping()
 

@@ -12,9 +12,9 @@ import pytest
 from db import schema
 from db.connect import open_store
 from db.paging import Page
-from db.queries.lookups import By, Filter, list_created, list_states
+from db.queries.lookups import By, list_created, list_states
 from db.queries.unspent import find_unspent_state, list_all_unspent, list_unspent
-from db.store import Store
+from db.store import Condition, Store
 from db.times import find_window
 from tests.etl.archives import Json, write
 from tests.etl.conftest import Loading, Stores
@@ -179,7 +179,7 @@ def test_chain_objects_have_all_their_states_and_one_at_a_time(loaded: Loading) 
 def test_a_filter_and_two_times_at_once(loaded: Loading) -> None:
     """Basic outputs with native tokens, and a sender's within some milestones, by the rows' own columns."""
     rows = [row for row in reference()["outputs_by_address"] if row["included"] and row["output_kind"] == "basic"]
-    with_tokens = Filter("tokens", ("native_tokens",), lambda row: row["native_tokens"] > 0)
+    with_tokens = (Condition("native_tokens", ">", 0),)
     start, end = (1_000 * oracle()[number - 1]["milestone"]["timestamp"] for number in (12, 38))
     inside = [row for row in rows if row["ms_timestamp"] is not None and start <= row["ms_timestamp"] < end]
     assert any(row["native_tokens"] for row in inside)

@@ -12,7 +12,7 @@ import pytest
 from db import schema
 from db.connect import open_store
 from db.migrate import migrate
-from db.store import Bound, LeaseHeld, Store, StoreError, StoreMismatch, WritableStore
+from db.store import Bound, Condition, LeaseHeld, Passed, Store, StoreError, StoreMismatch, WritableStore
 from tests.store.stores import reopened
 
 A, B, C = (bytes([number]) * 32 for number in (0xA1, 0xB2, 0xC3))
@@ -137,6 +137,64 @@ async def test_a_slice_may_be_of_some_columns(store):
     assert list(whole[0]) == list(schema.parents.names)
     with pytest.raises(KeyError, match="nonsense"):
         await store.slice(schema.parents, (C.hex(),), limit=1, columns=("nonsense",))
+
+
+TOLD = [(None, None), (0, "aa"), (3, "bb"), (7, None), (None, "bb"), (3, "aa"), (9, "bb")]
+"""native_tokens and sender of seven outputs, in their order."""
+
+SCANS = [
+    ((), lambda tokens, sender: True),
+    (((Condition("native_tokens", "null"),),), lambda tokens, sender: tokens is None),
+    (((Condition("native_tokens", "not null"),),), lambda tokens, sender: tokens is not None),
+    (((Condition("native_tokens", ">=", 3),),), lambda tokens, sender: tokens in (3, 7, 9)),
+    (((Condition("native_tokens", ">", 3),),), lambda tokens, sender: tokens in (7, 9)),
+    (((Condition("native_tokens", "<=", 3),),), lambda tokens, sender: tokens in (0, 3)),
+    (((Condition("native_tokens", "<", 3), Condition("native_tokens", "null")),), lambda tokens, sender: not tokens),
+    (((Condition("sender", "=", "bb"),), (Condition("native_tokens", "=", 3),)), lambda *told: told == (3, "bb")),
+    (((Condition("sender", "=", "bb"), Condition("native_tokens", "=", 3)),), lambda *told: {3, "bb"} & {*told}),
+    (((Condition("output_kind", "=", "nft"),),), lambda tokens, sender: False),
+]
+"""What rows must meet, and the same told in plain Python."""
+
+
+@pytest.mark.parametrize("table", [schema.outputs_by_address, schema.unspent_outputs], ids=["descending", "ascending"])
+async def test_a_scan_gives_what_meets_and_where_it_stands(store, table):
+    ascending = table is schema.unspent_outputs
+    key = ("address", "basic", "00", 0, 0) if ascending else (A, "basic", "address", True, 0, 0)
+    ends = [(1 + at // 2, bytes([at]) * 34) for at in range(len(TOLD))]
+    rest = () if ascending else (B,)
+    told = [(tokens, sender and bytes.fromhex(sender)) for tokens, sender in TOLD]
+    rows = [(*key, *end, *rest, *columns) for end, columns in zip(ends, told, strict=True)]
+    put(store, table, (*table.key, "native_tokens", "sender"), rows)
+    partition = key if ascending else (A.hex(), *key[1:])
+    everything = [
+        dict(zip(table.clustering, [index, *(each.hex() for each in (id_, *rest))], strict=True)) for index, id_ in ends
+    ]
+    bounds = [None, Bound((2,)), Bound((2,), inclusive=False), Bound((2, ends[2][1].hex()), inclusive=False)]
+    questions = itertools.product(SCANS, (False, True), (1, 2, 3, len(TOLD), 99), bounds)
+    for (where, meets), reverse, limit, lower in questions:
+        met = [bool(meets(*columns)) for columns in TOLD]
+        inside = [at for at, end in enumerate(ends) if _above((end[0], end[1].hex()), lower)]
+        looked_at = (inside if reverse != ascending else inside[::-1])[:limit]
+        wanted = [at for at in looked_at if met[at]]
+        if len(looked_at) == limit or not wanted:
+            wanted += [at for at in looked_at[-1:] if not met[at]]
+        found = await store.scan(
+            table, partition, where, lower=lower, reverse=reverse, limit=limit, columns=table.clustering
+        )
+        assert found == ([everything[at] for at in wanted], len(looked_at)), (where, reverse, limit, lower)
+        assert [isinstance(row, Passed) for row in found.rows] == [not met[at] for at in wanted]
+
+
+async def test_a_scan_refuses_unknown_columns(store):
+    with pytest.raises(KeyError, match="nonsense"):
+        await store.scan(
+            schema.unspent_outputs,
+            ("address", "basic", "00", 0, 0),
+            [(Condition("nonsense", "null"),)],
+            limit=1,
+            columns=schema.unspent_outputs.clustering,
+        )
 
 
 ROWS = [(milestone, id_) for milestone in (0, 1, 2, 5) for id_ in (A, B)]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from db import schema
 from db.cursor import CursorError
-from db.queries.lookups import By, Filter, list_created, list_states
+from db.queries.lookups import By, list_created, list_states
 from db.queries.unspent import UNSPENT_FROM, find_unspent_state, list_all_unspent, list_unspent
+from db.store import Condition
 from db.times import find_window
 from tests.store.made_outputs import (
     CHAIN_BYTES,
@@ -58,7 +59,7 @@ def asked_of(keys, question, kinds):
     return [By(view, key.hex()) for view, key in sorted(plain)], plain
 
 
-MANY_TOKENS = Filter("tokens", ("native_tokens",), lambda row: row["native_tokens"] > 0)
+MANY_TOKENS = (Condition("native_tokens", ">", 0),)
 
 
 @given(data=st.data(), question=st.sampled_from(QUESTIONS), newest=st.booleans(), few=st.booleans())
@@ -217,7 +218,7 @@ async def test_a_page_of_many_merged_roles_reads_few_rows_for_each_that_it_shows
 async def test_a_filter_that_drops_everything_still_ends_its_page(store):
     key, made = crowd(10 * LAST)
     put_made(store, made, 1)
-    none = Filter("none", ("native_tokens",), lambda row: row["native_tokens"] > 0)
+    none = (Condition("native_tokens", ">", 0),)
     for query, options in ((list_created, {}), (list_unspent, {"as_of": LAST})):
         counting = Counting(store)
         page = await query(

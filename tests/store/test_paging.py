@@ -259,6 +259,11 @@ class Counting:
         self.rows[table.name] = self.rows.get(table.name, 0) + len(found)
         return found
 
+    async def scan(self, table, partition, where, **options):
+        found = await self._store.scan(table, partition, where, **options)
+        self.rows[table.name] = self.rows.get(table.name, 0) + found.examined
+        return found
+
 
 async def test_the_work_of_a_page_is_bounded_and_hints_are_read_lazily(store):
     tag = b"popular"
