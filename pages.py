@@ -21,7 +21,7 @@ from api.routes.explorer_ledger import OUTPUTS_MAX
 from api.routes.poi_v1 import BODY_MAX_BYTES, CONE_MAX
 from api.routes.wormhole_event_addresses import ADDRESSES_MAX, DATED_MAX
 from api.routes.wormhole_event_rows import GROUPS_MAX
-from api.routes.wormhole_events import COUNTS_MAX
+from api.routes.wormhole_event_sums import COUNTS_MAX
 from api.routes.wormhole_v1 import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli import app
 from db.connect import StoreSettings
