@@ -82,8 +82,8 @@ async def list_values(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of vaa_lookups of messages whose column, one of INDEXED, has that value, which gave those keys; newest first,
-    of what a quorum signed, but of a transaction as list_sent.
+    """Rows of vaa_lookups of messages whose column, one of INDEXED, has that value, newest first, of what a quorum
+    signed, but of a transaction as list_sent. `keys`: those of the value.
     """
     indexed = INDEXED[column]
     if indexed.kind == "transaction":
