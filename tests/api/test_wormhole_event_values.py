@@ -13,6 +13,9 @@ from tests.api.wormhole import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message, World
 
 Json = dict[str, Any]
 
+ASKED = 3
+"""Values of a column, those that most rows have."""
+
 TRANSFERS = ("token_transfer", "token_transfer_with_payload")
 
 
@@ -52,7 +55,9 @@ async def test_rows_by_what_any_column_holds_that_is_looked_up(signed: httpx.Asy
             by_value[column, value].append(message)
     columns = {column for column, _ in by_value}
     assert len(columns) == 7
-    for (family, name), value in by_value:
+    often = sorted(by_value, key=lambda each: -len(by_value[each]))
+    asked = [each for column in columns for each in [at for at in often if at[0] == column][:ASKED]]
+    for (family, name), value in asked:
         expected = by_value[(family, name), value]
         given = {"columnFamily": family, "columnName": name, "value": value}
         if len(expected) <= 100:
@@ -75,18 +80,19 @@ async def test_rows_of_one_chain_or_contract_alone(signed: httpx.AsyncClient, wo
     for each in world.verified:
         if each.served["payload_kind"] in TRANSFERS:
             by_token[each.served["decoded"]["token_address"]].append(each)
-    several = 0
-    for token, held in by_token.items():
+    several = {
+        token: held for token, held in by_token.items() if len({each.served["emitter_chain"] for each in held}) > 1
+    }
+    assert several
+    for token, held in several.items():
         given = {"columnFamily": "TokenTransferPayload", "columnName": "OriginAddress", "value": token}
-        several += len({each.served["emitter_chain"] for each in held}) > 1
-        for one in held:
+        for one in held[:2]:
             chain, emitter = one.served["emitter_chain"], one.served["emitter_address"]
             of_chain = [each for each in held if each.served["emitter_chain"] == chain]
             check_rows(world, await both(signed, "findvalues", **given, emitterChain=str(chain)), of_chain)
             of_emitter = [each for each in held if each.served["emitter_address"] == emitter]
             check_rows(world, await both(signed, "findvalues", **given, emitterAddress=emitter), of_emitter)
         assert await both(signed, "findvalues", **given, emitterChain="65535") == []
-    assert several
 
 
 async def test_rows_by_their_transaction_are_found_whoever_signed_them(signed: httpx.AsyncClient, world: World) -> None:
