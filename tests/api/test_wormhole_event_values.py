@@ -8,6 +8,7 @@ import pytest
 
 from api.params_events import COLUMNS_FOUND
 from api.routes import wormhole_event_values
+from db import paging
 from tests.api.test_wormhole_events import both, row_of
 from tests.api.wormhole import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message, World
 
@@ -122,6 +123,11 @@ async def test_more_rows_than_one_answer_has_are_refused_where_all_are_asked_for
     assert (found["code"], found["message"]) == (12, f"more rows than are looked at for one answer: {fewer}")
     monkeypatch.setattr(wormhole_event_values, "ROWS_MAX", count)
     assert len(await both(signed, "findvalues", **given)) == count
+    # None of the rows that are looked at is shown, and there are more.
+    monkeypatch.setattr(wormhole_event_values, "ROWS_MAX", 1)
+    monkeypatch.setattr(paging, "EXAMINED_AT_LEAST", 1)
+    assert (await both(signed, "findvalues", **given, emitterAddress="cd" * 32))["message"] == found["message"]
+    assert (await both(signed, "findvalues", **given, emitterAddress="cd" * 32, numRows="1"))["code"] == 12
 
 
 WHOLE = {"columnFamily": "TokenTransferPayload", "columnName": "TargetAddress", "value": "ab" * 32}
