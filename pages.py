@@ -13,6 +13,7 @@ import typer.main
 
 from api.event_functions import BODY_MAX_BYTES as ASKED_MAX_BYTES
 from api.page_sizes import FAMILIES, MAXIMUM
+from api.params_events import ROWS_MAX
 from api.params_explorer import SKIPPED_MAX
 from api.params_wormhole import CHAINS_MAX
 from api.params_wormhole import SKIPPED_MAX as VAAS_SKIPPED_MAX
@@ -20,8 +21,8 @@ from api.routes.analytics_v2 import CHANGES_MAX, SUMMED_MAX
 from api.routes.explorer_ledger import OUTPUTS_MAX
 from api.routes.poi_v1 import BODY_MAX_BYTES, CONE_MAX
 from api.routes.wormhole_event_addresses import ADDRESSES_MAX, DATED_MAX
-from api.routes.wormhole_event_rows import GROUPS_MAX
-from api.routes.wormhole_events import COUNTS_MAX
+from api.routes.wormhole_event_rows import GROUPS_MAX, RECENT_MAX
+from api.routes.wormhole_event_sums import COUNTS_MAX
 from api.routes.wormhole_v1 import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli import app
 from db.connect import StoreSettings
@@ -32,6 +33,7 @@ from db.queries.wormhole_hours import ROWS_MAX as HOURS_MAX
 from db.schema import TABLES
 from db.schema_page import schema_page
 from db.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
+from db.status_wormhole import EXAMINED as STATUS_ROWS
 from progress import plan_text
 from settings import FILE, PARTS, default, describe_kind, load_part, variable
 
@@ -101,6 +103,9 @@ def limits_page() -> str:
         vaas_read=EXAMINED_PER_ROW * VAAS_SKIPPED_MAX,
         chains=CHAINS_MAX,
         groups=GROUPS_MAX,
+        recent=RECENT_MAX,
+        found=ROWS_MAX,
+        status=STATUS_ROWS,
         hours=HOURS_MAX,
         counts=COUNTS_MAX,
         addresses=ADDRESSES_MAX,
@@ -224,8 +229,9 @@ page that looked at {examined} of them ends with its day.
 Wormholescan's pages by number begin within {vaas_skipped} results, and within {vaas_read} rows where a filter drops
 most, 400 beyond; the cursor leads further. Operations are of at most {chains} source chains, 400 above; hours are
 counted of a day of at most {hours} messages, 501 above. Of the event database's functions `recent` tells of at most
-{groups} contracts, counts by day have at most {counts} numbers, addresses are summed of at most {addresses} rows of
-days and told on dates in at most {dated} numbers, 501 above. Sums of all time read every day since Wormhole began.
+{groups} contracts and {recent} rows, sums and counts by date have at most {counts} numbers, addresses are summed of
+at most {addresses} rows of days and told on dates in at most {dated} numbers, `findvalues` tells at most {found} rows,
+501 above. Sums of all time read every day since Wormhole began. `permanode status` looks at {status} rows of VAAs.
 
 ## Time
 

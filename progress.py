@@ -18,6 +18,7 @@ from rich.table import Table
 from db.intervals import Intervals, add, in_words, intersect, size
 from db.sizing import PARTITION_BYTES, Demand, Plan, format_size
 from db.status import Status
+from db.status_wormhole import Holdings
 from etl.report import Notify, Progress, Report
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 BAR = 60
 """Cells of the bar that shows how much of a network is here."""
+
+DAYS_SHOWN = EMITTERS_SHOWN = 10
+"""Spans of days, and emitters that lack sequences, that a status of people shows; as JSON it has more."""
 
 WIDE = 120
 """Columns that a table of text may have."""
@@ -112,14 +116,7 @@ def step_lines(report: Report) -> list[str]:
 def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
     """What a store holds, in words; `short`: what was found short, None where nothing was counted."""
     lines = [
-        f"network {status.network}: {size(status.complete):,} milestones complete, {status.messages:,} messages",
-        *([f"coverage    {coverage_bar(status)}"] if status.complete or status.incomplete else []),
-        f"complete    {in_words(status.complete)}",
-        f"incomplete  {in_words(status.incomplete)}",
-        f"missing     {in_words(status.missing)}",
-        *(f"{level:<12}{in_words(held)}" for level, held in reversed(status.proved.items()) if held),
-        f"unlogged    {in_words(status.unlogged)}",
-        *([] if short is None else [f"short       {in_words(short)}"]),
+        *(milestone_lines(status, short) if status.vaas is None else vaa_lines(status.network, status.vaas)),
         "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
         "migrations  " + ", ".join(status.migrations),
         f"writer      {status.writer.owner if status.writer else 'none'}",
@@ -131,6 +128,39 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
         lines += ["", "rejects"]
         lines += [f"  {row['file']}:{row['line']}: {row['item'] or 'line'}: {row['reason']}" for row in status.rejects]
     return lines
+
+
+def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
+    """Which milestones there are, and how far they are proved."""
+    return [
+        f"network {status.network}: {size(status.complete):,} milestones complete, {status.messages:,} messages",
+        *([f"coverage    {coverage_bar(status)}"] if status.complete or status.incomplete else []),
+        f"complete    {in_words(status.complete)}",
+        f"incomplete  {in_words(status.incomplete)}",
+        f"missing     {in_words(status.missing)}",
+        *(f"{level:<12}{in_words(held)}" for level, held in reversed(status.proved.items()) if held),
+        f"unlogged    {in_words(status.unlogged)}",
+        *([] if short is None else [f"short       {in_words(short)}"]),
+    ]
+
+
+def vaa_lines(network: str, vaas: Holdings) -> list[str]:
+    """Which messages there are, the verdicts on them, and what lacks."""
+    days = [first if first == last else f"{first}–{last}" for first, last in vaas.days]
+    more = f" and {len(days) - DAYS_SHOWN:,} spans more" if len(days) > DAYS_SHOWN else ""
+    part = "" if vaas.is_whole else f", of the first {vaas.examined:,} rows"
+    return [
+        f"network {network}: {vaas.verified:,} verified messages of {vaas.emitters:,} emitters",
+        f"days        {', '.join(days[:DAYS_SHOWN]) or 'none'}{more}; without a time {vaas.undated:,}",
+        f"verdicts    {_counts(vaas.verdicts)}; without a VAA {vaas.written_alone:,}{part}",
+        f"duplicates  {vaas.duplicates:,}{part}",
+        f"missing     {vaas.missing:,} sequences{part}",
+        *(
+            f"  {each.emitter_chain}/{each.emitter_address}: {each.missing:,} in {each.gaps:,} gaps"
+            f" of {each.first}–{each.last}"
+            for each in vaas.gaps[:EMITTERS_SHOWN]
+        ),
+    ]
 
 
 def coverage_bar(status: Status) -> str:

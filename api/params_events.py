@@ -8,9 +8,20 @@ from dataclasses import replace
 from functools import partial
 
 from api.params import Param, choice, parse_int
-from api.params_wormhole import CHAIN, CHAIN_PATTERN, CURSOR, EMITTER_HEX, SEQUENCE, TX_HASH, UNTIL, listed_words
+from api.params_wormhole import (
+    CHAIN,
+    CHAIN_PATTERN,
+    CURSOR,
+    EMITTER_HEX,
+    SEQUENCE,
+    TEXT_MAX,
+    TX_HASH,
+    UNTIL,
+    listed_words,
+)
 from db.families import ASSET, DETAILS, NFT, PUBLICATION, QUORUM, TRANSFER
 from db.families import CHAIN as CHAIN_DETAILS
+from db.queries.wormhole_values import INDEXED
 from ledger.wormhole.chains import find_chain_named
 
 DAYS_MAX = 10_000
@@ -117,7 +128,75 @@ NUM_ROWS = Param(
 )
 NEXT = replace(CURSOR, meaning="`Next` of the answer before: the rows behind those")
 ROW_KEYS = (PREFIX, FAMILIES, replace(NUM_ROWS, meaning="Most rows in one answer"), NEXT)
-RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS)
+NO_CURSOR = replace(
+    NEXT,
+    meaning="Refused, as the newest rows are not paged; readrows and findrows are",
+    expected="nothing, as the newest rows are not paged",
+    schema={"type": "string", "maxLength": 0},
+    parse=choice({"": None}),
+    example="",
+)
+RECENT = (NUM_ROWS, GROUP_BY, FOR_CHAIN, FOR_ADDRESS, NO_CURSOR)
+
+COLUMNS_FOUND = f"one that rows are looked up by: {', '.join(':'.join(column) for column in INDEXED)}"
+COLUMN_FAMILY = Param(
+    "columnFamily",
+    "query",
+    "The family of the column",
+    COLUMNS_FOUND,
+    {"type": "string", "enum": sorted({family for family, _ in INDEXED})},
+    choice({family: family for family, _ in INDEXED}),
+    TRANSFER,
+    required=True,
+)
+COLUMN_NAME = replace(
+    COLUMN_FAMILY,
+    name="columnName",
+    meaning="The column, by its name in the family",
+    schema={"type": "string", "enum": sorted({name for _, name in INDEXED})},
+    parse=choice({name: name for _, name in INDEXED}),
+    example="TargetAddress",
+)
+
+
+def parse_value(text: str) -> str:
+    """What a column that is looked up may hold; ValueError otherwise."""
+    if not 1 <= len(text) <= TEXT_MAX or not (text.isascii() and text.isprintable()):
+        raise ValueError("length or alphabet")
+    return text
+
+
+VALUE = Param(
+    "value",
+    "query",
+    "The whole of what the column holds; no pattern",
+    f"1 to {TEXT_MAX} characters of ASCII",
+    {"type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": "^[ -~]+$"},
+    parse_value,
+    f"{4:064d}",
+    required=True,
+)
+VAA_BYTES = replace(LAST_24_HOURS, name="vaaBytes", meaning="Whatever it says: with SignedVAABytes")
+COLUMN = (
+    COLUMN_FAMILY,
+    COLUMN_NAME,
+    VALUE,
+    replace(EMITTER_CHAIN, meaning="Only messages of this chain, by number or name", required=False),
+    replace(EMITTER_ADDRESS, meaning="Only messages of this contract", required=False),
+    VAA_BYTES,
+)
+FOUND = (
+    *COLUMN,
+    replace(
+        NUM_ROWS,
+        meaning=f"So many rows, the newest; 0: all, if they are no more than {ROWS_MAX}",
+        expected=f"an integer from 0 to {ROWS_MAX}",
+        schema={"type": "integer", "minimum": 0, "maximum": ROWS_MAX},
+        parse=lambda text: parse_int(text, 0, ROWS_MAX),
+        default="0",
+    ),
+)
+FOUND_ROWS = (*COLUMN, replace(NUM_ROWS, meaning="Most rows in one answer"), NEXT)
 
 DAYS_OF_30 = replace(NUM_DAYS, meaning="So many days before the last one", default="30")
 DAILY = replace(LAST_24_HOURS, name="daily", meaning="Whatever it says: with Daily, of each day")

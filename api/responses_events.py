@@ -77,6 +77,12 @@ class EventRows(BaseModel):
     Next: str
 
 
+class EventFound(RootModel[list[EventRow]]):
+    """Rows that tell a value, without SignedVAA; SignedVAABytes where it was asked for."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [[DETAILS | {"SignedVAABytes": None}]]})
+
+
 class EventRecent(RootModel[dict[str, list[EventSummary]]]):
     """The newest rows by group: `*` for all, a chain, or `chain:address`."""
 

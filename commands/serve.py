@@ -52,6 +52,8 @@ def status(
 ) -> None:
     """What the store holds, what is missing, and what was refused.
 
+    Of a Wormhole network: its messages by day and by verdict, duplicates, and the sequences that lack.
+
     --check compares what `sync` says of milestones with the rows that they have. Exit code 4: some are short; they
     count as incomplete from now on, and the next load writes them again from the lake.
 

@@ -133,7 +133,7 @@ vaa_lookups = Table(
         EMITTER_CHAIN,
         EMITTER_ADDRESS,
         SEQUENCE_KEY,
-        DIGEST,
+        ("digest", Type.HEX, "of the body; '', on day 0: a transaction that was written of the id, whatever its body"),
         ROW_KEY,
         OBSERVED_AT,
         VERIFIED,

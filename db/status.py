@@ -1,6 +1,7 @@
 """What a store holds, as an operator asks it: milestones, rejects, sizes, versions, who writes.
 
-Rules of this file: values for a command line, no text; it reads summaries, but for the sizes, which count rows.
+Rules of this file: values for a command line, no text; it reads summaries, but for the sizes, which count rows. What a
+Wormhole network has for milestones status_wormhole.py tells.
 """
 
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from db import schema
 from db.intervals import Intervals, add, gaps
 from db.protocols import IOTA
+from db.status_wormhole import Holdings, get_holdings
 from db.store import Lease, Row, TableSize, WritableStore
 from db.sync import Held, held, proved
 
@@ -24,7 +26,8 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 @dataclass(frozen=True, slots=True)
 class Status:
     """`missing`: milestones between the lowest and the highest that are neither complete nor incomplete; `proved`: the
-    complete ones by how far they are; `unlogged`: those that no archive file is known to hold.
+    complete ones by how far they are; `unlogged`: those that no archive file is known to hold. `vaas`: of a Wormhole
+    network, which has no milestones; None: it is none.
     """
 
     network: str
@@ -39,13 +42,11 @@ class Status:
     versions: dict[str, str]
     migrations: list[str]
     writer: Lease | None
+    vaas: Holdings | None = None
 
 
 async def get_status(store: WritableStore, network: str) -> Status:
-    """Everything at once; the rejects of milestones that are not complete, cut at REJECTS_SHOWN.
-
-    A Wormhole network has no milestones.
-    """
+    """Everything at once; the rejects of milestones that are not complete, cut at REJECTS_SHOWN."""
     protocol = await store.get(schema.keyspace_info, ("protocol",))
     by_milestone = protocol is None or protocol["value"] == IOTA
     found = await held(store, network) if by_milestone else Held([], [], [], 0)
@@ -65,6 +66,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         versions={str(row["name"]): str(row["value"]) for row in infos if row},
         migrations=[str(row["name"]) for row in applied],
         writer=store.holder(),
+        vaas=None if by_milestone else await get_holdings(store),
     )
 
 

@@ -33,6 +33,7 @@ from api.responses_events import EventDetails, EventRecent, EventRows
 from db.families import PUBLICATION, QUORUM
 from db.queries.wormhole import find_bodies, find_families, find_payloads, list_emitters, list_vaas, read_listed
 from db.queries.wormhole_prefixes import list_prefix
+from db.queries.wormhole_values import list_sent
 from db.store import NotFound, Row
 from ledger.wormhole.chains import CHAIN_IDS, PYTHNET
 from ledger.wormhole.ids import row_key
@@ -41,6 +42,8 @@ from ledger.wormhole.keys import transaction_key
 GROUPS_MAX = 200
 """Contracts that are told apart in one answer."""
 
+RECENT_MAX = 8_000
+"""Rows that one answer of the newest of each group may have: a hundred of each of 80 contracts, 40 of each of 200."""
 
 PLACE = ("digest", "canonical", "row_key")
 """Of a row of `vaas`, what tells where its payload's families are."""
@@ -65,8 +68,7 @@ async def readrows(network: NetworkMount, given: Given) -> Json:
 
 async def transaction_row(network: NetworkMount, given: Given) -> Json:
     """The row of the newest message of a transaction."""
-    asked = [("transaction", transaction_key(given[ID.name]))]
-    page = await list_vaas(network.store, asked, with_unverified=True, newest=True, page_size=1, cursor=None)
+    page = await list_sent(network.store, transaction_key(given[ID.name]), page_size=1, cursor=None)
     if not page.rows:
         raise NotFound(f"a message of transaction {given[ID.name]}")
     row = page.rows[0]
@@ -78,11 +80,14 @@ async def transaction_row(network: NetworkMount, given: Given) -> Json:
 async def recent(network: NetworkMount, given: Given) -> Json:
     """The newest rows, of all chains but PythNet together, or of each chain or contract that has any."""
     groups = await groups_of(network, given)
-    pages = await gather(
-        *(
-            list_vaas(network.store, [asked], newest=True, page_size=given[NUM_ROWS.name], cursor=None)
-            for asked in groups.values()
+    most: int = given[NUM_ROWS.name]
+    if len(groups) * most > RECENT_MAX:
+        raise NotKept(
+            f"more than {RECENT_MAX} rows, {most} of each of {len(groups)} groups: "
+            f"{NUM_ROWS.name} or {FOR_CHAIN.name} asks for fewer"
         )
+    pages = await gather(
+        *(list_vaas(network.store, [asked], newest=True, page_size=most, cursor=None) for asked in groups.values())
     )
     found = await event_rows(network, [row for page in pages for row in page.rows])
     told = iter([summary_json(row) for row in found])
@@ -98,9 +103,10 @@ async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str,
     if group is None:
         return {"*": ("recent", "")}
     chains = [each for each in CHAIN_IDS if each != PYTHNET] if chain is None else [chain]
-    if group == "chain":
-        return {str(each): ("chain", str(each)) for each in chains}
-    held = await gather(*(list_emitters(network.store, each, GROUPS_MAX + 1) for each in chains))
+    of_chain = group == "chain"
+    held = await gather(*(list_emitters(network.store, each, 1 if of_chain else GROUPS_MAX + 1) for each in chains))
+    if of_chain:
+        return {str(each): ("chain", str(each)) for each, emitters in zip(chains, held, strict=True) if emitters}
     places = [(each, emitter) for each, emitters in zip(chains, held, strict=True) for emitter in emitters]
     if len(places) > GROUPS_MAX:
         raise NotKept(f"more than {GROUPS_MAX} contracts: {FOR_CHAIN.name} or {FOR_ADDRESS.name} asks for fewer")

@@ -13,6 +13,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import accumulate, product
 from typing import TypeAlias, TypeVar
 
+from api.errors import NotKept
 from api.event_functions import Given, function
 from api.listing import Json
 from api.network import NetworkMount
@@ -37,6 +38,9 @@ DAY_S = 86_400
 LAUNCH_DAY = 18_883
 """2021-09-13."""
 
+COUNTS_MAX = 1_000_000
+"""Numbers by date in one answer: every date has one of each key."""
+
 CENT = Decimal("0.01")
 WIDE = Context(prec=400)
 """Decimals have 28 digits by default; what was written of a transfer is any float, of up to 309 digits."""
@@ -54,6 +58,7 @@ async def transactiontotals(network: NetworkMount, given: Given) -> Json:
     rows = await read_days(network.store, "totals", LAUNCH_DAY, last_day(given))
     counts = {day: {str(chain): count for chain, count in count_by_chain(held).items()} for day, held in rows.items()}
     names = sorted({name for each in counts.values() for name in each})
+    check_numbers(len(names) + 1, len(counts))
     return {
         "DailyTotals": {
             date(day): {"*": sum(each.values())} | {name: each.get(name, 0) for name in names}
@@ -82,13 +87,18 @@ async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -
     """USD that ever went to each chain, by symbol; by day, what had gone there until its end."""
     last, span = last_day(given), given[NUM_DAYS.name]
     sums = await daily_sums(network, given, LAUNCH_DAY, last, (DESTINATION, SYMBOL))
-    before = total(held for day, held in sums.items() if day < last - span)
-    shown = {day: held for day, held in sums.items() if last - span <= day}
-    running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
+    ever = total(sums.values())
+    daily: dict[int, Sums] | None = None
+    if given[DAILY.name]:
+        before = total(held for day, held in sums.items() if day < last - span)
+        shown = {day: held for day, held in sums.items() if last - span <= day}
+        check_numbers(len(ever), len(shown))
+        running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
+        daily = dict(zip(shown, running[1:], strict=True))
     return {
-        "AllTime": nested(running[-1]) if given[ALL_TIME.name] or not given[DAILY.name] else None,
+        "AllTime": nested(ever) if given[ALL_TIME.name] or not given[DAILY.name] else None,
         "AllTimeDurationDays": max(last - LAUNCH_DAY, 0),
-        "Daily": dates_json(dict(zip(shown, running[1:], strict=True))) if given[DAILY.name] else None,
+        "Daily": None if daily is None else dates_json(daily),
     }
 
 
@@ -137,9 +147,19 @@ def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
     return found
 
 
+def check_numbers(keys: int, dates: int) -> None:
+    """NotKept for more keys than are told of on so many dates."""
+    if keys * dates > COUNTS_MAX:
+        raise NotKept(
+            f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: "
+            f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+        )
+
+
 def dates_json(days: Mapping[int, Sums]) -> Json:
-    """Sums by date, each of the same keys."""
+    """Sums by date, each of the same keys. NotKept for too many of them."""
     places = {place for sums in days.values() for place in sums}
+    check_numbers(len(places), len(days))
     return {date(day): nested({place: sums.get(place, Decimal(0)) for place in places}) for day, sums in days.items()}
 
 
@@ -177,9 +197,11 @@ def first_day(last: int, days: int) -> int:
 
 
 SUMS = (
-    *function("/transactiontotals", transactiontotals, (TO_DAY,), EventDays),
-    *function("/notionaltransferred", notionaltransferred, MOVED, EventMoved),
-    *function("/notionaltransferredto", notionaltransferredto, MOVED, EventMoved),
-    *function("/notionaltransferredfrom", notionaltransferredfrom, (TO_DAY,), EventMovedFrom),
-    *function("/notionaltransferredtocumulative", notionaltransferredtocumulative, MOVED_SO_FAR, EventMovedSoFar),
+    *function("/transactiontotals", transactiontotals, (TO_DAY,), EventDays, (501,)),
+    *function("/notionaltransferred", notionaltransferred, MOVED, EventMoved, (501,)),
+    *function("/notionaltransferredto", notionaltransferredto, MOVED, EventMoved, (501,)),
+    *function("/notionaltransferredfrom", notionaltransferredfrom, (TO_DAY,), EventMovedFrom, (501,)),
+    *function(
+        "/notionaltransferredtocumulative", notionaltransferredtocumulative, MOVED_SO_FAR, EventMovedSoFar, (501,)
+    ),
 )

@@ -6,23 +6,21 @@ wrong is a 400. Days are whole UTC days.
 
 from collections import defaultdict
 
-from api.errors import NotKept, grpc_error_body
+from api.errors import grpc_error_body
 from api.event_functions import Given, function
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Family
-from api.params_events import COUNTED, FOR_CHAIN, LAST_24_HOURS, NUM_DAYS
+from api.params_events import COUNTED, LAST_24_HOURS, NUM_DAYS
 from api.responses import GRPC_ERRORS
 from api.responses_events import EventTotals
 from api.routes.wormhole_event_addresses import RECEIVERS
 from api.routes.wormhole_event_rows import ROWS, group_of, scope_of
-from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, date, last_day
+from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, check_numbers, date, last_day
 from api.routes.wormhole_event_tvl import TVL
+from api.routes.wormhole_event_values import VALUES
 from db.queries.wormhole_daily import read_days
 from ledger.wormhole.chains import PYTHNET
-
-COUNTS_MAX = 1_000_000
-"""Numbers in one answer: every date has one of each key."""
 
 
 async def totals(network: NetworkMount, given: Given) -> Json:
@@ -57,10 +55,7 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
                 counts[key] += row["message_count"]
                 whole[key] += row["message_count"]
         days[date(day)] = counts
-    if len(whole) * len(days) > COUNTS_MAX:
-        raise NotKept(
-            f"more than {COUNTS_MAX} numbers, of {len(whole)} keys: {NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
-        )
+    check_numbers(len(whole), len(days))
     padded = {date: {key: counts.get(key, 0) for key in sorted(whole)} for date, counts in days.items()}
     return {
         "LastDayCount": [*padded.values()][-1] if given[LAST_24_HOURS.name] else None,
@@ -74,6 +69,7 @@ EVENTS = Family(
     "event database",
     (
         *ROWS,
+        *VALUES,
         *function("/totals", totals, COUNTED, EventTotals, (501,)),
         *function("/nfts", nfts, COUNTED, EventTotals, (501,)),
         *SUMS,

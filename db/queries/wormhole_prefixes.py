@@ -32,7 +32,7 @@ async def list_prefix(
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
         signed = {row["row_key"] for row in rows if row["canonical"]}
-        return [row for row in rows if row["canonical"] or (not row["digest"] and await _is_alone(store, row, signed))]
+        return [row for row in rows if row["canonical"] or (not row["digest"] and await is_alone(store, row, signed))]
 
     source = _by_row_key(chain) if emitter is None else emitted_source(chain, emitter)
     table = BY_ROW_KEY if emitter is None else vaas
@@ -41,7 +41,7 @@ async def list_prefix(
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
 
-async def _is_alone(store: Store, row: Row, signed: Collection[str]) -> bool:
+async def is_alone(store: Store, row: Row, signed: Collection[str]) -> bool:
     """Whether no VAA of a message is known; `signed` are row keys of some that are."""
     if row["row_key"] in signed:
         return False

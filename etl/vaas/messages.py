@@ -104,6 +104,7 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         rows.vaa_lookups += _lookups(head, body, named, is_served=is_served)
         if is_served and body.verdict.verified:
             rows.counted = _counted(first, body, told | _details_written(written))
+    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named)
     payload = {each: written[each] for each in written if each not in _PUBLISHED}
     if payload:
         rows.vaa_payloads.append({"row_key": name, "digest": NO_DIGEST} | payload)
@@ -232,7 +233,8 @@ def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_ser
             keys.add(("sender", address_key(chain, text)))
         elif target is not None:
             keys.add(("recipient", address_key(target, text)))
-    row = {name: head[name] for name in ("emitter_chain", "emitter_address", "sequence_key", "digest", "row_key")} | {
+    row = {name: head[name] for name in _LISTED} | {
+        "digest": body.digest,
         "day": vaa.timestamp // DAY_S,
         "timestamp": vaa.timestamp,
         "observed_at": body.seen_ms,
@@ -242,6 +244,22 @@ def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_ser
         "target_chain": target,
     }
     return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
+
+
+_LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
+
+
+def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
+    """Of what was written, whether or not a VAA came: its transactions. Nobody told its time, so it is day 0."""
+    row = {name: head[name] for name in _LISTED} | {
+        "digest": NO_DIGEST,
+        "day": 0,
+        "timestamp": 0,
+        "verified": False,
+        "canonical": False,
+    }
+    keys = {transaction_key(text) for column, text in named if column == "initiating_tx_id"}
+    return [{"kind": "transaction", "key": key} | row for key in sorted(keys)]
 
 
 def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], history: History) -> list[Row]:

@@ -11,7 +11,7 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.core.parameters import ParameterLocation
 
-from api.params_events import ID
+from api.params_events import COLUMN_FAMILY, COLUMN_NAME, ID, VALUE
 from api.params_wormhole import EMITTER_HEX
 from api.responses_wormhole import VAA_BASE64
 from api.routes.poi_v1 import APPLIED_BLOCK_ID
@@ -34,7 +34,12 @@ SERVED = "mainnet"
 """The network of tests.api.served."""
 
 
+COLUMN = {each.name: str(each.example) for each in (COLUMN_FAMILY, COLUMN_NAME, VALUE)}
+"""A column that rows are looked up by, and what it may hold: not every family has every column."""
+
 POSTED = {
+    "findvalues": COLUMN,
+    "findrows": COLUMN,
     "readrow": {"emitterChain": "1", "emitterAddress": EMITTER_HEX.example, "sequence": "1337"},
     "transaction": {"id": ID.example},
 }
@@ -79,6 +84,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
     if "forAddress" in case.query and "forChain" not in case.query:
         del case.query["forAddress"]
+    if COLUMN.keys() <= case.query.keys():
+        case.query |= COLUMN
     if case.query.get("until", "1970") < "1970":
         del case.query["until"]
     if case.query.keys() >= {"timeSpan", "sampleRate"}:

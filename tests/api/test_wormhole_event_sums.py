@@ -319,3 +319,33 @@ async def test_chain_1_is_never_the_beginning_of_chain_10(signed: httpx.AsyncCli
     given = {"numDays": "400", "until": date(last), "forChain": "1"}
     found = (await signed.get(f"{API}/totals", params=given)).json()
     assert found["TotalCount"] == {"*": of(1), "1": of(1)}
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        ("notionaltransferred", {"daily": "true", "numDays": "3"}),
+        ("notionaltransferredto", {"daily": "true", "numDays": "3"}),
+        ("notionaltransferredtocumulative", {"daily": "true", "numDays": "3"}),
+        ("notionaltransferredfrom", {}),
+        ("transactiontotals", {}),
+    ],
+)
+async def test_sums_of_too_many_keys_and_days_are_not_made(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch, function: str, given: dict[str, str]
+) -> None:
+    given |= {"until": date(max(day for day, *_ in transfers(world)))}
+    whole = await both(signed, function, **given)
+    days = whole.get("Daily") or whole["DailyTotals"]
+    numbers = len(days) * leaves(next(iter(days.values())))
+    monkeypatch.setattr(wormhole_event_sums, "COUNTS_MAX", numbers - 1)
+    found = await both(signed, function, **given)
+    assert found["code"] == 12
+    assert found["message"].startswith(f"more than {numbers - 1} numbers, of {numbers // len(days)} keys on ")
+    monkeypatch.setattr(wormhole_event_sums, "COUNTS_MAX", numbers)
+    assert await both(signed, function, **given) == whole
+
+
+def leaves(found: Any) -> int:
+    """Numbers in objects."""
+    return sum(map(leaves, found.values())) if isinstance(found, dict) else 1

@@ -10,8 +10,20 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.routes import wormhole_events
-from tests.api.wormhole import DAY_S, NETWORK, PRICE, SHARED_TX, Message, World, b64, plain, utc
+from api.routes import wormhole_event_rows, wormhole_event_sums
+from tests.api.wormhole import (
+    DAY_S,
+    NETWORK,
+    PRICE,
+    SHARED_TX,
+    UNSIGNED,
+    UNSIGNED_TX,
+    Message,
+    World,
+    b64,
+    plain,
+    utc,
+)
 
 Json = dict[str, Any]
 
@@ -228,6 +240,19 @@ async def test_a_row_by_its_transaction(signed: httpx.AsyncClient, world: World)
     assert (await both(signed, "transaction", id="cd" * 32))["code"] == 5
 
 
+async def test_a_transaction_leads_to_a_message_of_which_nobody_brought_a_vaa(signed: httpx.AsyncClient) -> None:
+    nothing = ("SignedVAABytes", "Payload", "SignedVAA", "TokenTransferPayload", "AssetMetaPayload")
+    found = await both(signed, "transaction", id=UNSIGNED_TX)
+    assert found == {
+        "EmitterChain": "bsc",
+        "EmitterAddress": UNSIGNED.split(":")[1],
+        "Sequence": "7",
+        "InitiatingTxID": UNSIGNED_TX,
+        "QuorumTime": "",
+    } | dict.fromkeys([*nothing, "NFTTransferPayload", "TransferDetails", "ChainDetails"])
+    assert (await signed.get("/api/wormhole/v1/vaas/", params={"txHash": UNSIGNED_TX})).json()["data"] == []
+
+
 def summaries(world: World, found: list[Json], expected: list[Message]) -> None:
     """Summaries of those messages, whole but for how its chain writes the token of a transfer."""
     assert [each["Sequence"] for each in found] == [str(each.served["sequence"]) for each in expected]
@@ -341,10 +366,24 @@ async def test_counts_of_too_many_keys_and_days_are_not_made(
     last = max(each.day for each in world.verified if each.served["emitter_chain"] != 26)
     given = {"until": datetime.fromtimestamp(last * DAY_S, UTC).date().isoformat(), "numDays": "9", "groupBy": "chain"}
     keys = (await both(signed, "totals", **given))["TotalCount"]
-    monkeypatch.setattr(wormhole_events, "COUNTS_MAX", 10 * len(keys) - 1)
+    monkeypatch.setattr(wormhole_event_sums, "COUNTS_MAX", 10 * len(keys) - 1)
     found = await both(signed, "totals", **given)
     assert (found["code"], found["message"]) == (
         12,
-        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys: numDays or forChain asks for fewer",
+        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys on 10 dates: numDays or forChain asks for fewer",
     )
     assert (await both(signed, "totals", **given | {"numDays": "8"}))["TotalCount"]
+
+
+async def test_the_newest_of_too_many_groups_are_not_told_and_have_no_pages(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = len({int(UNSIGNED.split(":")[0]), *(each.record["emitter_chain"] for each in world.told)} - {26})
+    monkeypatch.setattr(wormhole_event_rows, "RECENT_MAX", 3 * groups - 1)
+    found = await both(signed, "recent", groupBy="chain", numRows="3")
+    fewer = f"3 of each of {groups} groups: numRows or forChain asks for fewer"
+    assert (found["code"], found["message"]) == (12, f"more than {3 * groups - 1} rows, {fewer}")
+    assert max(map(len, (await both(signed, "recent", groupBy="chain", numRows="2")).values())) == 2
+    found = await both(signed, "recent", cursor="abc")
+    expected = "nothing, as the newest rows are not paged"
+    assert (found["code"], found["message"]) == (3, f"parameter cursor: expected {expected}, found 'abc'")

@@ -39,6 +39,8 @@ SEEN_FIRST_S = 1_632_000_000
 PRICED_DAY = 18_901
 PRICE = "2.5"
 SHARED_TX = "0x" + "ab" * 32
+UNSIGNED, UNSIGNED_TX = f"4:{'ab' * 32}:{7:016d}", "0x" + "ef" * 32
+"""A message of which a guardian wrote, and nobody brought a VAA; and its transaction."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class World:
         key = self.first_transfer["row_key"]
         self.lines = [each.line for each in self.told] + [
             cell_line(key, "ChainDetails", "SenderAddress", "aNativeSender", SEEN_FIRST_S * 1000),
+            cell_line(UNSIGNED, "MessagePublication", "InitiatingTxID", UNSIGNED_TX, SEEN_FIRST_S * 1000),
         ]
 
     @cached_property

@@ -25,6 +25,7 @@ from ledger.wormhole.allowlist import allowed_tokens
 from ledger.wormhole.ids import row_key
 from tests.etl.conftest import Loading, Stores
 from tests.etl.vaas import (
+    DAY_S,
     PRICED,
     cell_line,
     expected_days,
@@ -51,11 +52,13 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     good, bad = records("mainnet"), records(*OTHERS)
     first = next(each for each in good if each["payload_kind"] == "token_transfer" and each["quorum"])
     lines = [vaa_line(each) for each in good[1:] + bad]
+    written = cell_line(ALONE, "MessagePublication", "InitiatingTxID", "0x" + "Cd" * 32)
     lines += [
         cell_line(first["row_key"], "MessagePublication", "InitiatingTxID", TRANSACTION, 1_632_000_000_000),
         cell_line(first["row_key"], "ChainDetails", "SenderAddress", "late", 1_632_000_000_001),
         cell_line(first["row_key"], "ChainDetails", "SenderAddress", "early", "2021-09-18T21:20:00Z"),
         cell_line("2:" + "ab" * 32 + ":7", "TokenTransferPayload", "TargetAdress", "cd" * 32),
+        written,
         row_line(
             first["row_key"],
             ("Signatures", "0x" + "11" * 20, b"s" * 65, 5),
@@ -69,6 +72,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     broken = ["{}", '{"vaa": "00"}', cell_line(first["row_key"], "ChainDetails", "Colour", "red")]
     return {
         "raw": folder / "one.vaa",
+        "publication": write_lines(folder / "publication.jsonl", [written]),
         "first": write_lines(folder / "first.jsonl", lines[:half]),
         "second": write_lines(folder / "second.jsonl", lines[half:] + broken),
         "prices": write_prices(folder / "prices.csv", good),
@@ -159,8 +163,26 @@ def test_cells_that_were_written_stand_in_the_row_without_a_digest(whole: Tables
     assert (alone["guardian_address"], alone["observed_at"]) == ("11" * 20, 5)
     states = [(row["guardian_set_index"], row["updated_at"], row["signature_count"]) for row in whole["vaa_states"]]
     assert states == [(-1, 7, 2), (1, 6, 1)]
-    (by_transaction,) = [row for row in whole["vaa_lookups"] if row["kind"] == "transaction"]
-    assert (by_transaction["key"], by_transaction["row_key"]) == ("ab" * 32, first["row_key"])
+    names = ("key", "row_key", "digest", "day", "canonical")
+    by_transaction = [
+        tuple(row[name] for name in names) for row in whole["vaa_lookups"] if row["kind"] == "transaction"
+    ]
+    assert sorted(by_transaction) == [
+        ("ab" * 32, first["row_key"], "", 0, False),
+        ("ab" * 32, first["row_key"], first["digest"], first["timestamp"] // DAY_S, True),
+        ("cd" * 32, ALONE, "", 0, False),
+    ]
+
+
+def test_a_load_of_cells_alone_is_found_by_its_transaction(
+    stores: Stores, inputs: dict[str, Path], whole: Tables
+) -> None:
+    loading = stores(network=NETWORK)
+    loading.load(inputs["publication"])
+    rows = loading.rows()
+    assert rows["vaa_lookups"] == [row for row in whole["vaa_lookups"] if row["row_key"] == ALONE]
+    assert rows["vaa_hints"] == [row for row in whole["vaa_hints"] if row["key"] == "cd" * 32]
+    assert len(rows["vaa_lookups"]) == 1
 
 
 def test_what_cannot_be_read_is_rejected_by_file_and_line(whole: Tables) -> None:

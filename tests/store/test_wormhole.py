@@ -14,6 +14,7 @@ from db.migrate import migrate
 from db.model import Table
 from db.queries import wormhole, wormhole_daily
 from db.status import get_status
+from db.status_wormhole import EmitterGaps
 from db.store import NotFound, StoreMismatch, WritableStore
 from ledger.wormhole.ids import row_key, sequence_key
 
@@ -205,7 +206,13 @@ def test_a_store_of_one_protocol_is_refused_as_one_of_another(settings):
 
 
 async def test_the_status_of_a_network_without_milestones_tells_its_tables(store):
-    put(store, tables.vaas, place(7))
+    two = {"canonical": True, "verified": True, "digests": 2}
+    put(store, tables.vaas, place(7, **two), place(7, digest=b"\xee" * 32, **(two | {"canonical": False})))
+    put(store, tables.vaas, place(9, digest=b""), place(12, **(two | {"digests": 1})), place(12, digest=b""))
+    put(store, tables.emitters, {"emitter_chain": 2, "emitter_address": EMITTER})
+    put(store, tables.sequence_hints, {name: place(7)[name] for name in tables.sequence_hints.names})
     status = await get_status(store, NETWORK)
     assert (status.complete, status.missing, status.proved, status.migrations) == ([], [], {}, ["0008_wormhole"])
-    assert {size.table: size.rows for size in status.tables}["vaas"] == 1
+    assert {size.table: size.rows for size in status.tables}["vaas"] == 5
+    assert (status.vaas.verdicts, status.vaas.written_alone, status.vaas.duplicates) == ({"verified": 2}, 1, 1)
+    assert status.vaas.gaps == [EmitterGaps(2, EMITTER.hex(), 7, 12, missing=4, gaps=1)]

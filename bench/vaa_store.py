@@ -1,0 +1,164 @@
+"""A store of generated VAAs: how fast they are loaded, and one is read by its id beside a message of IOTA's.
+
+Rules of this file: nobody's guardians signed what is generated. Its signatures are real ones of another message, so
+each is recovered at its full price and is of a stranger: all of it is loaded as unverified. Every payload is a transfer
+that is decoded. Mainnet's own VAAs are loaded with them, and are those that are asked for.
+"""
+
+import base64
+import json
+import random
+import sqlite3
+import statistics
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from bench.http import database_of, oracle_store
+from bench.load import Run, load, machine
+from bench.servers import Figure, ask, serving
+from db.connect import StoreSettings
+from db.migrate import migrate
+from ledger.wormhole.vaa import Vaa, decode_vaa, encode_vaa
+
+NETWORK = "wormhole-mainnet"
+BRIDGES = {
+    1: "ec7372995d5cc8732397fb0ad35c0121e0eaa90d26f828a534cab54391b3a4f5",
+    2: "0000000000000000000000003ee18b2214aff97000d974cf647e7c347e8fa585",
+    4: "000000000000000000000000b6f6d86a8f9879a9c87f643768d9efc38c1da6e7",
+    5: "0000000000000000000000005a58505a96d1dbf8df91cb21b54419fc36e93fde",
+}
+"""The token bridges of four chains."""
+
+SINCE, SPAN_S = 1_640_995_200, 30 * 86_400
+TOKENS, RECIPIENTS = 200, 20_000
+
+VAA_IDS = """
+SELECT emitter_chain || '/' || lower(hex(emitter_address)) || '/' || substr(ltrim(sequence_key, '0') || '0', 1,
+    max(1, length(ltrim(sequence_key, '0'))))
+FROM vaas WHERE verified AND canonical
+"""
+"""The number of a sequence may be too large for an integer of SQLite."""
+
+IDS = 1_000
+ROUNDS = 3
+LEAST_LOADED = 1_500
+"""The bar: VAAs a second."""
+
+
+def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
+    """So many transfers with the model's first `signatures`, as lines that a load reads."""
+    random_numbers = random.Random(9)
+    tokens = [random_numbers.randbytes(32) for _ in range(TOKENS)]
+    recipients = [random_numbers.randbytes(32) for _ in range(RECIPIENTS)]
+    chains = sorted(BRIDGES)
+    with file.open("w") as lines:
+        for number in range(count):
+            chain = chains[number % len(chains)]
+            to_chain = chains[random_numbers.randrange(len(chains))]
+            amount = random_numbers.randrange(10**12).to_bytes(32)
+            token, recipient = random_numbers.choice(tokens), random_numbers.choice(recipients)
+            payload = b"\1" + amount + token + chain.to_bytes(2) + recipient + to_chain.to_bytes(2) + bytes(32)
+            at = SINCE + number * SPAN_S // count
+            vaa = replace(
+                model,
+                signatures=model.signatures[:signatures],
+                timestamp=at,
+                emitter_chain=chain,
+                emitter_address=bytes.fromhex(BRIDGES[chain]),
+                sequence=number,
+                payload=payload,
+            )
+            told = {
+                "vaa": base64.b64encode(encode_vaa(vaa)).decode(),
+                "tx_id": f"0x{random_numbers.randbytes(32).hex()}",
+                "observed_at": 1000 * at,
+            }
+            lines.write(json.dumps(told) + "\n")
+
+
+def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:
+    """Loads so many VAAs of as many signatures as the model has, and of one, beside the `verified` ones; asks for these
+    by id. 1 when the bar is missed.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        loaded(model, verified, len(model.signatures), count, folder / "signed")
+        store, rate = loaded(model, verified, 1, count, folder / "unsigned")
+        figures = asked_by_id(store, folder, seconds)
+    of_iota = figures["IOTA message"].per_second
+    for kind, each in figures.items():
+        print(
+            f"{kind:40}{each.per_second:>8,.0f} req/s  p50 {each.p50_ms:.2f} ms  p99 {each.p99_ms:.2f} ms  "
+            f"cpu {each.cpu_us:.0f} µs  errors {each.errors}  {each.per_second / of_iota:.2f} ×"
+        )
+    met = rate >= LEAST_LOADED
+    print(f"load of VAAs with one signature: bar {LEAST_LOADED:,}/s {'met' if met else 'missed'}")
+    return 0 if met else 1
+
+
+def loaded(model: Vaa, verified: list[bytes], signatures: int, count: int, folder: Path) -> tuple[StoreSettings, float]:
+    """A store with so many VAAs of so many signatures and the verified ones, and how many it took a second."""
+    folder.mkdir()
+    file = folder / "vaas.jsonl"
+    write_vaas(model, signatures, count, file)
+    with file.open("a") as lines:
+        lines.writelines(json.dumps({"vaa": each.hex()}) + "\n" for each in verified)
+    store = StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK)
+    migrate(store)
+    print(machine())
+    done = load(store, "local[*]", file)
+    places = {(vaa.emitter_chain, vaa.emitter_address, vaa.sequence) for vaa in map(decode_vaa, verified)}
+    show(signatures, count + len(places), done)
+    return store, float(done.report["messages_per_second"])
+
+
+def show(signatures: int, count: int, done: Run) -> None:
+    """One line a load. Raises SystemExit where not all was loaded."""
+    report = done.report
+    if (report["messages"], report["rejects"]) != (count, 0):
+        raise SystemExit(f"generated {count} VAAs, loaded {report['messages']}, {report['rejects']} rejects")
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report["seconds"].items())
+    rows = sum(report["rows_by_table"].values())
+    print(
+        f"{count:,} VAAs of {signatures} signatures, {rows:,} rows: {report['messages_per_second']:,.0f} VAAs/s; "
+        f"seconds: {stages}; MiB at most: {dict(done.memory)}",
+        flush=True,
+    )
+
+
+def asked_by_id(store: StoreSettings, folder: Path, seconds: int) -> dict[str, Figure]:
+    """The median of ROUNDS of each kind of question, the servers in turn."""
+    iota = folder / "iota"
+    network = oracle_store(f"sqlite:///{iota}")
+    vaas = ids(store.url.removeprefix("sqlite:///"), VAA_IDS)
+    messages = ids(str(iota), "SELECT lower(hex(message_id)) FROM messages")
+    with serving(store.url, NETWORK) as own, serving(f"sqlite:///{iota}", network) as beside:
+        asked = {
+            "IOTA message": (beside, [f"/api/v1/messages/{each}" for each in messages]),
+            "VAA, as a guardian answers": (own, [f"/v1/signed_vaa/{each}" for each in vaas]),
+            "VAA, as wormholescan answers": (own, [f"/api/wormhole/v1/vaas/{each}" for each in vaas]),
+            "VAA, its row of the event tables": (own, [readrow(each) for each in vaas]),
+        }
+        taken: dict[str, list[Figure]] = {kind: [] for kind in asked}
+        for _ in range(ROUNDS):
+            for kind, (server, paths) in asked.items():
+                taken[kind].append(ask(server, paths, seconds, folder))
+    return {
+        kind: min(seen, key=lambda each: abs(each.per_second - statistics.median(one.per_second for one in seen)))
+        for kind, seen in taken.items()
+    }
+
+
+def readrow(vaa: str) -> str:
+    """The path of a message's row."""
+    chain, emitter, sequence = vaa.split("/")
+    return f"/api/wormhole/events/readrow?emitterChain={chain}&emitterAddress={emitter}&sequence={sequence}"
+
+
+def ids(store: str, sql: str) -> list[str]:
+    """Some ids of a store's file, as paths have them."""
+    connection = sqlite3.connect(f"file:{database_of(Path(store))}?mode=ro", uri=True)
+    found = [row[0] for row in connection.execute(sql)]
+    connection.close()
+    return random.Random(4).sample(found, min(IDS, len(found)))
