@@ -45,7 +45,9 @@ def fill(folder: Path) -> None:
     migrate(settings)
     chance = random.Random(8)
     days = [FIRST_DAY + timedelta(each) for each in range(DAYS)]
-    rows = [(day.year, str(day), *(chance.randrange(10**6) for _ in OF_DAYS)) for day in days]
+    rows: list[tuple[int | str, ...]] = [
+        (day.year, str(day), *(chance.randrange(10**6) for _ in OF_DAYS)) for day in days
+    ]
     noon = [1000 * int(datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp()) for day in days]
     milestones = [
         dict(zip(schema.sync.names, (0, index, at, 0, None, 1, "full", schema.LAYOUT), strict=True))

@@ -165,7 +165,7 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     if last is None:
         return
     genesis, chunk_size = publication.lake.genesis_index(), publication.store_settings.chunk_size
-    changes = far(publication, genesis, genesis, last).changes
+    changes = far(publication, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
     _write(publication, ledger_makers(changes, after, begun, last, chunk_size, milestones))

@@ -209,8 +209,8 @@ SILENT = {
 def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None:
     sizes = list(range(1, 129))
     rows = spark.createDataFrame(
-        [(True, None, 1, size, size) for size in sizes],
-        "is_message BOOLEAN, idx INT, inclusion_state INT, inputs INT, outputs INT",
+        [(messages, state, size, size) for size in sizes for messages, state in ((1, 1), (5, 2), (7, 0))],
+        "messages BIGINT, inclusion_state INT, inputs INT, outputs INT",
     )
     counted = rows.agg(*(column.alias(name) for name, column in transaction_sizes().items())).collect()[0].asDict()
     assert counted == {f"{items}_{size}": 1 for items in ("inputs", "outputs") for size in "1234567"} | {
