@@ -30,7 +30,7 @@ for line in io.lines("%s") do paths[#paths + 1] = line end
 local at = 0
 request = function()
   at = at %% #paths + 1
-  return wrk.format("GET", paths[at])
+  return wrk.format("GET", paths[at], {accept = "%s"})
 end
 """
 
@@ -133,11 +133,12 @@ def ask(
     *,
     connections: int = CONNECTIONS,
     pause_ms: float = 0.0,
+    accept: str = "*/*",
 ) -> Figure:
     """Wrk over those paths in turn, as fast as it goes, or with a pause of that mean before each request."""
     listed, script = folder / "paths.txt", folder / "paths.lua"
     listed.write_text("\n".join(paths) + "\n")
-    script.write_text(PATHS_LUA % listed + (PAUSE_LUA % (2 * pause_ms) if pause_ms else ""))
+    script.write_text(PATHS_LUA % (listed, accept) + (PAUSE_LUA % (2 * pause_ms) if pause_ms else ""))
     command = ["wrk", "-t1", f"-c{connections}", "--latency", "-s", str(script), f"-d{seconds}s", server.base]
     used = server.cpu_seconds()
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -67,6 +67,7 @@ def bench(
             "http",
             "indexer",
             "load",
+            "series",
             "sizes",
             "soak",
             "vaa",

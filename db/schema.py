@@ -779,7 +779,8 @@ keyspace_info = Table(
         (
             "name",
             Type.TEXT,
-            "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_to",
+            "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_by, "
+            "analysed_to",
         ),
         ("value", Type.TEXT, "as text"),
     ),

@@ -17,7 +17,7 @@ from db import schema
 from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
-from db.queries.analytics import SUMMED, format_runs, runs_of
+from db.queries.analytics import ANALYSED_BY, SUMMED, format_runs, runs_of
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
 from etl.analytics.measures import STATE_COLUMNS, Begun
@@ -64,7 +64,7 @@ def analyse(publication: Publication, milestones: Intervals, *, ledger: Interval
                 step.run(publication, wanted[step.name])
     if wanted["milestones"] and only is None:
         _note(publication, add(before, wanted["milestones"]))
-    elif intersect(before, wanted["milestones"]):
+    elif wanted["milestones"]:
         _note(publication, before)
 
 
@@ -165,7 +165,7 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     if last is None:
         return
     genesis, chunk_size = publication.lake.genesis_index(), publication.store_settings.chunk_size
-    changes = far(publication, genesis, genesis, last).changes
+    changes = far(publication, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
     _write(publication, ledger_makers(changes, after, begun, last, chunk_size, milestones))
@@ -200,8 +200,10 @@ def _write(publication: Publication, makers: Sequence[FrameMaker], emptied: Sequ
 
 
 def _note(publication: Publication, milestones: Intervals) -> None:
+    """Whoever keeps what it read of days looks whether this is still the same (db.queries.analytics.find_state)."""
+    notes = [(ANALYSED, format_intervals(milestones)), (ANALYSED_BY, publication.report.run)]
     with publication.store.batch() as batch:
-        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED, format_intervals(milestones))])
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
 
 
 def _analysed_to(publication: Publication) -> int:

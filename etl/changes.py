@@ -103,14 +103,16 @@ class Found:
     near: Near | None = None
 
 
-def far(publication: Publication, genesis: int, frontier: int, to: int) -> Found:
-    """All changes of [genesis, to], resolved by joins over the lake."""
+def far(
+    publication: Publication, genesis: int, frontier: int, to: int, columns: Sequence[str] = CHANGES.names
+) -> Found:
+    """All changes of [genesis, to], resolved by joins over the lake; of CHANGES those columns, COUNTED among them."""
     lake, chunk_size = publication.lake, publication.store_settings.chunk_size
     messages = lake.messages([(genesis + 1, to)])
     outputs = genesis_outputs(lake.genesis()).unionByName(tables.created(messages))
     created = created_by(outputs)
     spent = _spent(tables.spent(messages)).join(created.select("output_id", *OWNED), "output_id", "left")
-    whole = created.unionByName(_owned_at(spent))
+    whole = created.unionByName(_owned_at(spent)).select(*columns)
     folder = publication.staging.write("changes", whole)
     changes = publication.spark.read.schema(whole.schema).parquet(str(folder))
     first = max(genesis + 1, window(frontier + 1, chunk_size))

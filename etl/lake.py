@@ -145,9 +145,7 @@ class Lake:
 
     def _listed(self, wanted: Intervals) -> DataFrame | None:
         """milestone_index and verified of those milestones that the lake has; None where it has no file of them."""
-        if not wanted or not self.exists():
-            return None
-        files = self.read("milestones").where(within(wanted)).inputFiles()
+        files = self._found("milestones", within(wanted)) if wanted else []
         if not files:
             return None
         listed = self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files)
@@ -168,8 +166,14 @@ class Lake:
         with self._planning:
             place = table, predicate
             if place not in self._files:
-                self._files[place] = self.read(table).where(predicate).inputFiles()
+                self._files[place] = self._found(table, predicate)
             return self._files[place]
+
+    def _found(self, table: str, predicate: str) -> list[str]:
+        """The table's files that hold such rows; they are few rows themselves."""
+        if not self.has(table):
+            return []
+        return self._few.read.format("delta").load(self.path(table)).where(predicate).inputFiles()
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""

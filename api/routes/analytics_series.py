@@ -2,20 +2,24 @@
 
 Rules of this file: as in explorer_v2.py. All are there as CSV and NDJSON too, whole, read some rows at a time;
 `pageSize` and `cursor` then do not matter. `start` and `end` both are in a series; hours and days are whole ones.
+Days of what is kept by day are rendered once (api/rendered_days.py).
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import orjson
+
 from api.errors import BadParameter
-from api.exports import exports_of
+from api.exports import CSV, NDJSON, Export, csv_text, exports_of
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Operation
 from api.params import OldestFirst
 from api.params_analytics import END, DayMeasures, End, HourMeasures, MilestoneMeasures, Start
 from api.params_explorer import After, ExplorerPageSize, OwnCursor
+from api.rendered_days import RenderedDays, rendered_days
 from api.responses_analytics import AMOUNTS, DaySeries, HourSeries, MilestoneSeries
 from db.cursor import Cursor, format_cursor, parse_cursor
 from db.intervals import intersect
@@ -25,6 +29,7 @@ from db.queries.series import (
     DAY_S,
     HOUR_S,
     NEWEST,
+    OF_DAYS,
     Batch,
     Edge,
     cut,
@@ -101,34 +106,80 @@ async def remaining_milestones(
     return replace(window, milestones=intersect(window.milestones, [(first, last)]) if first <= last else [])
 
 
-async def milestone_batches(
-    network: NetworkMount,
-    start: Edge | None,
-    end: Edge | None,
-    measures: Measures,
-    *,
-    newest: bool,
-    after: int | None = None,
-    at_once: int = ROWS_AT_ONCE,
-) -> AsyncIterator[Batch]:
-    """Milestones of a span, after a page that ended there."""
-    window = await remaining_milestones(network, start, end, after, newest=newest)
-    columns = tuple(measures.values())
-    batches = list_by_milestone(network.store, network.name, window, columns, newest=newest, at_once=at_once)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a series is to tell; `after`: where the page before ended."""
+
+    start: Edge | None
+    end: Edge | None
+    measures: Measures
+    newest: bool
+    after: int | None = None
+    at_once: int = ROWS_AT_ONCE
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that are measured."""
+        return tuple(self.measures.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A kind of series: what its items begin with, the column that they stand by, and where they come from."""
+
+    name: str
+    head: Mapping[str, Callable[[Row], object]]
+    position: str
+    batches: Callable[[NetworkMount, Asked], AsyncIterator[Batch]]
+
+    def point(self, measures: Measures) -> Render:
+        """An item."""
+        values, head = measured(measures), self.head.items()
+        return lambda row: {name: told(row) for name, told in head} | values(row)
+
+    def question(self, asked: Asked) -> str:
+        """What a cursor is of."""
+        return f"{self.name} {asked.start} {asked.end} {asked.measures} {asked.newest}"
+
+    async def page(self, network: NetworkMount, asked: Asked, at: After) -> Json:
+        """A page of it."""
+        question = self.question(asked)
+        batches = self.batches(network, replace(asked, after=place(at, question), at_once=at.page_size + 1))
+        return await page_of(batches, self.point(asked.measures), self.position, question, at)
+
+    def exports(self) -> Mapping[str, Export]:
+        """All of it, as CSV and NDJSON."""
+
+        async def items(
+            network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
+        ) -> AsyncGenerator[list[Json]]:
+            point = self.point(measures)
+            async for batch in self.batches(network, Asked(start, end, measures, newest)):
+                yield [point(row) for row in batch.rows]
+
+        return exports_of(items, lambda measures, **_: (*self.head, *measures))
+
+
+# --- milestones -------------------------------------------------------------------------------------------------------
+
+
+async def milestone_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+    """Milestones of a span."""
+    newest = asked.newest
+    window = await remaining_milestones(network, asked.start, asked.end, asked.after, newest=newest)
+    batches = list_by_milestone(
+        network.store, network.name, window, asked.columns, newest=newest, at_once=asked.at_once
+    )
     async for batch in batches:
         yield batch
 
 
-def milestone_point(measures: Measures) -> Render:
-    """An item of a series by milestone."""
-    values = measured(measures)
-    return lambda row: (
-        {
-            "milestoneIndex": row["milestone_index"],
-            "timestamp": row["ms_timestamp"] // 1000,
-        }
-        | values(row)
-    )
+MILESTONES = Series(
+    "milestones",
+    {"milestoneIndex": lambda row: row["milestone_index"], "timestamp": lambda row: row["ms_timestamp"] // 1000},
+    "milestone_index",
+    milestone_batches,
+)
 
 
 async def milestone_series(
@@ -144,43 +195,26 @@ async def milestone_series(
 
     What depends on the ledger state is null behind the ledger index.
     """
-    at = after or After(page_size)
-    question = f"milestones {start} {end} {measures} {newest}"
-    batches = milestone_batches(
-        network, start, end, measures, newest=newest, after=place(at, question), at_once=at.page_size + 1
-    )
-    return await page_of(batches, milestone_point(measures), "milestone_index", question, at)
+    return await MILESTONES.page(network, Asked(start, end, measures, newest), after or After(page_size))
 
 
-async def all_milestones(
-    network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
-) -> AsyncGenerator[list[Json]]:
-    """The whole series by milestone."""
-    point = milestone_point(measures)
-    async for batch in milestone_batches(network, start, end, measures, newest=newest):
-        yield [point(row) for row in batch.rows]
+# --- hours ------------------------------------------------------------------------------------------------------------
 
 
-async def hour_batches(
-    network: NetworkMount,
-    start: Edge | None,
-    end: Edge | None,
-    measures: Measures,
-    *,
-    newest: bool,
-    after: int | None = None,
-) -> AsyncIterator[Batch]:
-    """Hours of a span, after a page that ended there."""
-    span = await find_seconds(network.store, network.name, *edges(start, end))
-    left = remaining(span, after, HOUR_S, newest=newest)
-    async for batch in list_by_hour(network.store, network.name, left, tuple(measures.values()), newest=newest):
+async def seconds_of(network: NetworkMount, asked: Asked, step: int) -> tuple[int, int]:
+    """The first second and the last of what is left of a span."""
+    span = await find_seconds(network.store, network.name, *edges(asked.start, asked.end))
+    return remaining(span, asked.after, step, newest=asked.newest)
+
+
+async def hour_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+    """Hours of a span."""
+    left = await seconds_of(network, asked, HOUR_S)
+    async for batch in list_by_hour(network.store, network.name, left, asked.columns, newest=asked.newest):
         yield batch
 
 
-def hour_point(measures: Measures) -> Render:
-    """An item of a series by hour."""
-    values = measured(measures)
-    return lambda row: {"timestamp": row["second"]} | values(row)
+HOURS = Series("hours", {"timestamp": lambda row: row["second"]}, "second", hour_batches)
 
 
 async def hour_series(
@@ -196,44 +230,48 @@ async def hour_series(
 
     What a part of it does not know, as what depends on the ledger state behind the ledger index, is null.
     """
-    at = after or After(page_size)
-    question = f"hours {start} {end} {measures} {newest}"
-    batches = hour_batches(network, start, end, measures, newest=newest, after=place(at, question))
-    return await page_of(batches, hour_point(measures), "second", question, at)
+    return await HOURS.page(network, Asked(start, end, measures, newest), after or After(page_size))
 
 
-async def all_hours(
-    network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
-) -> AsyncGenerator[list[Json]]:
-    """The whole series by hour."""
-    point = hour_point(measures)
-    async for batch in hour_batches(network, start, end, measures, newest=newest):
-        yield [point(row) for row in batch.rows]
+# --- days -------------------------------------------------------------------------------------------------------------
 
 
-async def day_batches(
-    network: NetworkMount,
-    start: Edge | None,
-    end: Edge | None,
-    measures: Measures,
-    *,
-    newest: bool,
-    after: int | None = None,
-    at_once: int = ROWS_AT_ONCE,
-) -> AsyncIterator[Batch]:
-    """Days of a span, after a page that ended there."""
-    span = await find_seconds(network.store, network.name, *edges(start, end))
-    left = remaining(span, after, DAY_S, newest=newest)
-    columns = tuple(measures.values())
-    batches = list_by_day(network.store, network.name, left, columns, newest=newest, at_once=at_once)
+async def day_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+    """Days of a span."""
+    left = await seconds_of(network, asked, DAY_S)
+    batches = list_by_day(network.store, network.name, left, asked.columns, newest=asked.newest, at_once=asked.at_once)
     async for batch in batches:
         yield batch
 
 
-def day_point(measures: Measures) -> Render:
-    """An item of a series by day."""
-    values = measured(measures)
-    return lambda row: {"date": row["date"], "timestamp": row["second"]} | values(row)
+DAYS = Series("days", {"date": lambda row: row["date"], "timestamp": lambda row: row["second"]}, "second", day_batches)
+
+
+OF_KEPT_DAYS = frozenset(OF_DAYS)
+
+
+def are_kept(measures: Measures) -> bool:
+    """Whether rows of days alone tell all of it."""
+    return OF_KEPT_DAYS.issuperset(measures.values())
+
+
+async def days_as(network: NetworkMount, form: str, measures: Measures) -> RenderedDays:
+    """All days of the network as lines of that media type."""
+    point = DAYS.point(measures)
+    return await rendered_days(
+        network.store,
+        network.name,
+        form,
+        tuple(measures.values()),
+        lambda rows: LINES[form]([point(row) for row in rows]),
+    )
+
+
+LINES: Mapping[str, Callable[[Sequence[Json]], list[str]]] = {
+    CSV: lambda items: csv_text([tuple(item.values()) for item in items]).splitlines(),
+    NDJSON: lambda items: [orjson.dumps(item).decode() for item in items],
+}
+"""Items as lines; those of NDJSON are JSON's too."""
 
 
 async def day_series(
@@ -249,40 +287,43 @@ async def day_series(
 
     Days alone tell addresses, indexes and tags apart.
     """
-    at = after or After(page_size)
-    question = f"days {start} {end} {measures} {newest}"
-    batches = day_batches(
-        network, start, end, measures, newest=newest, after=place(at, question), at_once=at.page_size + 1
-    )
-    return await page_of(batches, day_point(measures), "second", question, at)
+    at, asked = after or After(page_size), Asked(start, end, measures, newest)
+    if not are_kept(measures):
+        return await DAYS.page(network, asked, at)
+    question = DAYS.question(asked)
+    days = await days_as(network, NDJSON, measures)
+    left = await seconds_of(network, replace(asked, after=place(at, question)), DAY_S)
+    lines, last = days.between(left, at.page_size, newest=newest)
+    cursor = None if last is None else format_cursor(Cursor((last,)), question)
+    return {"items": orjson.Fragment(f"[{','.join(lines)}]"), "cursor": at.next(Page([], cursor))}
 
 
-async def all_days(
-    network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
-) -> AsyncGenerator[list[Json]]:
-    """The whole series by day."""
-    point = day_point(measures)
-    async for batch in day_batches(network, start, end, measures, newest=newest):
-        yield [point(row) for row in batch.rows]
+def day_export(form: str, summed: Export) -> Export:
+    """The whole series by day in that form, by `summed` where milestones have to be."""
+
+    async def export(
+        network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
+    ) -> AsyncGenerator[str]:
+        asked = Asked(start, end, measures, newest)
+        if not are_kept(measures):
+            async for part in summed(network, start=start, end=end, measures=measures, newest=newest):
+                yield part
+            return
+        days = await days_as(network, form, measures)
+        lines, _ = days.between(await seconds_of(network, asked, DAY_S), newest=newest)
+        head = csv_text([(*DAYS.head, *measures)]) if form == CSV else ""
+        yield head + "".join(f"{line}\n" for line in lines)
+
+    return export
 
 
 ANALYTICS_SERIES = (
-    Operation(
-        "/series/milestone",
-        milestone_series,
-        MilestoneSeries,
-        exports=exports_of(all_milestones, lambda measures, **_: ("milestoneIndex", "timestamp", *measures)),
-    ),
-    Operation(
-        "/series/hour",
-        hour_series,
-        HourSeries,
-        exports=exports_of(all_hours, lambda measures, **_: ("timestamp", *measures)),
-    ),
+    Operation("/series/milestone", milestone_series, MilestoneSeries, exports=MILESTONES.exports()),
+    Operation("/series/hour", hour_series, HourSeries, exports=HOURS.exports()),
     Operation(
         "/series/day",
         day_series,
         DaySeries,
-        exports=exports_of(all_days, lambda measures, **_: ("date", "timestamp", *measures)),
+        exports={form: day_export(form, summed) for form, summed in DAYS.exports().items()},
     ),
 )

@@ -26,6 +26,9 @@ LEDGER_HINT = ("ledger", "address", True)
 SUMMED = ("message_count", "transaction_count", "transferred_tokens")
 """What Chronicle sums over consecutive milestones."""
 
+ANALYSED, ANALYSED_BY = "analysed", "analysed_by"
+"""keyspace_info: milestones, as intervals, whose messages and days these tables tell of, and the run that said so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -147,18 +150,40 @@ def parse_runs(text: str) -> list[Run]:
     return [Run(*each) for each in json.loads(text)]
 
 
+async def find_state(store: Store) -> str | None:
+    """What changes whenever rows of days do; None where nothing was analysed."""
+    notes = await store.get_many(schema.keyspace_info, [(ANALYSED,), (ANALYSED_BY,)])
+    return None if None in notes else " ".join(note["value"] for note in notes if note)
+
+
 async def list_days(
-    store: Store, network: str, first: str, last: str, *, newest: bool = False, at_once: int | None = None
+    store: Store,
+    network: str,
+    first: str,
+    last: str,
+    *,
+    newest: bool = False,
+    columns: Sequence[str] | None = None,
+    at_once: int | None = None,
 ) -> AsyncIterator[Row]:
-    """Rows of `daily_analytics` of the UTC days [first, last], ISO 8601."""
+    """Rows of `daily_analytics` of the UTC days [first, last], ISO 8601; `columns`: with the date, those alone."""
+    wanted = None if columns is None else tuple(dict.fromkeys(("date", *columns)))
     years = set[int]()
     async for row in list_ranges(store, network):
         if row["min_timestamp"] is not None:
             years.update(range(_year(row["min_timestamp"]), _year(row["max_timestamp"]) + 1))
     inside = years.intersection(range(int(first[:4]), int(last[:4]) + 1))
     for year in sorted(inside, reverse=newest):
-        partition = (year,)
-        rows = _between(store, schema.daily_analytics, partition, (first,), (last,), newest=newest, at_once=at_once)
+        rows = _between(
+            store,
+            schema.daily_analytics,
+            (year,),
+            (first,),
+            (last,),
+            newest=newest,
+            columns=wanted,
+            at_once=at_once,
+        )
         async for row in rows:
             yield row
 

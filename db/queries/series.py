@@ -148,7 +148,9 @@ async def list_by_day(
     ends = set(others) <= set(STANDING)
     held: list[Row] = []
     examined = 0
-    async for day, is_last in _ended(_days(store, network, seconds, newest=newest, at_once=at_once)):
+    kept = [name for name in columns if name in OF_DAYS]
+    days = list_kept_days(store, network, seconds, kept, newest=newest, at_once=at_once)
+    async for day, is_last in _ended(days):
         rows = await _milestones_of(store, day["date"], others, ends=ends) if others else []
         held.append(day | _together(rows, others))
         examined += 1 + len(rows)
@@ -162,7 +164,7 @@ async def list_by_hour(
 ) -> AsyncIterator[Batch]:
     """Hours, by their first second in `second`, with those columns of OF_HOURS; those of a day are one batch."""
     first, last = seconds
-    async for day, is_last in _ended(_days(store, network, seconds, newest=newest, at_once=1)):
+    async for day, is_last in _ended(list_kept_days(store, network, seconds, (), newest=newest, at_once=1)):
         hours: dict[int, list[Row]] = {}
         rows = await _milestones_of(store, day["date"], columns)
         for row in rows:
@@ -183,12 +185,20 @@ async def _ended(rows: AsyncIterator[Row]) -> AsyncIterator[tuple[Row, bool]]:
         yield held, True
 
 
-async def _days(
-    store: Store, network: str, seconds: tuple[int, int], *, newest: bool, at_once: int
+async def list_kept_days(
+    store: Store,
+    network: str,
+    seconds: tuple[int, int],
+    columns: Sequence[str],
+    *,
+    newest: bool = False,
+    at_once: int | None = None,
 ) -> AsyncIterator[Row]:
+    """Days, by their first second in `second`, with those columns of OF_DAYS."""
     if seconds[0] <= seconds[1]:
         first, last = (_date(second) for second in seconds)
-        async for row in list_days(store, network, first, last, newest=newest, at_once=at_once):
+        days = list_days(store, network, first, last, newest=newest, columns=columns, at_once=at_once)
+        async for row in days:
             row["second"] = DAY_S * (date.fromisoformat(row["date"]).toordinal() - EPOCH)
             yield row
 

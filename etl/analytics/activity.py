@@ -6,7 +6,7 @@ Rules of this file: aggregates over etl.analytics.entries, by the column of ms_a
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from etl.analytics.entries import of_messages
+from etl.analytics.entries import messages
 from etl.sources.cone import CONFLICTING, INCLUDED, NO_TRANSACTION
 
 PAYLOADS = {
@@ -33,4 +33,4 @@ def activity() -> dict[str, Column]:
         "no_payload_count": F.col("payload_kind").isNull(),
     }
     conditions |= {f"{payload}_payload_count": has_payload(payload) for payload in PAYLOADS}
-    return {name: F.count_if(of_messages(condition)) for name, condition in conditions.items()}
+    return {name: messages(condition) for name, condition in conditions.items()}

@@ -20,7 +20,7 @@ def created_outputs() -> dict[str, Column]:
     amount = F.coalesce(F.try_sum(F.when(~F.col("is_migrated"), F.col("amount"))), F.lit(0))
     found = {"transferred_tokens": amount.try_cast("bigint")}
     for kind in OUTPUT_KINDS:
-        found[f"{kind}_created_count"] = F.count_if(is_kind(kind))
+        found[f"{kind}_created_count"] = F.sum(F.when(is_kind(kind), F.col("created")).otherwise(0))
         amount = F.coalesce(F.try_sum(F.when(is_kind(kind), F.col("amount"))), F.lit(0))
         found[f"{kind}_created_amount"] = amount.try_cast("bigint")
     return found

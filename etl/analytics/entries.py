@@ -1,6 +1,7 @@
-"""The lake's messages as the measures of a milestone look at them: a row a message, and one for each output created.
+"""The lake's messages as the measures of a milestone look at them: how many are alike, and their outputs.
 
-Rules of this file: as in tables.py. One scan serves all measures of messages, so only what one of them reads is here.
+Rules of this file: as in tables.py. One scan serves all measures of messages, so only what one of them reads is here;
+what is alike to all of them is one row, as there are many measures and few kinds of messages in a milestone.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -11,8 +12,8 @@ from etl.tables import ms_timestamp
 
 
 def entries(lake: DataFrame) -> DataFrame:
-    """Of complete milestones: each message with its size, payload, state, and inputs and outputs in number; beside it,
-    or in a row of its own, each output that it created (`output_type`, `amount`), migrated ones (`is_migrated`) too.
+    """Of complete milestones: `messages` of the same payload, state, and inputs and outputs in number, with their
+    `bytes`; in the same rows `created` outputs of a type, migrated or not (`is_migrated`), with their `amount`.
     """
     funds = "milestone.receipt.funds"
     created = F.arrays_zip(
@@ -20,13 +21,13 @@ def entries(lake: DataFrame) -> DataFrame:
         F.coalesce("transaction.outputs.amount", f"{funds}.amount").alias("amount"),
     )
     is_migrated = F.col("transaction.transaction_id").isNull()
-    return (
+    rows = (
         lake.where("verified IS NOT NULL")
         .select(
             "milestone_index",
             ms_timestamp().alias("ms_timestamp"),
-            F.col("message_id").isNotNull().alias("is_message"),
             F.length("message").alias("bytes"),
+            F.col("message_id").isNotNull().alias("is_message"),
             "payload_kind",
             "inclusion_state",
             F.size("transaction.inputs.kind").alias("inputs"),
@@ -38,8 +39,19 @@ def entries(lake: DataFrame) -> DataFrame:
         )
         .select("*", F.col("created.output_type").alias("output_type"), F.col("created.amount").alias("amount"))
     )
+    # A message is counted in the row of its first output.
+    is_counted = F.col("is_message") & (F.coalesce("idx", F.lit(0)) == 0)
+    return rows.groupBy(
+        "milestone_index", "payload_kind", "inclusion_state", "inputs", "outputs", "output_type", "is_migrated"
+    ).agg(
+        F.max("ms_timestamp").alias("ms_timestamp"),
+        F.count_if(is_counted).alias("messages"),
+        F.sum(F.when(is_counted, F.col("bytes")).otherwise(0)).alias("bytes"),
+        F.count("output_type").alias("created"),
+        F.try_sum("amount").alias("amount"),
+    )
 
 
-def of_messages(condition: Column) -> Column:
-    """That condition, once for each message."""
-    return F.col("is_message") & (F.coalesce("idx", F.lit(0)) == 0) & condition
+def messages(condition: Column) -> Column:
+    """How many messages of a milestone are such."""
+    return F.sum(F.when(condition, F.col("messages")).otherwise(0))

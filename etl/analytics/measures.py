@@ -60,6 +60,12 @@ FLOW_COLUMNS = schema.ms_analytics.names[
 ]
 """Those that tell what its changes did."""
 
+READ = (
+    "milestone_index", "ms_timestamp", "transaction_id", "is_spent", "output_type", "address", "owner", "amount",
+    "created_milestone_index", "stardust", "data",
+)  # fmt: skip
+"""Of etl.changes.CHANGES what any measure looks at."""
+
 
 @dataclass(frozen=True)
 class Begun:

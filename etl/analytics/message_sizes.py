@@ -7,14 +7,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from etl.analytics.activity import PAYLOADS, has_payload
-from etl.analytics.entries import of_messages
 
 
 def message_sizes() -> dict[str, Column]:
     """Sums of bytes."""
     conditions = {"message_bytes": F.lit(True)}  # noqa: FBT003 (a column's value)
     conditions |= {f"{payload}_bytes": has_payload(payload) for payload in PAYLOADS}
-    return {
-        name: F.sum(F.when(of_messages(condition), F.col("bytes")).otherwise(0))
-        for name, condition in conditions.items()
-    }
+    return {name: F.sum(F.when(condition, F.col("bytes")).otherwise(0)) for name, condition in conditions.items()}

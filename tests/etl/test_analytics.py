@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from db import schema
 from db.connect import open_adapter, open_store
+from db.queries.analytics import ANALYSED_BY
 from etl import analyse, jobs
 from etl.analyse import STEPS, Step
 from etl.analytics.chains import chains
@@ -91,7 +92,7 @@ def clear(loading: Loading) -> None:
         with store.batch() as batch:
             for table in ANALYTICS:
                 batch.clear(table)
-            for name in (ANALYSED, ANALYSED_TO):
+            for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
                 batch.delete(schema.keyspace_info, (name,))
         store.release(lease)
 
@@ -208,8 +209,8 @@ SILENT = {
 def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None:
     sizes = list(range(1, 129))
     rows = spark.createDataFrame(
-        [(True, None, 1, size, size) for size in sizes],
-        "is_message BOOLEAN, idx INT, inclusion_state INT, inputs INT, outputs INT",
+        [(messages, state, size, size) for size in sizes for messages, state in ((1, 1), (5, 2), (7, 0))],
+        "messages BIGINT, inclusion_state INT, inputs INT, outputs INT",
     )
     counted = rows.agg(*(column.alias(name) for name, column in transaction_sizes().items())).collect()[0].asDict()
     assert counted == {f"{items}_{size}": 1 for items in ("inputs", "outputs") for size in "1234567"} | {
@@ -486,4 +487,4 @@ def test_milestones_do_not_count_as_analysed_while_they_are_analysed_again(
     monkeypatch.setattr(analyse, "STEPS", (Step("days", "", (), lambda *_: seen.append(infos[ANALYSED])),))
     analyse.analyse(publication, [(10, 19), (51, 55)], ledger=[], only=only)
     assert seen == ["[[1, 9], [20, 50]]"]
-    assert infos == {ANALYSED: "[[1, 55]]" if only is None else "[[1, 50]]"}
+    assert infos == {ANALYSED: "[[1, 55]]" if only is None else "[[1, 50]]", ANALYSED_BY: "1"}
