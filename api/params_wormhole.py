@@ -66,6 +66,13 @@ def parse_text(text: str) -> str:
     return text
 
 
+def parse_app(text: str) -> str:
+    """The name of an application, known or not; ValueError for what can be none."""
+    if not re.fullmatch("[0-9A-Za-z_-]+", text, re.ASCII):
+        raise ValueError("alphabet")
+    return text
+
+
 def parse_day(text: str) -> int:
     """Days since 1970 of a date as 2021-09-21; ValueError otherwise."""
     if len(text) != len("2021-09-21") or not text >= "1970-01-01":
@@ -163,8 +170,9 @@ TO_CHAIN = Param(
     2,
 )
 PARSED_PAYLOAD = flag("parsedPayload", "With `payload`: what the message says, where it is understood", default="false")
+PORTAL = "PORTAL_TOKEN_BRIDGE"
 APPS = {
-    "PORTAL_TOKEN_BRIDGE": ("token_transfer", "token_transfer_with_payload", "asset_meta"),
+    PORTAL: ("token_transfer", "token_transfer_with_payload", "asset_meta"),
     "PORTAL_NFT_BRIDGE": ("nft_transfer",),
     "GENERIC_RELAYER": ("relayer_delivery", "relayer_redelivery"),
     "NATIVE_TOKEN_TRANSFER": ("ntt_transfer", "ntt_info"),
@@ -178,7 +186,7 @@ APP_ID = Param(
     f"one of {', '.join(APPS)}",
     {"type": "string", "enum": list(APPS)},
     choice({name: name for name in APPS}),
-    "PORTAL_TOKEN_BRIDGE",
+    PORTAL,
 )
 SIGNER = Param(
     "signer",
@@ -294,6 +302,15 @@ def spans_of(days: Mapping[str, int | None], default: str | None) -> Param:
     )
 
 
+ACTIVE_APPS = Param(
+    "apps",
+    "query",
+    f"Only what these applications moved: {PORTAL} moved all that is summed, any other nothing",
+    "names of applications, of letters, digits, - and _, with commas between them",
+    {"type": "string", "pattern": "^[0-9A-Za-z_-]+(,[0-9A-Za-z_-]+)*$", "maxLength": 1024},
+    partial(listed_words, parse=parse_app),
+    PORTAL,
+)
 UNTIL = Param(
     "until",
     "query",
@@ -333,6 +350,7 @@ TopSpan: TypeAlias = Annotated[TimeSpan, spans_of({"7d": 7, "15d": 15, "30d": 30
 SampleRate: TypeAlias = Annotated[str | None, SAMPLE_RATE]
 Until: TypeAlias = Annotated[int | None, UNTIL]
 By: TypeAlias = Annotated[str, BY]
+ActiveApps: TypeAlias = Annotated[tuple[str, ...] | None, ACTIVE_APPS]
 
 Address: TypeAlias = Annotated[str, ADDRESS]
 AddressAsked: TypeAlias = Annotated[str | None, ADDRESS_ASKED]

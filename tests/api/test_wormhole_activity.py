@@ -446,6 +446,16 @@ async def test_what_moved_between_chains(
     params = {"timeSpan": word, "by": by, "until": date(last)}
     assert (await signed.get(f"{API}/x-chain-activity", params=params)).json() == {"txs": expected}
     assert expected
+    for apps, moved in (
+        ("PORTAL_TOKEN_BRIDGE", expected),
+        ("MAYAN,PORTAL_TOKEN_BRIDGE", expected),
+        ("PORTAL_NFT_BRIDGE", []),
+        ("MAYAN,CONNECT,UNKONWN", []),
+    ):
+        found = (await signed.get(f"{API}/x-chain-activity", params=params | {"apps": apps})).json()
+        assert found == {"txs": moved}
+    answer = await signed.get(f"{API}/x-chain-activity", params=params | {"apps": "MAYAN,"})
+    assert answer.json()["message"].startswith("parameter apps: expected names of applications, ")
 
 
 @pytest.mark.parametrize(("word", "count"), [("7d", 7), ("30d", 30)])
