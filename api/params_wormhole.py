@@ -5,7 +5,7 @@ wormholescan takes more, with 0x, without leading zeros, or as their chain write
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -63,13 +63,6 @@ def parse_text(text: str) -> str:
     """An address or id in a form that the chain decides; ValueError for what is of none."""
     if not 1 <= len(text) <= TEXT_MAX or not (text.isascii() and text.isalnum()):
         raise ValueError("length or alphabet")
-    return text
-
-
-def parse_app(text: str) -> str:
-    """The name of an application, known or not; ValueError for what can be none."""
-    if not re.fullmatch("[0-9A-Za-z_-]+", text, re.ASCII):
-        raise ValueError("alphabet")
     return text
 
 
@@ -287,30 +280,6 @@ FROM = Param(
 TO = replace(FROM, name="to", meaning="Only messages of this time or earlier", example="2021-10-11T23:59:59Z")
 
 
-def spans_of(days: Mapping[str, int | None], default: str | None) -> Param:
-    """The parameter timeSpan of those words: word → days, None: all."""
-    return Param(
-        "timeSpan",
-        "query",
-        "How many days it tells of",
-        f"one of {', '.join(days)}",
-        {"type": "string", "enum": list(days)},
-        choice({word: (word, count) for word, count in days.items()}),
-        next(iter(days)),
-        default=default,
-        required=default is None,
-    )
-
-
-ACTIVE_APPS = Param(
-    "apps",
-    "query",
-    f"Only what these applications moved: {PORTAL} moved all that is summed, any other nothing",
-    "names of applications, of letters, digits, - and _, with commas between them",
-    {"type": "string", "pattern": "^[0-9A-Za-z_-]+(,[0-9A-Za-z_-]+)*$", "maxLength": 1024},
-    partial(listed_words, parse=parse_app),
-    PORTAL,
-)
 UNTIL = Param(
     "until",
     "query",
@@ -320,37 +289,7 @@ UNTIL = Param(
     parse_day,
     "2021-10-11",
 )
-SAMPLE_RATE = Param(
-    "sampleRate",
-    "query",
-    "What is counted together: hours of 1d, days of 1w and 1mo",
-    "1h or 1d",
-    {"type": "string", "enum": ["1h", "1d"]},
-    choice({"1h": "1h", "1d": "1d"}),
-    "1d",
-)
-BY = Param(
-    "by",
-    "query",
-    "What is summed: USD, or transfers",
-    "notional or tx",
-    {"type": "string", "enum": ["notional", "tx"]},
-    choice({"notional": "notional", "tx": "tx"}),
-    "tx",
-    default="notional",
-)
-TimeSpan: TypeAlias = tuple[str, int | None]
-"""The word, and its days."""
-
-LastTxsSpan: TypeAlias = Annotated[TimeSpan, spans_of({"1d": 1, "1w": 7, "1mo": 30}, "1d")]
-ActivitySpan: TypeAlias = Annotated[
-    TimeSpan, spans_of({"7d": 7, "30d": 30, "90d": 90, "1y": 365, "all-time": None}, "7d")
-]
-TopSpan: TypeAlias = Annotated[TimeSpan, spans_of({"7d": 7, "15d": 15, "30d": 30}, None)]
-SampleRate: TypeAlias = Annotated[str | None, SAMPLE_RATE]
 Until: TypeAlias = Annotated[int | None, UNTIL]
-By: TypeAlias = Annotated[str, BY]
-ActiveApps: TypeAlias = Annotated[tuple[str, ...] | None, ACTIVE_APPS]
 
 Address: TypeAlias = Annotated[str, ADDRESS]
 AddressAsked: TypeAlias = Annotated[str | None, ADDRESS_ASKED]

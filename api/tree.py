@@ -74,12 +74,13 @@ class Tree:
 
     def error_body_of(self, path: str) -> Callable[[Exception], bytes]:
         """How errors are written where nobody else says, below the longest prefix that the path begins with."""
-        node: Node | None = self.root
-        found = error_body
+        node = self.root
+        found: Callable[[Exception], bytes] = error_body
         for segment in path[1:].split("/"):
-            node = node.literal.get(segment) or (node.parameter if segment else None)
-            if node is None:
+            following = node.literal.get(segment) or (node.parameter if segment else None)
+            if following is None:
                 break
+            node = following
             found = node.error_body or found
         return found
 

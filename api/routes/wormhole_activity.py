@@ -15,17 +15,8 @@ from api.errors import BadParameter, NotKept
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Operation
-from api.params_wormhole import (
-    PORTAL,
-    SAMPLE_RATE,
-    ActiveApps,
-    ActivitySpan,
-    By,
-    LastTxsSpan,
-    SampleRate,
-    TopSpan,
-    Until,
-)
+from api.params_wormhole import PORTAL, Until
+from api.params_wormhole_activity import SAMPLE_RATE, ActiveApps, ActivitySpan, By, LastTxsSpan, SampleRate, TopSpan
 from api.responses_wormhole_activity import ChainActivity, LastTxs, Scorecards, TopAssets, TopPairs
 from api.routes.wormhole_listing import contracts_of
 from api.wormhole_json import rfc3339

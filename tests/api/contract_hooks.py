@@ -79,6 +79,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
     if "forAddress" in case.query and "forChain" not in case.query:
         del case.query["forAddress"]
+    if case.query.keys() >= {"from", "to"}:
+        case.query["to"] = case.query["from"]
     if case.query.get("until", "1970") < "1970":
         del case.query["until"]
     if case.query.keys() >= {"timeSpan", "sampleRate"}:
