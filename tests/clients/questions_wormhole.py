@@ -33,6 +33,8 @@ def values(world: World) -> Json:
     return {
         "address": record["decoded"]["to_address"],
         "chain": chain,
+        "columnFamily": "TokenTransferPayload",
+        "columnName": "TargetAddress",
         "daily": "1",
         "emitter": emitter,
         "emitterAddress": emitter,
@@ -52,6 +54,7 @@ def values(world: World) -> Json:
         "txHash": message.tx_id,
         "until": datetime.fromtimestamp(DAY_S * message.day, UTC).date().isoformat(),
         "vaa": b64(record["hex"]),
+        "value": record["decoded"]["to_address"],
     }
 
 
