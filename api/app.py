@@ -137,7 +137,8 @@ class Permanode(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
         settings = self.settings
-        answering: ASGIApp = Tree(self.routes)
+        tree = Tree(self.routes)
+        answering: ASGIApp = tree
         if settings.compress_from:
             answering = Compression(answering, settings.compress_from)
         if settings.keys or settings.jwt_secret:
@@ -145,7 +146,12 @@ class Permanode(FastAPI):
         if settings.rate_limit:
             answering = RateLimit(answering, settings.rate_limit)
         return Door(
-            answering, self.router, self.metrics, deadline_s=settings.deadline_s, access_log=settings.access_log
+            answering,
+            self.router,
+            self.metrics,
+            tree.error_body_of,
+            deadline_s=settings.deadline_s,
+            access_log=settings.access_log,
         )
 
 

@@ -2,20 +2,20 @@
 
 Rules of this file: plain ASGI, one frame; whatever an application raises is answered here and nowhere else; each
 answer, an error too, carries X-Request-Id, and the log names a request by the same id. An error's body is that of the
-family whose operation was asked, which the scope names then; else the nodes'.
+family whose operation was asked, which the scope names then; else of the family below whose prefix the path is.
 """
 
 import logging
 import os
 import re
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from itertools import count
 from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.errors import error_body, headers_of, status_of
+from api.errors import headers_of, status_of
 from api.metrics import OTHER, Metrics
 from db.deadline import DEADLINE
 
@@ -37,11 +37,24 @@ SHARED_HEADERS = [
 
 
 class Door:
-    """ASGI middleware before `app` for http; what is not http (lifespan, websocket) goes to `others`."""
+    """ASGI middleware before `app` for http; what is not http (lifespan, websocket) goes to `others`.
 
-    def __init__(self, app: ASGIApp, others: ASGIApp, metrics: Metrics, *, deadline_s: float, access_log: bool) -> None:
+    `error_body_of`: path → how errors below it are written.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        others: ASGIApp,
+        metrics: Metrics,
+        error_body_of: Callable[[str], Callable[[Exception], bytes]],
+        *,
+        deadline_s: float,
+        access_log: bool,
+    ) -> None:
         self.app = app
         self.others = others
+        self.error_body_of = error_body_of
         self.metrics = metrics
         self.deadline_s = deadline_s
         self.access_log = access_log
@@ -80,7 +93,8 @@ class Door:
             self.report(error, request_id, scope)
             if status:
                 raise
-            body = scope.get("error_body", error_body)(error)
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
+            body = (scope.get("error_body") or self.error_body_of(path))(error)
             headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
             headers += headers_of(error)
             await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})

@@ -281,6 +281,8 @@ class OperationRoute(Route):
         self.methods = {operation.method}
         self.operation_id = operation.handler.__name__ + mount.suffix
         self.takes_slash = family.takes_slash
+        self.prefix = mount.prefix
+        self.error_body = family.error_body
         self._place = operation, family, mount
 
     def documented(self) -> APIRoute:

@@ -4,9 +4,10 @@ Rules of this file: as in params.py. A chain is Wormhole's number of it; address
 wormholescan takes more, with 0x, without leading zeros, or as their chain writes them.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Annotated, TypeAlias
 
@@ -70,6 +71,22 @@ def parse_day(text: str) -> int:
     if len(text) != len("2021-09-21") or not text >= "1970-01-01":
         raise ValueError("not in bounds")
     return (date.fromisoformat(text) - date(1970, 1, 1)).days
+
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SENT_BEFORE_S = 2**32
+"""Seconds since 1970 that are later than any message can say."""
+
+
+def parse_instant(text: str) -> int:
+    """Microseconds since 1970 of a time as RFC 3339 writes it, or the nearest that has all messages on the same side
+    of it; ValueError otherwise.
+    """
+    if not INSTANT.fullmatch(text):
+        raise ValueError("of another form")
+    time_us = (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
+    return min(max(time_us, -1), 1_000_000 * SENT_BEFORE_S)
 
 
 def emitter_of(chain: int, text: str) -> str:
@@ -146,8 +163,9 @@ TO_CHAIN = Param(
     2,
 )
 PARSED_PAYLOAD = flag("parsedPayload", "With `payload`: what the message says, where it is understood", default="false")
+PORTAL = "PORTAL_TOKEN_BRIDGE"
 APPS = {
-    "PORTAL_TOKEN_BRIDGE": ("token_transfer", "token_transfer_with_payload", "asset_meta"),
+    PORTAL: ("token_transfer", "token_transfer_with_payload", "asset_meta"),
     "PORTAL_NFT_BRIDGE": ("nft_transfer",),
     "GENERIC_RELAYER": ("relayer_delivery", "relayer_redelivery"),
     "NATIVE_TOKEN_TRANSFER": ("ntt_transfer", "ntt_info"),
@@ -161,7 +179,7 @@ APP_ID = Param(
     f"one of {', '.join(APPS)}",
     {"type": "string", "enum": list(APPS)},
     choice({name: name for name in APPS}),
-    "PORTAL_TOKEN_BRIDGE",
+    PORTAL,
 )
 SIGNER = Param(
     "signer",
@@ -229,19 +247,37 @@ APP_IDS = replace(
 )
 
 
-def spans_of(days: Mapping[str, int | None], default: str | None) -> Param:
-    """The parameter timeSpan of those words: word → days, None: all."""
-    return Param(
-        "timeSpan",
-        "query",
-        "How many days it tells of",
-        f"one of {', '.join(days)}",
-        {"type": "string", "enum": list(days)},
-        choice({word: (word, count) for word, count in days.items()}),
-        next(iter(days)),
-        default=default,
-        required=default is None,
-    )
+PAYLOAD_TYPES = {
+    "1": ("token_transfer", "nft_transfer"),
+    "2": ("asset_meta",),
+    "3": ("token_transfer_with_payload",),
+}
+"""`payloadType` of the bridges' payloads → their kinds; no other payload has one."""
+
+PAYLOAD_TYPE = Param(
+    "payloadType",
+    "query",
+    "Only messages whose payload has one of these as its `payloadType`, whatever bridge sent it",
+    f"of {', '.join(PAYLOAD_TYPES)}, with commas between them",
+    {"type": "string", "pattern": f"^[{''.join(PAYLOAD_TYPES)}](,[{''.join(PAYLOAD_TYPES)}])*$"},
+    partial(listed_words, parse=choice(dict(PAYLOAD_TYPES))),
+    "1,3",
+)
+EXCLUSIVE_APP_ID = flag(
+    "exclusiveAppId",
+    "Only what appId sent alone: here that is all, as `appIds` of a message never names more than one",
+    default="false",
+)
+FROM = Param(
+    "from",
+    "query",
+    "Only messages of this time or later, by their bodies",
+    "a time as 2021-09-21T01:52:26Z",
+    {"type": "string", "format": "date-time"},
+    parse_instant,
+    "2021-09-21T00:00:00Z",
+)
+TO = replace(FROM, name="to", meaning="Only messages of this time or earlier", example="2021-10-11T23:59:59Z")
 
 
 UNTIL = Param(
@@ -253,36 +289,7 @@ UNTIL = Param(
     parse_day,
     "2021-10-11",
 )
-SAMPLE_RATE = Param(
-    "sampleRate",
-    "query",
-    "What is counted together: hours of 1d, days of 1w and 1mo",
-    "1h or 1d",
-    {"type": "string", "enum": ["1h", "1d"]},
-    choice({"1h": "1h", "1d": "1d"}),
-    "1d",
-)
-BY = Param(
-    "by",
-    "query",
-    "What is summed: USD, or transfers",
-    "notional or tx",
-    {"type": "string", "enum": ["notional", "tx"]},
-    choice({"notional": "notional", "tx": "tx"}),
-    "tx",
-    default="notional",
-)
-TimeSpan: TypeAlias = tuple[str, int | None]
-"""The word, and its days."""
-
-LastTxsSpan: TypeAlias = Annotated[TimeSpan, spans_of({"1d": 1, "1w": 7, "1mo": 30}, "1d")]
-ActivitySpan: TypeAlias = Annotated[
-    TimeSpan, spans_of({"7d": 7, "30d": 30, "90d": 90, "1y": 365, "all-time": None}, "7d")
-]
-TopSpan: TypeAlias = Annotated[TimeSpan, spans_of({"7d": 7, "15d": 15, "30d": 30}, None)]
-SampleRate: TypeAlias = Annotated[str | None, SAMPLE_RATE]
 Until: TypeAlias = Annotated[int | None, UNTIL]
-By: TypeAlias = Annotated[str, BY]
 
 Address: TypeAlias = Annotated[str, ADDRESS]
 AddressAsked: TypeAlias = Annotated[str | None, ADDRESS_ASKED]
@@ -290,6 +297,12 @@ OperationsPageSize: TypeAlias = Annotated[int, OPERATIONS_PAGE_SIZE]
 SourceChains: TypeAlias = Annotated[tuple[int, ...] | None, SOURCE_CHAINS]
 TargetChains: TypeAlias = Annotated[tuple[int, ...] | None, TARGET_CHAINS]
 AppIds: TypeAlias = Annotated[tuple[str, ...] | None, APP_IDS]
+ExclusiveAppId: TypeAlias = Annotated[bool, EXCLUSIVE_APP_ID]
+PayloadTypes: TypeAlias = Annotated[tuple[tuple[str, ...], ...] | None, PAYLOAD_TYPE]
+"""Kinds of each type."""
+
+From: TypeAlias = Annotated[int | None, FROM]
+To: TypeAlias = Annotated[int | None, TO]
 Emitter: TypeAlias = Annotated[str, EMITTER]
 PageSize: TypeAlias = Annotated[int, PAGE_SIZE]
 PageNumber: TypeAlias = Annotated[int, PAGE]

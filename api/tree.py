@@ -4,17 +4,17 @@ A list of regular expressions, tried one after the other, costs about a microsec
 Starlette application answers half as many requests as with one (docs/decisions/0003-hot-path.md). Rules of this file:
 it serves the very routes FastAPI documents; a literal segment wins over a parameter and there is no way back, so two
 routes may not differ in that alone; a parameter is one segment and never empty; a slash at the end is another path,
-but where a family takes it.
+but where a family takes it. What no operation answers is refused in the words of the first family that stands there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.errors import MethodNotAllowed, NoSuchRoute
+from api.errors import MethodNotAllowed, NoSuchRoute, error_body
 from api.operations import OperationRoute
 
 PREFLIGHT = {
@@ -25,12 +25,16 @@ PREFLIGHT = {
 
 @dataclass(slots=True)
 class Node:
-    """What may follow, and what ends here: method → application, with the names of the parameters passed."""
+    """What may follow, and what ends here: method → application, with the names of the parameters passed.
+
+    `error_body`: of the family whose prefix ends here.
+    """
 
     literal: dict[str, "Node"] = field(default_factory=dict)
     parameter: "Node | None" = None
     names: tuple[str, ...] = ()
     methods: dict[str, ASGIApp] = field(default_factory=dict)
+    error_body: Callable[[Exception], bytes] | None = None
 
 
 def allowed(node: Node) -> list[str]:
@@ -52,7 +56,9 @@ class Tree:
     def add(self, route: Route) -> None:
         """Hangs one route into the tree."""
         node, names = self.root, []
-        for segment in route.path_format[1:].split("/"):
+        for depth, segment in enumerate(route.path_format[1:].split("/")):
+            if isinstance(route, OperationRoute) and depth == route.prefix.count("/"):
+                node.error_body = node.error_body or route.error_body
             if segment.startswith("{"):
                 names.append(segment[1:-1])
                 node.parameter = node = node.parameter or Node()
@@ -65,6 +71,18 @@ class Tree:
         node.names = tuple(names)
         if isinstance(route, OperationRoute) and route.takes_slash:
             node.literal[""] = Node(names=node.names, methods=node.methods)
+
+    def error_body_of(self, path: str) -> Callable[[Exception], bytes]:
+        """How errors are written where nobody else says, below the longest prefix that the path begins with."""
+        node = self.root
+        found: Callable[[Exception], bytes] = error_body
+        for segment in path[1:].split("/"):
+            following = node.literal.get(segment) or (node.parameter if segment else None)
+            if following is None:
+                break
+            node = following
+            found = node.error_body or found
+        return found
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Calls the route's application with `path_params` in the scope; NoSuchRoute, MethodNotAllowed otherwise."""

@@ -7,7 +7,7 @@ PythNet's messages count nowhere.
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any, TypeVar
 
@@ -15,12 +15,15 @@ from api.errors import BadParameter, NotKept
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Operation
-from api.params_wormhole import SAMPLE_RATE, ActivitySpan, By, LastTxsSpan, SampleRate, TopSpan, Until
+from api.params_wormhole import PORTAL, Until
+from api.params_wormhole_activity import SAMPLE_RATE, ActiveApps, ActivitySpan, By, LastTxsSpan, SampleRate, TopSpan
 from api.responses_wormhole_activity import ChainActivity, LastTxs, Scorecards, TopAssets, TopPairs
+from api.routes.wormhole_listing import contracts_of
 from api.wormhole_json import rfc3339
 from db.queries.wormhole import find_tokens
 from db.queries.wormhole_daily import (
-    read_all_days,
+    each_day,
+    each_day_of_all,
     read_days,
     sum_locked,
     sum_notional,
@@ -61,12 +64,15 @@ async def last_txs(network: NetworkMount, span: LastTxsSpan, sample_rate: Sample
     return [{"time": rfc3339(day * DAY_S), "count": messages(rows)} for day, rows in sorted(days.items(), reverse=True)]
 
 
-async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, until: Until) -> Json:
+async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, apps: ActiveApps, until: Until) -> Json:
     """What left each chain for each other one, the most first, with its part of the whole in per cent."""
+    if apps is not None and PORTAL not in apps:
+        return {"txs": []}
     found: dict[int, dict[int, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    for row in await transfers(network, span[1], last_day(until)):
-        value = row["message_count"] if by == "tx" else row["notional_usd"] or 0
-        found[row["emitter_chain"]][row["target_chain"]] += Decimal(value)
+    async for _, rows in transfers(network, span[1], last_day(until)):
+        for row in rows:
+            value = row["message_count"] if by == "tx" else row["notional_usd"] or 0
+            found[row["emitter_chain"]][row["target_chain"]] += Decimal(value)
     leaving = {chain: sum(targets.values(), Decimal(0)) for chain, targets in found.items()}
     whole = sum(leaving.values(), Decimal(0))
     txs = [
@@ -80,8 +86,9 @@ async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, un
 async def top_assets_by_volume(network: NetworkMount, span: TopSpan, until: Until) -> Json:
     """The tokens that moved most USD out of a chain."""
     volumes: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
-    for (chain, _, token_key), usd in sum_notional(await transfers(network, span[1], last_day(until))).items():
-        volumes[chain, token_key] += usd
+    async for _, rows in transfers(network, span[1], last_day(until)):
+        for (chain, _, token_key), usd in sum_notional(rows).items():
+            volumes[chain, token_key] += usd
     top = most_first(volumes)[:TOP_ASSETS]
     tokens = await find_tokens(network.store, [key for (_, key), _ in top])
     assets = []
@@ -97,8 +104,9 @@ async def top_assets_by_volume(network: NetworkMount, span: TopSpan, until: Unti
 async def top_chain_pairs_by_num_transfers(network: NetworkMount, span: TopSpan, until: Until) -> Json:
     """The pairs of chains between which most transfers went."""
     counts: dict[tuple[int, int], int] = defaultdict(int)
-    for row in await transfers(network, span[1], last_day(until)):
-        counts[row["emitter_chain"], row["target_chain"]] += row["message_count"]
+    async for _, rows in transfers(network, span[1], last_day(until)):
+        for row in rows:
+            counts[row["emitter_chain"], row["target_chain"]] += row["message_count"]
     pairs = [
         {"emitterChain": chain, "destinationChain": to, "numberOfTransfers": str(count)}
         for (chain, to), count in most_first(counts)[:TOP_PAIRS]
@@ -112,24 +120,27 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
     `tvl`: what home chains locked and did not get back of tokens on the network's list, at the prices of the last day.
     """
     last = last_day(until)
-    totals = await read_all_days(network.store, "totals", last)
-    moved = await read_all_days(network.store, "transfers", last)
-    every = [row for rows in moved.values() for row in rows]
-    assert network.wormhole is not None
+    sent: dict[int, int] = {}
+    async for day, rows in each_day_of_all(network.store, "totals", last):
+        sent[day] = messages(rows)
+    moves = 0
+    moved: dict[int, Decimal] = {}
     locked: dict[str, Decimal] = defaultdict(Decimal)
-    for day, rows in moved.items():
-        for key, amount in sum_locked(rows, allowed_tokens(network.wormhole, day)).items():
+    async for day, rows in transfers(network, None, last):
+        moves += sum(row["message_count"] for row in rows)
+        moved[day] = usd_of(rows)
+        for key, amount in sum_locked(rows, allowed_tokens(contracts_of(network), day)).items():
             locked[key] += amount
     worth = value_locked(locked, await find_prices(network.store, [*locked], last))
 
     def volume(days: int) -> str:
-        return plain(usd_of(row for day, rows in moved.items() if last - days < day for row in rows))
+        return plain(sum((usd for day, usd in moved.items() if last - days < day), Decimal(0)))
 
     return {
-        "24h_messages": str(messages(totals.get(last, []))),
-        "total_messages": str(sum(messages(rows) for rows in totals.values())),
-        "total_tx_count": str(sum(row["message_count"] for row in every)),
-        "total_volume": plain(usd_of(every)),
+        "24h_messages": str(sent.get(last, 0)),
+        "total_messages": str(sum(sent.values())),
+        "total_tx_count": str(moves),
+        "total_volume": plain(sum(moved.values(), Decimal(0))),
         "tvl": plain(sum(worth.values(), Decimal(0))),
         "24h_volume": volume(1),
         "7d_volume": volume(7),
@@ -143,14 +154,11 @@ def last_day(until: int | None) -> int:
     return today - 1 if until is None else min(until, today)
 
 
-async def transfers(network: NetworkMount, days: int | None, last: int) -> list[Row]:
-    """Rows of vaa_daily of so many days up to the last one; None: of all."""
-    found = (
-        await read_all_days(network.store, "transfers", last)
-        if days is None
-        else await read_days(network.store, "transfers", last + 1 - days, last)
-    )
-    return [row for rows in found.values() for row in rows]
+def transfers(network: NetworkMount, days: int | None, last: int) -> AsyncIterator[tuple[int, list[Row]]]:
+    """Rows of vaa_daily by day, of so many days up to the last one; None: of all."""
+    if days is None:
+        return each_day_of_all(network.store, "transfers", last)
+    return each_day(network.store, "transfers", last + 1 - days, last)
 
 
 def messages(rows: Iterable[Row]) -> int:

@@ -26,7 +26,7 @@ from api.params_events import (
 from api.responses_events import EventFound, EventRows
 from api.routes.wormhole_event_rows import event_rows
 from db.paging import Page
-from db.queries.lookups import Filter
+from db.queries.wormhole import Filter
 from db.queries.wormhole_values import INDEXED, list_values
 
 
@@ -57,7 +57,6 @@ async def found(network: NetworkMount, given: Given, page_size: int, cursor: str
     chain, emitter = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name]
     of_emitter = Filter(
         f"emitted {chain} {emitter}",
-        ("emitter_chain", "emitter_address"),
         lambda row: chain in (None, row["emitter_chain"]) and emitter in (None, row["emitter_address"]),
     )
     try:

@@ -13,7 +13,7 @@ from api.network import NetworkMount
 from api.params_wormhole import PAGE, SKIPPED_MAX
 from api.wormhole_json import vaa_document
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
-from db.queries.wormhole import Filter, list_vaas, read_listed
+from db.queries.wormhole import Filter, Span, list_vaas, read_listed
 
 Lister: TypeAlias = Callable[[int, str | None], Awaitable[Page]]
 
@@ -24,11 +24,15 @@ def contracts_of(network: NetworkMount) -> str:
     return network.wormhole
 
 
-def lister(network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filter, *, newest: bool) -> Lister:
+def lister(
+    network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filter, *, span: Span | None = None, newest: bool
+) -> Lister:
     """Pages of a listing by size and cursor."""
 
     def pages(page_size: int, cursor: str | None) -> Awaitable[Page]:
-        return list_vaas(network.store, asked, where=where, newest=newest, page_size=page_size, cursor=cursor)
+        return list_vaas(
+            network.store, asked, where=where, span=span, newest=newest, page_size=page_size, cursor=cursor
+        )
 
     return pages
 

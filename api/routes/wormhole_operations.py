@@ -13,6 +13,8 @@ from api.network import NetworkMount
 from api.operations import Operation
 from api.params_wormhole import (
     APPS,
+    SENT_BEFORE_S,
+    TO,
     TX_HASH,
     Address,
     AddressAsked,
@@ -20,13 +22,17 @@ from api.params_wormhole import (
     Chain,
     Cursor,
     Emitter,
+    ExclusiveAppId,
+    From,
     NewestFirst,
     OperationsPageSize,
     PageNumber,
     PageSize,
+    PayloadTypes,
     SequenceNumber,
     SourceChains,
     TargetChains,
+    To,
     TxHash,
     emitter_of,
 )
@@ -34,7 +40,7 @@ from api.responses_wormhole_activity import AddressVaas, OperationItem, Operatio
 from api.routes.wormhole_listing import contracts_of, documents, lister, numbered
 from api.wormhole_json import message_id, payload_json, properties_json, rfc3339
 from db.paging import Page
-from db.queries.wormhole import ANY, Filter, find_payloads, get_verified, read_listed
+from db.queries.wormhole import ANY, Filter, Span, find_payloads, get_verified, read_listed
 from db.store import NotFound, Row
 from ledger.wormhole.addresses import format_emitter
 from ledger.wormhole.keys import address_keys, transaction_key
@@ -52,28 +58,36 @@ async def operations(
     source_chains: SourceChains,
     target_chains: TargetChains,
     app_ids: AppIds,
+    exclusive: ExclusiveAppId,  # noqa: ARG001 (a message has one application at most)
+    payload_types: PayloadTypes,
+    first_us: From,
+    last_us: To,
     page: PageNumber,
     page_size: OperationsPageSize,
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages with what they moved: of an address or of a transaction, from and to chains, of applications."""
+    """Messages with what they moved: of an address or of a transaction, from and to chains, of applications, with
+    payloads of some types, of a span of time.
+    """
     if address is not None and tx_hash is not None:
         raise BadParameter(TX_HASH.name, "nothing beside address", tx_hash)
     asked = asked_by(address, tx_hash, source_chains)
-    kinds = None if app_ids is None else {kind for each in app_ids for kind in APPS[each]}
+    kinds = kinds_of(app_ids, payload_types)
+    if kinds is not None and not kinds:
+        asked = []
     where = ANY
-    if kinds is not None or target_chains is not None or (source_chains is not None and asked[0][0] != "chain"):
+    if kinds is not None or target_chains is not None or source_chains is not None:
         where = Filter(
-            f"{sorted(kinds or ())} {source_chains} {target_chains}",
+            f"{None if kinds is None else sorted(kinds)} {source_chains} {target_chains}",
             lambda row: (
                 (kinds is None or row["payload_kind"] in kinds)
                 and (source_chains is None or row["emitter_chain"] in source_chains)
                 and (target_chains is None or row["target_chain"] in target_chains)
             ),
         )
-    found = await numbered(lister(network, asked, where, newest=newest), page, page_size, cursor)
-    return await shaped(network, found, "operations", operation_json)
+    pages = lister(network, asked, where, span=span_of(first_us, last_us), newest=newest)
+    return await shaped(network, await numbered(pages, page, page_size, cursor), "operations", operation_json)
 
 
 async def operation(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
@@ -123,6 +137,27 @@ def asked_by(address: str | None, tx_hash: str | None, source_chains: Sequence[i
     if source_chains is not None:
         return [("chain", str(each)) for each in sorted(set(source_chains))]
     return [("recent", "")]
+
+
+def kinds_of(app_ids: AppIds, payload_types: PayloadTypes) -> set[str] | None:
+    """Kinds of payloads that those applications send and that have one of those types; None: any."""
+    by_app = None if app_ids is None else {kind for each in app_ids for kind in APPS[each]}
+    by_type = None if payload_types is None else {kind for kinds in payload_types for kind in kinds}
+    if by_app is None or by_type is None:
+        return by_type if by_app is None else by_app
+    return by_app & by_type
+
+
+def span_of(first_us: int | None, last_us: int | None) -> Span | None:
+    """The whole seconds from one time to the other, both included; None: all. BadParameter for one that ends before it
+    begins.
+    """
+    if first_us is None and last_us is None:
+        return None
+    if first_us is not None and last_us is not None and last_us < first_us:
+        raise BadParameter(TO.name, "the time of from or a later one", rfc3339(last_us / 1_000_000))
+    first = 0 if first_us is None else -(-first_us // 1_000_000)
+    return first, SENT_BEFORE_S if last_us is None else last_us // 1_000_000
 
 
 async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> Json:

@@ -6,6 +6,7 @@ the time of the body; `pagination.next`, which is always empty there, is our cur
 
 import base64
 import time
+from collections import Counter
 from typing import Annotated, Any, TypeAlias
 
 from api.body import Body
@@ -45,7 +46,7 @@ from api.routes.wormhole_ours import OURS
 from api.wormhole_json import payload_json, properties_json, vaa_document
 from db.paging import Page
 from db.queries.wormhole import ANY, Filter, find_bodies, get_verified
-from db.queries.wormhole_daily import count_by_chain, read_all_days
+from db.queries.wormhole_daily import count_by_chain, each_day_of_all
 from db.store import NotFound
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
@@ -151,8 +152,9 @@ async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter,
 
 async def vaa_counts(network: NetworkMount) -> Json:
     """Verified messages by the chain that emitted them, over all time."""
-    days = await read_all_days(network.store, "totals", int(time.time()) // DAY_S)
-    counts = count_by_chain(row for rows in days.values() for row in rows)
+    counts: Counter[int] = Counter()
+    async for _, rows in each_day_of_all(network.store, "totals", int(time.time()) // DAY_S):
+        counts.update(count_by_chain(rows))
     return {"data": [{"chainId": chain, "count": count} for chain, count in sorted(counts.items())]}
 
 

@@ -7,9 +7,11 @@ bodies under an id the canonical one is meant. What was written of a message sta
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from db.families import CHAIN, DETAILS, PAYLOAD_COLUMNS
-from db.paging import Listing, Page, list_lookup, list_page
+from db.paging import Listing, Page, list_page
+from db.partitions import lookup_key_text
 from db.schema_wormhole import (
     LOOKUP,
     SEQUENCE_RANGE_DIGITS,
@@ -23,7 +25,7 @@ from db.schema_wormhole import (
     vaas,
 )
 from db.store import Bound, Key, NotFound, Row, Store
-from db.streams import HintedStream, PartitionStream, Source, Stream
+from db.streams import HintedStream, PartitionStream, Position, Source, Stream, lookup_source, within
 from ledger.wormhole.ids import row_key, sequence_key
 
 KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token")
@@ -34,6 +36,14 @@ BODIES_MAX = 100
 
 ROWS_MAX = 1_000
 """Rows of one message in any table, at most: each guardian of each set signs once."""
+
+DAY_S = 86_400
+
+SENT_AT = Position("timestamp", lambda seconds: (seconds // DAY_S, seconds))
+"""Where rows of vaa_lookups stand by the time of their bodies."""
+
+Span: TypeAlias = tuple[int, int]
+"""Seconds since 1970, both ends included; ends before it begins where nothing is in it."""
 
 WRITTEN_FIRST = frozenset(each.column for each in PAYLOAD_COLUMNS if each.family in (DETAILS, CHAIN))
 """Columns of which what was written goes before what is computed: it has the prices of its time."""
@@ -130,27 +140,27 @@ async def list_vaas(
     *,
     with_unverified: bool = False,
     where: Filter = ANY,
+    span: Span | None = None,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
     """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged.
-    `where` looks at rows of that table.
+    `where` looks at rows of that table; `span`: of those times, and no others are read.
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
         return [row for row in rows if row["canonical"] and (with_unverified or row["verified"]) and where.holds(row)]
 
-    return await list_lookup(
-        store,
-        LOOKUP,
-        asked,
-        newest=newest,
-        page_size=page_size,
-        cursor=cursor,
-        keep=keep,
-        question=f"{'with unverified' if with_unverified else 'verified'} {where.text}",
-    )
+    sources = [lookup_source(LOOKUP, key) for key in asked]
+    if span is not None:
+        spans = [span] if span[0] <= span[1] else []
+        sources = [within(each, spans, SENT_AT) for each in sources]
+    texts = " ".join(map(lookup_key_text, asked))
+    shown = "with unverified" if with_unverified else "verified"
+    question = f"{LOOKUP.table.name} {texts} {shown} {where.text} {span or ''}"
+    listing = Listing(LOOKUP.table, sources, question, keep=keep)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
 
 
 async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Row | None]]:

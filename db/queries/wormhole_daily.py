@@ -6,7 +6,7 @@ included; sums are decimals; what leaves is kept as well as what comes. A questi
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from decimal import Decimal
 
 from db.schema_wormhole import vaa_daily
@@ -38,22 +38,41 @@ async def read_days(
     """Rows of vaa_daily by day, of all emitters, of a chain's, or of one of its. TooManyRows as soon as those read are
     more than `most`.
     """
-    prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
     found: dict[int, list[Row]] = {}
-    for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
-        days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
-        rows = await asyncio.gather(*(_rows(store, (measure, day), prefix) for day in days))
-        found |= dict(zip(days, rows, strict=True))
-        if most is not None and sum(map(len, found.values())) > most:
+    count = 0
+    async for day, rows in each_day(store, measure, first_day, last_day, chain=chain, emitter=emitter):
+        found[day] = rows
+        count += len(rows)
+        if most is not None and count > most:
             raise TooManyRows
     return found
 
 
-async def read_all_days(store: Store, measure: str, last_day: int) -> dict[int, list[Row]]:
+async def each_day(
+    store: Store,
+    measure: str,
+    first_day: int,
+    last_day: int,
+    *,
+    chain: int | None = None,
+    emitter: str | None = None,
+) -> AsyncIterator[tuple[int, list[Row]]]:
+    """The same day by day, for sums that need not hold all rows: no more days are held than are read together."""
+    prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
+    for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
+        days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
+        together = await asyncio.gather(*(_rows(store, (measure, day), prefix) for day in days))
+        for day, rows in zip(days, together, strict=True):
+            yield day, rows
+
+
+async def each_day_of_all(store: Store, measure: str, last_day: int) -> AsyncIterator[tuple[int, list[Row]]]:
     """The same of every day up to that one that a message can be of: days since Wormhole began, and day 0, for those
     that tell no time.
     """
-    return await read_days(store, measure, 0, 0) | await read_days(store, measure, FIRST_DAY, last_day)
+    for first, last in ((0, 0), (FIRST_DAY, last_day)):
+        async for day, rows in each_day(store, measure, first, last):
+            yield day, rows
 
 
 async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | str, ...]) -> list[Row]:

@@ -5,6 +5,7 @@ Rules of this file: no sum has hours, so the day's messages are read, and only s
 
 from collections import Counter
 
+from db.queries.wormhole import DAY_S, SENT_AT
 from db.schema_wormhole import LOOKUP
 from db.store import Store
 from db.streams import lookup_source, within
@@ -19,7 +20,8 @@ HOUR_S = 3_600
 
 async def count_hours(store: Store, day: int) -> dict[int, int] | None:
     """Hour → verified messages whose own time lies in it, of all chains but PythNet; None: the day has too many."""
-    source = within(lookup_source(LOOKUP, ("recent", ""), COLUMNS), [(day, day)], "day")
+    span = day * DAY_S, (day + 1) * DAY_S - 1
+    source = within(lookup_source(LOOKUP, ("recent", ""), COLUMNS), [span], SENT_AT)
     stream = source(store, None, True)  # noqa: FBT003
     found: Counter[int] = Counter()
     read = 0

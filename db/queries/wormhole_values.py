@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from db.families import CHAIN, FAMILY_COLUMNS, NFT, PUBLICATION, TRANSFER
 from db.paging import Keep, Listing, Page, list_page
-from db.queries.lookups import ANY, Filter
-from db.queries.wormhole import find_payloads
+from db.queries.wormhole import ANY, Filter, find_payloads
 from db.queries.wormhole_prefixes import is_alone
 from db.schema_wormhole import LOOKUP, vaa_hints, vaa_lookups
 from db.store import Row, Store

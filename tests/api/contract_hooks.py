@@ -86,6 +86,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         del case.query["forAddress"]
     if COLUMN.keys() <= case.query.keys():
         case.query |= COLUMN
+    if case.query.keys() >= {"from", "to"}:
+        case.query["to"] = case.query["from"]
     if case.query.get("until", "1970") < "1970":
         del case.query["until"]
     if case.query.keys() >= {"timeSpan", "sampleRate"}:

@@ -2,17 +2,21 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import httpx
 import pytest
 
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
 from api.routes import wormhole_activity, wormhole_listing, wormhole_operations
+from db import schema
 from db.paging import Page
 from tests.api.test_wormhole_v1 import KINDS
-from tests.api.wormhole import DAY_S, PRICE, Message, World, b64, plain, utc
+from tests.api.wormhole import DAY_S, NETWORK, PRICE, Message, World, b64, plain, utc
 
 Json = dict[str, Any]
 
@@ -108,6 +112,175 @@ async def test_operations_of_all_chains_of_some_and_of_applications(signed: http
     both = [each for each in apps if each.served["emitter_chain"] == 1]
     found = await all_of(signed, "operations", "operations", appId="PORTAL_NFT_BRIDGE", sourceChain="1")
     checked(world, found, [each for each in both if each.served["payload_kind"] == "nft_transfer"])
+
+
+PAYLOAD_TYPES = {"token_transfer": "1", "nft_transfer": "1", "asset_meta": "2", "token_transfer_with_payload": "3"}
+
+
+@pytest.mark.parametrize("types", ["1", "2", "3", "2,3", "3,1,1"])
+async def test_operations_by_the_type_of_their_payload(signed: httpx.AsyncClient, world: World, types: str) -> None:
+    def typed(messages: Iterable[Message]) -> list[Message]:
+        return [each for each in messages if PAYLOAD_TYPES.get(each.served["payload_kind"]) in types.split(",")]
+
+    expected = typed(of_all(world))
+    assert 0 < len(expected) < len(of_all(world))
+    found = await all_of(signed, "operations", "operations", payloadType=types, pageSize=2)
+    assert {str(each["content"]["payload"]["payloadType"]) for each in found} == set(types.split(","))
+    checked(world, found, expected)
+    for app in ("PORTAL_TOKEN_BRIDGE", "PORTAL_NFT_BRIDGE", "GENERIC_RELAYER"):
+        given = {"payloadType": types, "appId": app}
+        of_app = [each for each in expected if KINDS[each.served["payload_kind"]] == app]
+        found = await all_of(signed, "operations", "operations", **given)
+        checked(world, found, of_app)
+        checked(world, await all_of(signed, "operations", "operations", **given, exclusiveAppId=True), of_app)
+    of_chain = [each for each in expected if each.served["emitter_chain"] == 2]
+    checked(world, await all_of(signed, "operations", "operations", payloadType=types, sourceChain="2"), of_chain)
+
+
+async def test_no_message_is_of_two_applications_at_once(signed: httpx.AsyncClient, world: World) -> None:
+    found = await all_of(signed, "operations", "operations", pageSize=100)
+    told = [each["content"]["standarizedProperties"]["appIds"] for each in found]
+    expected = [KINDS.get(each.served["payload_kind"]) for each in of_all(world)]
+    assert told == [[] if each is None else [each] for each in expected]
+    assert len(set(expected)) == 5
+
+
+def instants(world: World) -> list[int]:
+    """When messages were sent, and a day on which none was."""
+    found = sorted({each.served["timestamp"] for each in of_all(world)})
+    assert len(found) > 20
+    assert found[0] == 0
+    return [*found[::12], found[-1], found[-1] - DAY_S]
+
+
+@pytest.mark.parametrize("order", ["DESC", "ASC"])
+async def test_operations_of_a_span_of_time(signed: httpx.AsyncClient, world: World, order: str) -> None:
+    times = sorted(instants(world))
+    everything = of_all(world) if order == "DESC" else of_all(world)[::-1]
+    sizes = set()
+    for first, last in [*pairwise(times), *zip(times, times[3:], strict=False), *((each, each) for each in times)]:
+        for begin, end in ((first, last),) if first < last else ((first, last), (None, last), (first, None)):
+            given = {"from": None if begin is None else utc(begin), "to": None if end is None else utc(end)}
+            given = {name: text for name, text in given.items() if text is not None}
+            expected = [
+                each
+                for each in everything
+                if (begin is None or begin <= each.served["timestamp"])
+                and (end is None or each.served["timestamp"] <= end)
+            ]
+            size = max(1, len(expected) // 3)
+            found = await all_of(signed, "operations", "operations", **given, pageSize=size, sortOrder=order)
+            checked(world, found, expected)
+            sizes.add(len(expected))
+    assert {0, len(everything)} <= sizes
+    assert len(sizes) > 10
+
+
+async def test_a_span_of_time_reads_no_range_of_days_outside_it(wormhole_store: Any, world: World) -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.ranges: list[int] = []
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(wormhole_store, name)
+
+        async def slice(self, table: Any, partition: Any, **bounds: Any) -> Any:
+            if table.name == "vaa_lookups":
+                self.ranges.append(partition[2])
+            return await wormhole_store.slice(table, partition, **bounds)
+
+    days = sorted({each.served["timestamp"] // DAY_S for each in of_all(world)})
+    size = int((await wormhole_store.get(schema.keyspace_info, ("chunk_size",)))["value"])
+    first, last = days[len(days) // 2], days[len(days) // 2 + 3]
+    for order in ("DESC", "ASC"):
+        store: Any = Counting()
+        app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+        given = {"from": utc(first * DAY_S), "to": utc((last + 1) * DAY_S - 1), "sortOrder": order}
+        found = await all_of(client, "operations", "operations", **given)
+        assert len(found) == sum(first <= each.served["timestamp"] // DAY_S <= last for each in of_all(world))
+        outside = [each for each in store.ranges if not first // size <= each <= last // size]
+        assert len(outside) <= 1, "one read may go beyond the end"
+
+
+async def test_a_span_of_time_is_kept_beside_every_other_question(signed: httpx.AsyncClient, world: World) -> None:
+    transfer = world.of_record(world.first_transfer)
+    at = transfer.served["timestamp"]
+    asked = {"address": "aNativeSender"}
+    for begin, expected in ((at, [transfer]), (at + 1, [])):
+        found = await all_of(signed, "operations", "operations", **asked, **{"from": utc(begin)})
+        checked(world, found, expected)
+    told = next(each for each in of_all(world) if each.tx_id is not None and each.served["timestamp"] > 0)
+    for end, count in ((told.served["timestamp"], 1), (told.served["timestamp"] - 1, 0)):
+        found = await all_of(signed, "operations", "operations", txHash=told.tx_id, to=utc(end))
+        checked(world, found, [told] * count)
+    for given, chosen in (
+        ({"sourceChain": "1,2,4"}, [each for each in of_all(world) if each.served["emitter_chain"] in (1, 2, 4)]),
+        ({"payloadType": "2"}, [each for each in of_all(world) if each.served["payload_kind"] == "asset_meta"]),
+        ({"appId": "PORTAL_TOKEN_BRIDGE", "targetChain": "2,1"}, [
+            each for each in of_all(world)
+            if each.served["payload_kind"] in MOVED and each.served["decoded"]["to_chain"] in (1, 2)
+        ]),
+    ):  # fmt: skip
+        times = sorted({each.served["timestamp"] for each in chosen})
+        middle = times[len(times) // 2]
+        expected = [each for each in chosen if each.served["timestamp"] >= middle]
+        assert 0 < len(expected) < len(chosen)
+        found = await all_of(signed, "operations", "operations", **given, **{"from": utc(middle)}, pageSize=2)
+        checked(world, found, expected)
+        page = {"page": 1, "pageSize": 2}
+        body = (await signed.get(f"{API}/operations", params=given | {"from": utc(middle)} | page)).json()
+        checked(world, body["operations"], expected[2:4])
+
+
+async def test_times_are_written_in_any_way_of_rfc_3339(signed: httpx.AsyncClient, world: World) -> None:
+    at = world.first_transfer["timestamp"]
+    at_once = [each for each in of_all(world) if each.served["timestamp"] == at]
+    assert at_once
+    moved = datetime.fromtimestamp(at, UTC).astimezone(timezone(timedelta(hours=-5, minutes=-30))).isoformat()
+    assert moved.endswith("-05:30")
+    plainly = utc(at)
+    for given, expected in (
+        ({"from": moved, "to": moved}, at_once),
+        ({"from": plainly, "to": plainly.replace("Z", ".999999999Z")}, at_once),
+        ({"from": plainly.replace("Z", ".5Z"), "to": plainly.replace("Z", ".9Z")}, []),
+        ({"from": "1939-01-01T00:00:00Z", "to": "1969-12-31T23:59:59.9Z"}, []),
+        ({"from": "2106-02-07T06:28:16Z"}, []),
+        ({"from": "9999-12-31T23:59:59-23:59"}, []),
+        ({"to": "0001-01-01T00:00:00+23:59"}, []),
+    ):
+        checked(world, await all_of(signed, "operations", "operations", **given), expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"payloadType": "4"}, "parameter payloadType: expected of 1, 2, 3, with commas between them, found '4'"),
+        ({"payloadType": "1,"}, "parameter payloadType: expected of 1, 2, 3, with commas between them, found '1,'"),
+        ({"exclusiveAppId": "yes"}, "parameter exclusiveAppId: expected true or false, found 'yes'"),
+        ({"from": "2021-09-21"}, "parameter from: expected a time as 2021-09-21T01:52:26Z, found '2021-09-21'"),
+        ({"to": "2021-13-21T01:52:26Z"},
+         "parameter to: expected a time as 2021-09-21T01:52:26Z, found '2021-13-21T01:52:26Z'"),
+        ({"to": "2021-09-21T01:52:26"},
+         "parameter to: expected a time as 2021-09-21T01:52:26Z, found '2021-09-21T01:52:26'"),
+        ({"from": "2021-09-21T01:52:26Z", "to": "2021-09-21T01:52:25Z"},
+         "parameter to: expected the time of from or a later one, found '2021-09-21T01:52:25Z'"),
+    ],
+)  # fmt: skip
+async def test_a_bad_filter_is_a_400_that_names_it(signed: httpx.AsyncClient, given: Json, message: str) -> None:
+    answer = await signed.get(f"{API}/operations", params=given)
+    assert (answer.status_code, answer.json()) == (400, {"code": 3, "message": message, "details": []})
+
+
+async def test_a_cursor_is_of_its_span(signed: httpx.AsyncClient, world: World) -> None:
+    first, last = instants(world)[1:3]
+    given: Json = {"from": utc(min(first, last)), "to": utc(max(first, last)), "pageSize": 1}
+    cursor = (await signed.get(f"{API}/operations", params=given)).json()["pagination"]["next"]
+    assert cursor
+    assert (await signed.get(f"{API}/operations", params=given | {"cursor": cursor})).status_code == 200
+    del given["to"]
+    answer = await signed.get(f"{API}/operations", params=given | {"cursor": cursor})
+    assert answer.json()["message"].startswith("parameter cursor: expected what an earlier page of this very listing")
 
 
 async def test_operations_and_messages_of_an_address_in_any_form(signed: httpx.AsyncClient, world: World) -> None:
@@ -273,6 +446,16 @@ async def test_what_moved_between_chains(
     params = {"timeSpan": word, "by": by, "until": date(last)}
     assert (await signed.get(f"{API}/x-chain-activity", params=params)).json() == {"txs": expected}
     assert expected
+    for apps, moved in (
+        ("PORTAL_TOKEN_BRIDGE", expected),
+        ("MAYAN,PORTAL_TOKEN_BRIDGE", expected),
+        ("PORTAL_NFT_BRIDGE", []),
+        ("MAYAN,CONNECT,UNKONWN", []),
+    ):
+        found = (await signed.get(f"{API}/x-chain-activity", params=params | {"apps": apps})).json()
+        assert found == {"txs": moved}
+    answer = await signed.get(f"{API}/x-chain-activity", params=params | {"apps": "MAYAN,"})
+    assert answer.json()["message"].startswith("parameter apps: expected names of applications, ")
 
 
 @pytest.mark.parametrize(("word", "count"), [("7d", 7), ("30d", 30)])

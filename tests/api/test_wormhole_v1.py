@@ -513,6 +513,52 @@ async def test_a_bad_parameter_is_a_400_that_names_it(signed: httpx.AsyncClient,
     assert answer.json()["message"].startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("prefix", "below", "allowed"),
+    [
+        ("/v1", "guardianset/current", "GET, HEAD, OPTIONS"),
+        ("/api/wormhole-mainnet/v1", "guardianset/current", "GET, HEAD, OPTIONS"),
+        (API, "vaas", "GET, HEAD, OPTIONS"),
+        ("/api/wormhole-mainnet/wormhole/v1", "vaas/parse", "POST, OPTIONS"),
+        ("/api/wormhole/events", "readrow", "GET, POST, HEAD, OPTIONS"),
+    ],
+)
+async def test_what_no_operation_answers_is_refused_in_the_familys_own_words(
+    signed: httpx.AsyncClient, prefix: str, below: str, allowed: str
+) -> None:
+    answer = await signed.request("BREW", f"{prefix}/{below}")
+    message = f"method BREW is not allowed here, only {allowed}"
+    assert (answer.status_code, answer.json()) == (405, {"code": 12, "message": message, "details": []})
+    assert answer.headers["allow"] == allowed
+    answer = await signed.get(f"{prefix}/nothing")
+    message = f"no endpoint {prefix}/nothing"
+    assert (answer.status_code, answer.json()) == (404, {"code": 5, "message": message, "details": []})
+
+
+async def test_who_is_not_let_in_reads_so_in_the_familys_own_words(wormhole_store: Any) -> None:
+    mount = NetworkMount(wormhole_store, NETWORK, wormhole="mainnet")
+    app = create_app({NETWORK: mount}, NETWORK, ApiSettings(keys=("a-key",)))
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
+    for path in (f"{API}/vaas", "/v1/guardianset/current"):
+        answer = await client.get(path)
+        message = "header Authorization: expected Bearer and a key or a token of this server"
+        assert (answer.status_code, answer.json()) == (401, {"code": 16, "message": message, "details": []})
+    assert (await client.get("/api/nowhere")).json()["error"]["code"] == "401"
+
+
+async def test_where_a_cursor_leads_no_page_counts(signed: httpx.AsyncClient, world: World) -> None:
+    expected = checked(world, lambda each: each["emitter_chain"] != 26)
+    cursor = (await signed.get(f"{API}/vaas", params={"pageSize": 5})).json()["pagination"]["next"]
+    bodies = [
+        (await signed.get(f"{API}/vaas", params={"pageSize": 3, "cursor": cursor} | given)).json()
+        for given in ({}, {"page": 0}, {"page": 3}, {"page": 10_000})
+    ]
+    assert [told(each) for each in bodies[0]["data"]] == expected[5:8]
+    assert all(each == bodies[0] for each in bodies)
+    answer = await signed.get(f"{API}/vaas", params={"cursor": cursor, "page": -1})
+    assert answer.json()["message"] == "parameter page: expected an integer from 0, found '-1'"
+
+
 async def test_a_network_by_its_name_is_the_same(signed: httpx.AsyncClient) -> None:
     paths = ("vaas?pageSize=3", "vaas/vaa-counts", "guardian-sets", "observations?pageSize=3")
     for path in paths:

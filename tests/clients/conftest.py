@@ -14,6 +14,8 @@ from tests.api.conftest import fill, fill_stardust
 from tests.api.oracle import Oracle
 from tests.api.processes import permanode_of
 from tests.api.stardust import StardustLedger
+from tests.api.wormhole import NETWORK as WORMHOLE
+from tests.api.wormhole import World
 from tests.clients.installs import Node, install_node
 from tests.reference import ORACLE
 
@@ -28,6 +30,11 @@ def stardust() -> StardustLedger:
     return StardustLedger.read()
 
 
+@pytest.fixture(scope="session")
+def world() -> World:
+    return World()
+
+
 CONFIG = """
 network = "{chrysalis}"
 
@@ -39,14 +46,21 @@ url = "sqlite:///{folder}/stardust"
 protocol_parameters = "{folder}/info.json"
 bech32_hrp = "{hrp}"
 
+[networks.{wormhole}]
+url = "sqlite:///{folder}/wormhole"
+
 [api]
 stardust_network = "{stardust}"
 """
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger) -> Iterator[str]:
-    """The base URL of a server with both oracle ledgers, each a network: Chrysalis's is the default one."""
+def server(
+    tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger, world: World
+) -> Iterator[str]:
+    """The base URL of a server with both oracle ledgers and messages of Wormhole, each a network: Chrysalis's is the
+    default one.
+    """
     folder = tmp_path_factory.mktemp("served")
     chrysalis = oracle.expected["network"]
     fill(StoreSettings(f"sqlite:///{folder}/chrysalis", chrysalis), oracle).close()
@@ -54,7 +68,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: S
     fill_stardust(StoreSettings(f"sqlite:///{folder}/stardust", stardust.network, bech32_hrp=hrp), stardust).close()
     (folder / "info.json").write_text(json.dumps(stardust.expected["info"]), "utf-8")
     config = folder / "permanode.toml"
-    config.write_text(CONFIG.format(folder=folder, chrysalis=chrysalis, stardust=stardust.network, hrp=hrp), "utf-8")
+    world.fill(StoreSettings(f"sqlite:///{folder}/wormhole", WORMHOLE)).close()
+    names = {"chrysalis": chrysalis, "stardust": stardust.network, "wormhole": WORMHOLE}
+    config.write_text(CONFIG.format(folder=folder, hrp=hrp, **names), "utf-8")
     with permanode_of(folder / "log", PERMANODE_CONFIG=str(config)) as base:
         yield base
 

@@ -61,7 +61,9 @@ def of_networks(oracle: Oracle) -> Asked:
     }
 
 
-FAMILIES = ("analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "v1")
+FAMILIES = (
+    "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "v1", "wormhole/events", "wormhole/v1",
+)  # fmt: skip
 """What stands below /api beside networks."""
 
 

@@ -1,4 +1,4 @@
-"""Clients that programs make from openapi.yaml, one in Python and one in TypeScript, walk what it says of IOTA.
+"""Clients that programs make from openapi.yaml, one in Python and one in TypeScript, walk all that it says.
 
 Rules of this file: nothing generated is kept; the TypeScript compiler sees the oracle's answers too, so that a body the
 contract does not describe, to the key, does not compile.
@@ -12,9 +12,11 @@ import pytest
 
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
+from tests.api.wormhole import World
 from tests.clients.drive import Driver
 from tests.clients.installs import HERE, Node, python_programs, run
 from tests.clients.questions_poi import BODY
+from tests.clients.questions_wormhole import wormhole_walks
 from tests.clients.walks import CONTRACT, Walk, contract, place, questions, walks
 
 pytestmark = pytest.mark.clients
@@ -30,14 +32,20 @@ def test_no_operation_is_left_out(oracle: Oracle, stardust: StardustLedger) -> N
     assert {walk.status for walk in walks(oracle, stardust)} == {200, 501}
 
 
-def check(driver: Driver, calls: list[object], oracle: Oracle, stardust: StardustLedger) -> None:
-    for walk, found in zip(walks(oracle, stardust), driver.ask(calls), strict=True):
+@pytest.fixture(scope="session")
+def every(server: str, oracle: Oracle, stardust: StardustLedger, world: World) -> list[Walk]:
+    """Calls of all operations, of networks of either protocol."""
+    of_wormhole = [*wormhole_walks(world, server)]
+    assert len(of_wormhole) > 60
+    return [*walks(oracle, stardust), *of_wormhole]
+
+
+def check(driver: Driver, calls: list[object], every: list[Walk]) -> None:
+    for walk, found in zip(every, driver.ask(calls), strict=True):
         walk.check(found)
 
 
-def test_the_python_client_walks_every_operation(
-    cache: Path, server: str, oracle: Oracle, stardust: StardustLedger, tmp_path: Path
-) -> None:
+def test_the_python_client_walks_every_operation(cache: Path, server: str, every: list[Walk], tmp_path: Path) -> None:
     programs = python_programs(cache, "generator")
     (tmp_path / "generator.yaml").write_text("post_hooks: []\n", "utf-8")
     options = ["--config", str(tmp_path / "generator.yaml"), "--meta", "none", "--fail-on-warning"]
@@ -45,7 +53,7 @@ def test_the_python_client_walks_every_operation(
     command = [str(programs / "openapi-python-client"), "generate", "--path", str(CONTRACT), *options]
     run([*command, "--output-path", str(output)])
     driver = Driver((str(programs / "python"), str(HERE / "drivers" / "generated.py"), str(output), server))
-    check(driver, [[walk.operation, walk.given] for walk in walks(oracle, stardust)], oracle, stardust)
+    check(driver, [[walk.operation, walk.given] for walk in every], every)
 
 
 def statement(walk: Walk) -> str:
@@ -68,16 +76,16 @@ def statement(walk: Walk) -> str:
 
 
 def test_the_typescript_client_walks_every_operation(
-    node: Node, server: str, oracle: Oracle, stardust: StardustLedger, tmp_path: Path
+    node: Node, server: str, every: list[Walk], tmp_path: Path
 ) -> None:
     (tmp_path / "node_modules").symlink_to(node.modules)
     (tmp_path / "package.json").write_text('{"type": "module"}', "utf-8")
     for name in ("walk.ts", "tsconfig.json"):
         shutil.copy(HERE / "drivers" / name, tmp_path)
-    statements = "".join(map(statement, walks(oracle, stardust)))
+    statements = "".join(map(statement, every))
     head = 'import { type Answer, client, print } from "./walk.js";\n'
     (tmp_path / "operations.ts").write_text(head + statements, "utf-8")
     node.run_tool("openapi-typescript", str(CONTRACT), "--output", "api.ts", folder=tmp_path)
     node.run_tool("tsc", folder=tmp_path)
     driver = Driver((node.node, str(tmp_path / "built" / "operations.js"), server))
-    check(driver, [[walk.operation] for walk in walks(oracle, stardust)], oracle, stardust)
+    check(driver, [[walk.operation] for walk in every], every)

@@ -13,6 +13,7 @@ import yaml
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.api.stardust import StardustLedger
+from tests.api.wormhole import NETWORK as WORMHOLE
 from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
 from tests.clients.questions_analytics import of_analytics
 from tests.clients.questions_explorer import of_explorer
@@ -72,13 +73,13 @@ class Walk:
 
 
 @cache
-def contract() -> tuple[tuple[str, str, Json], ...]:
-    """Path, method and operation of everything that openapi.yaml promises of networks of IOTA."""
+def contract(*, of_wormhole: bool = False) -> tuple[tuple[str, str, Json], ...]:
+    """Path, method and operation of everything that openapi.yaml promises of networks of IOTA, or of Wormhole."""
     paths: dict[str, Json] = yaml.safe_load(CONTRACT.read_text("utf-8"))["paths"]
     return tuple(
         (path, method, operation)
         for path, item in paths.items()
-        if not OF_WORMHOLE.search(path)
+        if bool(OF_WORMHOLE.search(path)) == of_wormhole
         for method, operation in item.items()
     )
 
@@ -95,7 +96,7 @@ def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
     nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
     explorer, analytics = of_explorer(stardust), of_analytics(stardust)
     return {
-        "": of_the_server([oracle.expected["network"], stardust.network]),
+        "": of_the_server([oracle.expected["network"], stardust.network, WORMHOLE]),
         "/api/v1": nodes,
         "/api/core/v1": nodes,
         NETWORK_MOUNT: of_networks(oracle) | of_seeds(stardust),

@@ -9,6 +9,7 @@ import json
 import pkgutil
 import sys
 from contextlib import suppress
+from datetime import date, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -28,10 +29,14 @@ def plain(name: str) -> str:
 
 
 def typed(value: Any, hint: Any) -> Any:
-    """A value as the client takes it: a word of an enumeration as its member, a body as the model that has its keys."""
+    """A value as the client takes it: a word of an enumeration as its member, a time as one, a body as the model that
+    has its keys.
+    """
     for kind in (hint, *get_args(hint)):
         if isinstance(kind, type) and issubclass(kind, Enum):
             return kind(value)
+        if kind in (date, datetime) and isinstance(value, str) and str not in get_args(hint):
+            return kind.fromisoformat(value)
         if isinstance(value, dict) and hasattr(kind, "from_dict"):
             with suppress(KeyError):
                 return kind.from_dict(value)
@@ -46,10 +51,16 @@ def check_typed(value: Any, where: str) -> None:
         for each in value:
             check_typed(each, f"{where}[]")
     if attrs.has(type(value)):
-        if unknown := list(getattr(value, "additional_properties", ())):
-            raise TypeError(f"{where} has keys that {type(value).__name__} lacks: {unknown}")
-        for name in attrs.fields_dict(type(value)).keys() - {"additional_properties"}:
+        names = attrs.fields_dict(type(value)).keys() - {"additional_properties"}
+        further = getattr(value, "additional_properties", {})
+        if names and further:
+            raise TypeError(f"{where} has keys that {type(value).__name__} lacks: {list(further)}")
+        for name in names:
             check_typed(getattr(value, name), f"{where}.{name}")
+        # A model without keys of its own has any, as a map, or a payload, of which no more is said.
+        for name, each in further.items():
+            if attrs.has(type(each)):
+                check_typed(each, f"{where}.{name}")
 
 
 def main() -> None:
@@ -71,7 +82,8 @@ def main() -> None:
             answer = found.parsed.payload.read().hex()
         else:
             check_typed(found.parsed, operation)
-            answer = found.parsed.to_dict()
+            several = isinstance(found.parsed, list)
+            answer = [each.to_dict() for each in found.parsed] if several else found.parsed.to_dict()
         told = {"answer": answer} if found.status_code == 200 else {"refused": found.status_code, "message": answer}
         sys.stdout.write(json.dumps(told) + "\n")
 

@@ -1,0 +1,86 @@
+"""What every operation of Wormhole's families is asked, and what the server answers to a plain request of the same.
+
+Rules of this file: a question is made of the operation's own parameters: all that it must have, and those of OPTIONAL
+that it takes. What the answers say is held against the records by tests/api; clients must read them to the last key.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import httpx
+
+from tests.api.oracle import Json
+from tests.api.wormhole import DAY_S, NETWORK, World, b64
+from tests.clients.questions_poi import BODY
+from tests.clients.walks import Walk, contract
+
+EXACT_IN_JAVASCRIPT = 2**53
+"""Integers below it are the same to a client in TypeScript, which reads all numbers as doubles."""
+
+OPTIONAL = ("daily", "from", "numDays", "parsedPayload", "payloadType", "to", "txHash", "until")
+
+
+def values(world: World) -> Json:
+    """Parameter, or key of a posted object → a value: of a transfer of which its transaction is known."""
+    message = next(
+        each for each in world.verified
+        if each.served["payload_kind"] == "token_transfer" and each.tx_id and each.served["emitter_chain"] != 1
+    )  # fmt: skip
+    record = message.served
+    assert record["sequence"] < EXACT_IN_JAVASCRIPT
+    chain, emitter = record["emitter_chain"], record["emitter_address"]
+    sent = datetime.fromtimestamp(record["timestamp"], UTC).isoformat()
+    return {
+        "address": record["decoded"]["to_address"],
+        "chain": chain,
+        "columnFamily": "TokenTransferPayload",
+        "columnName": "TargetAddress",
+        "daily": "1",
+        "emitter": emitter,
+        "emitterAddress": emitter,
+        "emitterChain": str(chain),
+        "from": sent,
+        "hash": record["digest"],
+        "id": message.tx_id,
+        "network": NETWORK,
+        "numDays": 3,
+        "parsedPayload": True,
+        "payloadType": "1",
+        "prefix": f"{chain}:{emitter}:",
+        "sequence": record["sequence"],
+        "signer": record["signers"][0]["address"],
+        "timeSpan": "30d",
+        "to": sent,
+        "txHash": message.tx_id,
+        "until": datetime.fromtimestamp(DAY_S * message.day, UTC).date().isoformat(),
+        "vaa": b64(record["hex"]),
+        "value": record["decoded"]["to_address"],
+    }
+
+
+def asked(operation: Json, known: Json) -> Json:
+    """What that operation is given, by name; under BODY what is posted, as texts."""
+    given = {
+        each["name"]: known[each["name"]]
+        for each in operation.get("parameters", ())
+        if each["required"] or each["name"] in OPTIONAL
+    }
+    if "requestBody" not in operation:
+        return given
+    body = operation["requestBody"]["content"]["application/json"]["schema"]
+    required = body.get("required", ())
+    names = [name for name in body["properties"] if name in required or name in OPTIONAL]
+    return given | {BODY: {name: str(known[name]) for name in names}}
+
+
+def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
+    """One call of each operation of openapi.yaml for networks of Wormhole, in its order; KeyError names a parameter
+    that nobody knows.
+    """
+    known = values(world)
+    for path, method, operation in contract(of_wormhole=True):
+        given = asked(operation, known)
+        query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
+        answer = httpx.request(method, server + path.format(**given), params=query, json=given.get(BODY))
+        assert answer.status_code == 200, (path, given, answer.text)
+        yield Walk(method, path, operation["operationId"], 200, given, answer.json(), ())
