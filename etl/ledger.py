@@ -60,7 +60,11 @@ class Ledger:
         complete = reads.complete()
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
-            is_near = last - frontier <= self.publication.settings.ledger_near
+            to_read = self.publication.settings.ledger_near
+            if frontier == genesis:
+                # All since genesis is new, and joins read no more than that.
+                to_read = min(to_read, MILESTONES_AT_ONCE)
+            is_near = last - frontier <= to_read
             to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
             self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
             found = (near if is_near else far)(self.publication, genesis, frontier, to)
