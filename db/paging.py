@@ -14,8 +14,9 @@ from db import chronicle_state, schema
 from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.model import Lookup, Table
 from db.partitions import lookup_key_text
+from db.spans import within
 from db.store import Bound, Key, Passed, Row, Store
-from db.streams import Sieve, Source, Stream, key_of, lookup_source, merged, partition_source, pending_source, within
+from db.streams import Sieve, Source, Stream, key_of, lookup_source, merged, partition_source, pending_source
 from db.times import Window
 
 __all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition", "read_columns"]

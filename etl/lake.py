@@ -80,7 +80,6 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """Each table: its columns and what it is partitioned by."""
 
-
 FEW_ROWS = INTERPRETED | {"spark.sql.shuffle.partitions": "1"}
 """For frames of a row a milestone: compiling code for them takes longer than running without."""
 
@@ -148,8 +147,7 @@ class Lake:
         files = self._found("milestones", within(wanted)) if wanted else []
         if not files:
             return None
-        listed = self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files)
-        return listed.where(either(wanted))
+        return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
 
     def _planned_once(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
         """Rows of the files of today's snapshot that hold those milestones.
@@ -158,9 +156,8 @@ class Lake:
         """
         schema = TABLES[table][0].replace("lake_range INT,", "")
         files = self._files_of(table, within(intervals)) if intervals else []
-        if not files:
-            return spark.createDataFrame([], schema)
-        return spark.read.schema(schema).parquet(*files).where(either(intervals))
+        read = spark.read.schema(schema)
+        return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
 
     def _files_of(self, table: str, predicate: str) -> list[str]:
         with self._planning:

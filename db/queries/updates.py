@@ -8,8 +8,9 @@ from db import schema
 from db.paging import Listing, Page, list_page, read_columns
 from db.queries.balances import OWNERS
 from db.roles import LOOKUP_OF_TABLE, listing_key, roles_of
+from db.spans import within
 from db.store import Bound, Row, Store
-from db.streams import ChainedStream, Source, Stream, lookup_source, merged, within
+from db.streams import ChainedStream, Source, Stream, lookup_source, merged
 
 UPDATES = LOOKUP_OF_TABLE[schema.ledger_updates_by_address]
 

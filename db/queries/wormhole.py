@@ -24,8 +24,9 @@ from db.schema_wormhole import (
     vaa_states,
     vaas,
 )
+from db.spans import Position, within
 from db.store import Bound, Key, NotFound, Row, Store
-from db.streams import HintedStream, PartitionStream, Position, Source, Stream, lookup_source, within
+from db.streams import HintedStream, PartitionStream, Source, Stream, lookup_source
 from ledger.wormhole.ids import row_key, sequence_key
 
 KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token")

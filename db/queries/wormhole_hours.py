@@ -7,8 +7,9 @@ from collections import Counter
 
 from db.queries.wormhole import DAY_S, SENT_AT
 from db.schema_wormhole import LOOKUP
+from db.spans import within
 from db.store import Store
-from db.streams import lookup_source, within
+from db.streams import lookup_source
 
 ROWS_MAX = 100_000
 """Messages of a day that are read at most; in 2026 the network signed about half as many, but PythNet's."""
