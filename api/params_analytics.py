@@ -12,7 +12,8 @@ from typing import Annotated, TypeAlias
 from api.params import INDEX_MAX, Param, parse_int
 from api.params_explorer import START_MILESTONE, parse_index
 from db.queries.analytics import SUMMED
-from db.queries.series import DAY_S, OF_DAYS, OF_HOURS, OF_MILESTONES, Edge
+from db.queries.series import OF_DAYS, OF_HOURS, OF_MILESTONES, Edge
+from db.utc_days import DAY_S
 
 FIRST_TIME = 10**9
 """Numbers below are milestones, others seconds since 1970: no network counts that far, and all are younger."""

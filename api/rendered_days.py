@@ -11,8 +11,9 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from db.queries.analytics import find_state
-from db.queries.series import DAY_S, LAST_S, list_kept_days
+from db.queries.series import LAST_S, list_kept_days
 from db.store import Row, Store
+from db.utc_days import DAY_S
 
 KEPT = 8
 """Sets of measures, in one form each, of a store: of three years some 150 kB, with few measures."""

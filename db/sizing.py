@@ -15,10 +15,9 @@ from pathlib import Path
 from db import schema
 from db.model import Table
 from db.partitions import limit
+from db.utc_days import DAY_S
 
 SIZES = Path(__file__).with_name("sizes.json")
-
-DAY_S = 86_400
 
 PARTITION_BYTES = 100_000_000
 """Below which Cassandra's operators keep a partition, by rule of thumb."""

@@ -6,15 +6,14 @@ was loaded, not from when.
 """
 
 import asyncio
-import time
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from db.intervals import of_indices
 from db.queries.wormhole import emitted_source, list_emitters
 from db.queries.wormhole_daily import DAYS_AT_ONCE, FIRST_DAY, read_days
 from db.store import Row, Store
+from db.utc_days import format_day, this_day
 from ledger.wormhole.chains import CHAIN_IDS
 from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 
@@ -27,7 +26,6 @@ GAPS_SHOWN = 100
 
 BATCH = 1_000
 COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests")
-DAY_S = 86_400
 
 
 @dataclass(slots=True)
@@ -88,14 +86,14 @@ async def get_holdings(store: Store) -> Holdings:
 
 async def _sum_days(store: Store, found: Holdings) -> None:
     days: Counter[int] = Counter()
-    last = int(time.time()) // DAY_S
+    last = this_day()
     for first in (0, *range(FIRST_DAY, last + 1, DAYS_AT_ONCE)):
         until = min(first + DAYS_AT_ONCE - 1, last) if first else 0
         for day, rows in (await read_days(store, "totals", first, until)).items():
             days[day] += sum(row["message_count"] for row in rows)
     found.verified, found.undated = days.total(), days.pop(0, 0)
     dated = of_indices(day for day, count in days.items() if count)
-    found.days = [(_date(low), _date(high)) for low, high in dated]
+    found.days = [(format_day(low), format_day(high)) for low, high in dated]
 
 
 async def _walk(store: Store, chain: int, emitter: str, found: Holdings, verdicts: Counter[str]) -> EmitterGaps | None:
@@ -135,7 +133,3 @@ def _counted(before: EmitterGaps | None, chain: int, emitter: str, row: Row) -> 
         before.gaps += 1
     before.last = sequence
     return before
-
-
-def _date(day: int) -> str:
-    return f"{datetime.fromtimestamp(day * DAY_S, UTC):%Y-%m-%d}"

@@ -17,14 +17,14 @@ from db import schema
 from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
-from db.queries.analytics import ANALYSED_BY, SUMMED, format_runs, runs_of
+from db.queries.analytics import ANALYSED, ANALYSED_BY, SUMMED, format_runs, runs_of
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
 from etl.analytics.measures import STATE_COLUMNS, Begun
 from etl.balances import balances
 from etl.changes import far
 from etl.lake import either
-from etl.publish import ANALYSED, ANALYSED_TO, Publication
+from etl.publish import ANALYSED_TO, Publication
 from etl.report import Progress
 from etl.tables import TableFrame
 from etl.writer import FrameMaker, upsert_frames

@@ -21,6 +21,7 @@ from db.connect import StoreSettings
 from db.intervals import Intervals
 from db.model import Lookup, Table
 from db.partitions import WINDOW, ranges_of, window_size
+from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
 from etl import history, tables, tables_milestones, tables_pending
 from etl.lake import Lake, either, few_rows
@@ -40,9 +41,6 @@ FILLED_BY_LAKE = tuple(
     if table.ttl_s is None and table not in (schema.keyspace_info, schema.migrations, schema.lease)
 )
 """Tables that a rebuild empties: all that the lake can fill."""
-
-ANALYSED = "analysed"
-"""keyspace_info: milestones, as intervals, whose messages and days the analytics tables tell of (etl/analyse.py)."""
 
 ANALYSED_TO = "analysed_to"
 """keyspace_info: the ledger index up to which they have what the ledger says, from genesis on."""
@@ -105,7 +103,7 @@ class Publication:
             for table in (*CLAIMS, *FILLED_BY_LAKE):
                 batch.clear(table)
             write_logged(batch, self.store_settings.chunk_size, logged)
-            for name in (ANALYSED, ANALYSED_TO):
+            for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
                 batch.delete(schema.keyspace_info, (name,))
             opening = pool.submit(self.open_splits, run, known=False)
             self._write(batch, run, opening, pool.submit(lambda: None), record=True)

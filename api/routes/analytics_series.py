@@ -26,8 +26,6 @@ from db.intervals import intersect
 from db.paging import Page
 from db.queries.analytics import ROWS_AT_ONCE
 from db.queries.series import (
-    DAY_S,
-    HOUR_S,
     NEWEST,
     OF_DAYS,
     Batch,
@@ -41,6 +39,7 @@ from db.queries.series import (
 )
 from db.store import Row
 from db.times import Window
+from db.utc_days import DAY_S, HOUR_S
 
 Render: TypeAlias = Callable[[Row], Json]
 Measures: TypeAlias = Mapping[str, str]

@@ -5,7 +5,6 @@ Rules of this file: all of it follows from sums of whole UTC days, of verified m
 PythNet's messages count nowhere.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -32,11 +31,10 @@ from db.queries.wormhole_daily import (
 from db.queries.wormhole_hours import count_hours
 from db.queries.wormhole_prices import find_prices
 from db.store import Row
+from db.utc_days import DAY_S, HOUR_S, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 from ledger.wormhole.chains import PYTHNET
 
-DAY_S = 86_400
-HOUR_S = 3_600
 TOP_ASSETS = 7
 TOP_PAIRS = 100
 
@@ -150,7 +148,7 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
 
 def last_day(until: int | None) -> int:
     """The last day of a span; what lies after today has no messages yet."""
-    today = int(time.time()) // DAY_S
+    today = this_day()
     return today - 1 if until is None else min(until, today)
 
 

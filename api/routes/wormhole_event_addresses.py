@@ -28,8 +28,9 @@ from api.params_events import (
 )
 from api.responses_events import EventReceived, EventReceivedSoFar
 from api.routes.wormhole_event_rows import scope_of
-from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, first_day, last_day, total
+from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, first_day, last_day, total
 from db.queries.wormhole_daily import TooManyRows, read_days, sum_by_address
+from db.utc_days import format_day
 from ledger.wormhole.addresses import format_address
 
 ADDRESSES_MAX = 100_000
@@ -105,7 +106,9 @@ def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int,
         for part, held in whole.items():
             found[f"{part}{name}"] = shape(held, held) if is_asked and held is not None else None
         dates = (
-            {date(day): shape(held, every) for day, held in daily.items()} if is_asked and daily is not None else None
+            {format_day(day): shape(held, every) for day, held in daily.items()}
+            if is_asked and daily is not None
+            else None
         )
         found[f"Daily{name}"] = dates
     return found

@@ -5,10 +5,8 @@ dates have the same keys. Only tokens of the network's list count, as long as th
 are rounded to cents after they are summed.
 """
 
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import accumulate, product
 from typing import TypeAlias, TypeVar
@@ -32,9 +30,9 @@ from api.responses_events import EventDays, EventMoved, EventMovedFrom, EventMov
 from api.routes.wormhole_event_rows import scope_of
 from db.queries.wormhole import find_tokens
 from db.queries.wormhole_daily import count_by_chain, read_days, sum_notional
+from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 
-DAY_S = 86_400
 LAUNCH_DAY = 18_883
 """2021-09-13."""
 
@@ -61,7 +59,7 @@ async def transactiontotals(network: NetworkMount, given: Given) -> Json:
     check_numbers(len(names) + 1, len(counts))
     return {
         "DailyTotals": {
-            date(day): {"*": sum(each.values())} | {name: each.get(name, 0) for name in names}
+            format_day(day): {"*": sum(each.values())} | {name: each.get(name, 0) for name in names}
             for day, each in counts.items()
         }
     }
@@ -160,7 +158,9 @@ def dates_json(days: Mapping[int, Sums]) -> Json:
     """Sums by date, each of the same keys. NotKept for too many of them."""
     places = {place for sums in days.values() for place in sums}
     check_numbers(len(places), len(days))
-    return {date(day): nested({place: sums.get(place, Decimal(0)) for place in places}) for day, sums in days.items()}
+    return {
+        format_day(day): nested({place: sums.get(place, Decimal(0)) for place in places}) for day, sums in days.items()
+    }
 
 
 def nested(sums: Sums) -> Json:
@@ -179,14 +179,9 @@ def cents(usd: Decimal) -> float:
     return float(usd.quantize(CENT, ROUND_HALF_UP, WIDE))
 
 
-def date(day: int) -> str:
-    """A day since 1970 as 2021-09-13."""
-    return f"{datetime.fromtimestamp(day * DAY_S, UTC):%Y-%m-%d}"
-
-
 def last_day(given: Given) -> int:
     """The last day that is told of: as asked, today at the latest."""
-    today = int(time.time()) // DAY_S
+    today = this_day()
     until: int | None = given[TO_DAY.name]
     return today if until is None else min(until, today)
 

@@ -13,10 +13,11 @@ from api.listing import Json
 from api.network import NetworkMount
 from api.params_events import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.responses_events import EventLocked, EventLockedSoFar
-from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, date, last_day, total
+from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, last_day, total
 from db.queries.wormhole import find_tokens
 from db.queries.wormhole_daily import read_days, sum_locked
 from db.queries.wormhole_prices import find_prices, price_on, read_histories
+from db.utc_days import format_day
 from ledger.wormhole.addresses import format_token
 from ledger.wormhole.allowlist import COINGECKO_IDS, allowed_tokens
 
@@ -50,7 +51,7 @@ async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
     chains = sorted({chain for each in days.values() for chain in each})
     return {
         "DailyLocked": {
-            date(day): {
+            format_day(day): {
                 chain: {"*": {"Symbol": "*", "Notional": cents(each.get(chain, Decimal(0)))}} for chain in chains
             }
             for day, each in days.items()

@@ -16,10 +16,11 @@ from api.responses import GRPC_ERRORS
 from api.responses_events import EventTotals
 from api.routes.wormhole_event_addresses import RECEIVERS
 from api.routes.wormhole_event_rows import ROWS, group_of, scope_of
-from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, check_numbers, date, last_day
+from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, check_numbers, last_day
 from api.routes.wormhole_event_tvl import TVL
 from api.routes.wormhole_event_values import VALUES
 from db.queries.wormhole_daily import read_days
+from db.utc_days import format_day
 from ledger.wormhole.chains import PYTHNET
 
 
@@ -54,7 +55,7 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
             for key in keys:
                 counts[key] += row["message_count"]
                 whole[key] += row["message_count"]
-        days[date(day)] = counts
+        days[format_day(day)] = counts
     check_numbers(len(whole), len(days))
     padded = {date: {key: counts.get(key, 0) for key in sorted(whole)} for date, counts in days.items()}
     return {

@@ -5,7 +5,6 @@ the time of the body; `pagination.next`, which is always empty there, is our cur
 """
 
 import base64
-import time
 from collections import Counter
 from typing import Annotated, Any, TypeAlias
 
@@ -48,13 +47,12 @@ from db.paging import Page
 from db.queries.wormhole import ANY, Filter, find_bodies, get_verified
 from db.queries.wormhole_daily import count_by_chain, each_day_of_all
 from db.store import NotFound
+from db.utc_days import this_day
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 from ledger.wormhole.keys import transaction_key
 from ledger.wormhole.payloads import decode_payload
 from ledger.wormhole.vaa import Vaa, decode_vaa
-
-DAY_S = 86_400
 
 BODY_MAX_BYTES = 1 << 20
 """Governance has the largest payloads, of some kB."""
@@ -153,7 +151,7 @@ async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter,
 async def vaa_counts(network: NetworkMount) -> Json:
     """Verified messages by the chain that emitted them, over all time."""
     counts: Counter[int] = Counter()
-    async for _, rows in each_day_of_all(network.store, "totals", int(time.time()) // DAY_S):
+    async for _, rows in each_day_of_all(network.store, "totals", this_day()):
         counts.update(count_by_chain(rows))
     return {"data": [{"chainId": chain, "count": count} for chain, count in sorted(counts.items())]}
 

@@ -18,8 +18,7 @@ from db.store import Row, Store
 from db.streams import get_chunk_size
 from db.sync import complete
 from db.times import FOREVER, Window, find_window
-
-HOUR_S, DAY_S = 3_600, 86_400
+from db.utc_days import DAY_S, HOUR_S
 
 LAST_S = 253_402_300_799
 """The end of the year 9999: no date is later."""

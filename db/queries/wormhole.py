@@ -27,6 +27,7 @@ from db.schema_wormhole import (
 from db.spans import Position, within
 from db.store import Bound, Key, NotFound, Row, Store
 from db.streams import HintedStream, PartitionStream, Source, Stream, lookup_source
+from db.utc_days import DAY_S
 from ledger.wormhole.ids import row_key, sequence_key
 
 KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token")
@@ -38,7 +39,6 @@ BODIES_MAX = 100
 ROWS_MAX = 1_000
 """Rows of one message in any table, at most: each guardian of each set signs once."""
 
-DAY_S = 86_400
 
 SENT_AT = Position("timestamp", lambda seconds: (seconds // DAY_S, seconds))
 """Where rows of vaa_lookups stand by the time of their bodies."""

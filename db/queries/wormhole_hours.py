@@ -5,11 +5,12 @@ Rules of this file: no sum has hours, so the day's messages are read, and only s
 
 from collections import Counter
 
-from db.queries.wormhole import DAY_S, SENT_AT
+from db.queries.wormhole import SENT_AT
 from db.schema_wormhole import LOOKUP
 from db.spans import within
 from db.store import Store
 from db.streams import lookup_source
+from db.utc_days import DAY_S
 
 ROWS_MAX = 100_000
 """Messages of a day that are read at most; in 2026 the network signed about half as many, but PythNet's."""

@@ -18,12 +18,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from db.families import QUORUM
 from db.model import Table, Type
 from db.schema_wormhole import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
+from db.utc_days import DAY_S
 from etl.decode import GC_THRESHOLD
 from etl.lake_vaas import VAAS
 from etl.plan import UNKNOWN_MILESTONE
 from etl.sources.files import LineReader
 from etl.vaas.cells import Cell, LineError, read_line
-from etl.vaas.messages import DAY_S, assemble
+from etl.vaas.messages import assemble
 from etl.vaas.transfers import Token, kind_of, token_of
 from ledger.wormhole.guardians import find_update
 from ledger.wormhole.ids import row_key

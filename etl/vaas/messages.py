@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from db.families import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.schema_wormhole import SEQUENCE_RANGE_DIGITS
+from db.utc_days import DAY_S
 from etl.vaas.cells import Cell, state_set
 from etl.vaas.transfers import Row, Token, details, kind_of, token_of, told_by
 from etl.vaas.values import read_value
@@ -31,8 +32,6 @@ from ledger.wormhole.payloads import (
 )
 from ledger.wormhole.vaa import Vaa, decode_vaa, digest
 from ledger.wormhole.verify import History, Verdict, verify
-
-DAY_S = 86_400
 
 NO_DIGEST = b""
 UNKNOWN_SET = -1

@@ -22,7 +22,10 @@ NEVER = {
 }
 """Methods that only a node can answer, as a permanode is history, and how they are refused."""
 
-MOUNTS_BEFORE = ("analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1")
+FAMILIES = (
+    "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "v1", "wormhole/events", "wormhole/v1",
+)  # fmt: skip
+NETWORKS_BESIDE = ("permatest-1", "wormhole-mainnet")
 
 PLUMBING = {"constructor", "combineQueryParams", "fetchBinary", "fetchJson", "fetchStatus", "fetchWithTimeout"}
 """What the methods of the client are made of."""
@@ -61,7 +64,7 @@ def retrieve_data(ledger: StardustLedger) -> Questions:
 
 QUESTIONS: dict[str, Callable[[StardustLedger], Questions]] = {
     "health": lambda _: [((), True)],
-    "routes": lambda ledger: [((), {"routes": [*MOUNTS_BEFORE, "permatest-1", ledger.network, "poi/v1", "v1"]})],
+    "routes": lambda ledger: [((), {"routes": sorted([*FAMILIES, *NETWORKS_BESIDE, ledger.network])})],
     "info": lambda ledger: [((), ledger.info())],
     "protocolInfo": lambda ledger: [((), ledger.expected["info"]["protocol"])],
     "block": of_blocks("block"),

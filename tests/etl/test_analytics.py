@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from db import schema
 from db.connect import open_adapter, open_store
-from db.queries.analytics import ANALYSED_BY
+from db.queries.analytics import ANALYSED, ANALYSED_BY
 from etl import analyse, jobs
 from etl.analyse import STEPS, Step
 from etl.analytics.chains import chains
@@ -29,7 +29,7 @@ from etl.analytics.days import counts, daily_analytics
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
-from etl.publish import ANALYSED, ANALYSED_TO
+from etl.publish import ANALYSED_TO
 from etl.report import Report, quiet
 from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
