@@ -30,6 +30,9 @@ from etl.writer import FrameMaker, upsert_frames
 MILESTONES_AT_ONCE = 1_000
 """Applied in one transaction near the frontier; bounds what this process holds."""
 
+FIRST_NEAR = 1_000
+"""Milestones of a first ledger state that are still brought up step by step: joins read no more than these steps do."""
+
 STEPS_KEPT = 10
 """Frontiers whose rich list and distribution are kept: whoever reads them read the frontier before."""
 
@@ -60,11 +63,8 @@ class Ledger:
         complete = reads.complete()
         last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
         while frontier < last and not report.held:
-            to_read = self.publication.settings.ledger_near
-            if frontier == genesis:
-                # All since genesis is new, and joins read no more than that.
-                to_read = min(to_read, MILESTONES_AT_ONCE)
-            is_near = last - frontier <= to_read
+            most = self.publication.settings.ledger_near
+            is_near = last - frontier <= (most if frontier > genesis else min(most, FIRST_NEAR))
             to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
             self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
             found = (near if is_near else far)(self.publication, genesis, frontier, to)
