@@ -209,6 +209,15 @@ def spark_session(
         "spark.sql.parquet.compression.codec": "snappy",
         # Most bytes here are hashes: building dictionaries of them costs a quarter of the writing time.
         "spark.hadoop.parquet.enable.dictionary": "false",
+        # Of the lake's columns only these are asked for by value (Delta keeps what it needs of files in its log).
+        "spark.hadoop.parquet.column.statistics.enabled": "false",
+        "spark.hadoop.parquet.column.statistics.enabled#milestone_index": "true",
+        "spark.hadoop.parquet.column.statistics.enabled#version": "true",
+        "spark.hadoop.parquet.size.statistics.enabled": "false",
+        # A task of a lake's write has a partition or two: their files are open side by side, and nothing is sorted before.
+        "spark.sql.maxConcurrentOutputFileWriters": "8",
+        # Lists of counts are collected for each key of a lookup, and sorting all rows by key for that takes longer.
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
         "spark.python.worker.reuse": "true",
         # Set in some of a session's queries and not in others, it gives each kind Python workers of its own.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",

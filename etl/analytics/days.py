@@ -5,8 +5,6 @@ Addresses that sent are those that signed; what was spent without a signature of
 none.
 """
 
-from functools import reduce
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -24,37 +22,53 @@ faucet that passes nearly all of them on sums up to more than 64 bits a day."""
 
 def counts(lake: DataFrame) -> DataFrame:
     """SUMMED of each UTC day and value, an address or an index (`variant`)."""
-    rows = lake.where("verified IS NOT NULL").withColumn("date", F.to_date("timestamp"))
-    is_included = F.col("inclusion_state") == INCLUDED
-    outputs = rows.where("transaction.transaction_id IS NOT NULL").select(
-        "date",
-        is_included.alias("is_included"),
-        F.inline(
-            F.arrays_zip(
-                F.col("transaction.outputs.kind").alias("kind"),
-                F.col("transaction.outputs.address").alias("address"),
-                F.col("transaction.outputs.amount").alias("amount"),
-            )
+    rows = (
+        lake.where("verified IS NOT NULL")
+        .select(
+            F.to_date("timestamp").alias("date"),
+            (F.col("inclusion_state") == INCLUDED).alias("is_included"),
+            F.coalesce("tagged_data.tag", "transaction.tagged_data.tag").alias("tag"),
+            # What a message pays to, and what signed it, side by side: one scan, and a row for the longer of the two.
+            F.posexplode_outer(
+                F.arrays_zip(
+                    F.col("transaction.outputs.kind").alias("kind"),
+                    F.col("transaction.outputs.address").alias("address"),
+                    F.col("transaction.outputs.amount").alias("amount"),
+                    F.col("transaction.unlocks.address").alias("signer"),
+                )
+            ).alias("position", "each"),
+        )
+        .select("date", "is_included", "tag", "position", "each.*")
+    )
+    is_included, kind = F.col("is_included"), F.col("kind")
+    pays = is_included & ~kind.isin(DUST_ALLOWANCE_OUTPUT, TREASURY_OUTPUT)
+    paid = {"named": F.lit(1), "received": pays.cast("int"), "moved": F.when(is_included, F.col("amount"))}
+    entries = F.array(
+        _entry(kind.isNotNull(), ADDRESS, F.col("address"), paid),
+        _entry(is_included & F.col("signer").isNotNull(), ADDRESS, F.col("signer"), {"sent": F.lit(1)}),
+        _entry(
+            F.col("tag").isNotNull() & (F.coalesce("position", F.lit(0)) == 0), INDEX, F.col("tag"), {"used": F.lit(1)}
         ),
     )
-    pays = F.col("is_included") & ~F.col("kind").isin(DUST_ALLOWANCE_OUTPUT, TREASURY_OUTPUT)
-    paid = outputs.select(
-        "date",
-        F.lit(ADDRESS).alias("variant"),
-        F.col("address").alias("value"),
-        F.lit(1).alias("named"),
-        pays.cast("int").alias("received"),
-        F.when(F.col("is_included"), F.col("amount")).alias("moved"),
+    return (
+        rows.select("date", F.inline(entries))
+        .where("is_there")
+        .groupBy("date", "variant", "value")
+        .agg(*(F.coalesce(F.sum(name), F.lit(0)).cast(kind).alias(name) for name, kind in SUMMED.items()))
     )
-    signers = rows.where(is_included).select("date", F.explode("transaction.unlocks.address").alias("value"))
-    signed = signers.where("value IS NOT NULL").withColumns({"variant": F.lit(ADDRESS), "sent": F.lit(1)})
-    tagged = rows.withColumn("value", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag"))
-    used = tagged.where("value IS NOT NULL").select(
-        "date", F.lit(INDEX).alias("variant"), "value", F.lit(1).alias("used")
-    )
-    together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), (paid, signed, used))
-    return together.groupBy("date", "variant", "value").agg(
-        *(F.coalesce(F.sum(name), F.lit(0)).cast(kind).alias(name) for name, kind in SUMMED.items())
+
+
+def _entry(is_there: Column, variant: str, value: Column, summed: dict[str, Column]) -> Column:
+    """A value of a message, with what of SUMMED it adds."""
+    nothing = F.lit(None)
+    return F.struct(
+        is_there.alias("is_there"),
+        F.lit(variant).alias("variant"),
+        value.alias("value"),
+        *(
+            summed.get(name, nothing).cast("decimal(20, 0)" if name == "moved" else "int").alias(name)
+            for name in SUMMED
+        ),
     )
 
 
