@@ -214,7 +214,7 @@ def spark_session(
         "spark.hadoop.parquet.column.statistics.enabled#milestone_index": "true",
         "spark.hadoop.parquet.column.statistics.enabled#version": "true",
         "spark.hadoop.parquet.size.statistics.enabled": "false",
-        # A task of a lake's write has a partition or two: their files are open side by side, and nothing is sorted before.
+        # A task of a lake's write has a partition or two: their files are open at once, and nothing is sorted before.
         "spark.sql.maxConcurrentOutputFileWriters": "8",
         # Lists of counts are collected for each key of a lookup, and sorting all rows by key for that takes longer.
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
