@@ -71,7 +71,7 @@ def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
     genesis = publication.lake.genesis_index()
     faults = (
         _wrong_verdicts(publication, genesis, first, last)
-        .unionByName(_strangers(publication.lake.messages([(genesis + 1, last)]), genesis, first))
+        .unionByName(find_strangers(publication.lake.messages([(genesis + 1, last)]), genesis, first))
         .unionByName(_violations(publication, genesis, first, last))
     )
     folder = publication.staging.write("faults", faults)
@@ -102,8 +102,10 @@ def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: in
     return rows.where("reason IS NOT NULL").select(*FAULTS.names)
 
 
-def _strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
-    """Messages that name a parent which nothing up to their milestone holds, or that an earlier milestone has."""
+def find_strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
+    """FAULTS: messages that name a parent which nothing up to their milestone holds, or that an earlier milestone has;
+    of `messages`, all after genesis, those from milestone `first` on.
+    """
     cones = messages.where("message_id IS NOT NULL")
     homes = cones.groupBy("message_id").agg(F.min("milestone_index").alias("home"))
     since = max(first, genesis + 1 + BELOW_MAX_DEPTH) if genesis > 0 else first

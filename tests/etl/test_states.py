@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from etl import jobs
+from etl.full import NO_PARENT, find_strangers
 from etl.reprove import Proved
 from ledger.chrysalis_values import SignatureUnlock
 from ledger.stardust_parse import parse_output_json
@@ -238,3 +240,20 @@ def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: St
     assert sync(loading)[7] == "signed"
     _, proved = jobs.verify(loading.store, loading.settings, level="full")
     assert any(each.first == 7 == each.last and "is in no milestone" in each.reason for each in proved)
+
+
+def test_a_message_of_two_cones_and_parents_of_none_are_faults(spark: SparkSession) -> None:
+    one, two, three, none = (bytes([each]) * 32 for each in (1, 2, 3, 255))
+    rows = [
+        (1, one, [NO_PARENT]),
+        (2, two, [one, three]),
+        (3, three, [two]),
+        (4, one, [three]),
+        (5, None, None),
+        (6, none, [two, none]),
+    ]
+    messages = spark.createDataFrame(rows, "milestone_index INT, message_id BINARY, parents ARRAY<BINARY>")
+    again, early = "in the cone of milestone 1 already", f"parents: {three.hex()} is in no milestone up to this one"
+    for first, expected in ((1, {(2, two, early), (4, one, again)}), (3, {(4, one, again)}), (5, set())):
+        found = find_strangers(messages, 0, first).collect()
+        assert {(row["milestone_index"], bytes(row["message_id"]), row["reason"]) for row in found} == expected
