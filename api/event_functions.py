@@ -1,10 +1,11 @@
 """A function of the event database as operations: it is asked with a query or with an object of texts.
 
 Rules of this file: a function is declared once, and GET and POST are the same of it; a posted value is a text that is
-read as one of a query is. Where no key is mandatory, no body asks for nothing.
+read as one of a query is. An empty text asks for nothing, and where no key is mandatory no body does.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, create_model
@@ -47,6 +48,7 @@ def function(
 ) -> tuple[Operation, Operation]:
     """The GET and the POST of a function; its name and docstring are the operations'."""
     name, meaning = answers.__name__, answers.__doc__
+    members = tuple([replace(each, empty_is_none=True) for each in members])
     model = posted_model(f"Posted{name.title().replace('_', '')}", "What is asked, as texts.", members)
     empty = b"" if any(each.required for each in members) else b"{}"
     body = Body("What is asked", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)

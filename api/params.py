@@ -48,6 +48,8 @@ class Param:
     required: bool = False
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What differs at mounts of another dialect: dialect → field → value."""
+    empty_is_none: bool = False
+    """Whether an empty text is none."""
 
     def at(self, dialect: str) -> "Param":
         """The parameter as a mount of that dialect has it."""
@@ -55,7 +57,7 @@ class Param:
 
     def read(self, text: str | None) -> object:
         """The value of that text; of the default when there is none, or None. BadParameter names what was expected."""
-        if text is None:
+        if text is None or (self.empty_is_none and not text):
             if self.required:
                 raise BadParameter(self.name, self.expected, None)
             if self.default is None:

@@ -348,6 +348,14 @@ async def test_what_is_wrong_is_a_400_that_names_it(signed: httpx.AsyncClient, g
     assert await both(signed, "totals", **given) == {"code": 3, "message": message, "details": []}
 
 
+async def test_an_empty_value_counts_for_none(signed: httpx.AsyncClient) -> None:
+    for function in ("totals", "recent"):
+        empty = await both(signed, function, forChain="", forAddress="", groupBy="", readyCheck="1")
+        assert empty == await both(signed, function) != {}
+    missing = {"code": 3, "message": "parameter emitterAddress: expected 64 hex characters, found nothing", "details": []}
+    assert await both(signed, "readrow", emitterChain="2", emitterAddress="", sequence="1") == missing
+
+
 async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
     answer = await signed.post(f"{API}/totals", json={"numDays": 7})
     assert answer.json() == {"code": 3, "message": "body, field numDays: expected a text", "details": []}
