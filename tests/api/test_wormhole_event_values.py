@@ -140,7 +140,7 @@ WHOLE = {"columnFamily": "TokenTransferPayload", "columnName": "TargetAddress", 
         ({"columnFamily": "AssetMetaPayload"}, f"parameter columnFamily: expected {COLUMNS_FOUND}, found 'AssetMeta"),
         ({"columnName": "EmitterChain"}, f"parameter columnName: expected {COLUMNS_FOUND}, found 'TokenTransferPayl"),
         ({"value": "AB" * 32}, "parameter value: expected 64 lower-case hex digits, found 'ABAB"),
-        ({"value": ""}, "parameter value: expected 1 to 128 characters of ASCII, found ''"),
+        ({"value": ""}, "parameter value: expected 1 to 128 characters of ASCII, found nothing"),
         ({"numRows": "101"}, "parameter numRows: expected an integer from 0 to 100, found '101'"),
     ],
 )
