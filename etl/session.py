@@ -180,8 +180,9 @@ def spark_session(
     """A session for one catch-up, stopped at the end; `beside`: jars that it has beside the lake's. Inside another one
     that one serves, with its settings, and stays: start-up dominates small runs.
     """
-    if (running := SparkSession.getActiveSession()) is not None:
-        yield running
+    if SparkSession.getActiveSession() is not None:
+        # The first one: of those beside it, which have other settings, any may be the active one by now.
+        yield SparkSession.builder.getOrCreate()
         return
     local = settings.master.startswith("local")
     os.environ["PYSPARK_PYTHON"] = sys.executable if local else settings.executor_python
