@@ -352,8 +352,8 @@ async def test_an_empty_value_counts_for_none(signed: httpx.AsyncClient) -> None
     for function in ("totals", "recent"):
         empty = await both(signed, function, forChain="", forAddress="", groupBy="", readyCheck="1")
         assert empty == await both(signed, function) != {}
-    missing = {"code": 3, "message": "parameter emitterAddress: expected 64 hex characters, found nothing", "details": []}
-    assert await both(signed, "readrow", emitterChain="2", emitterAddress="", sequence="1") == missing
+    missing = await both(signed, "readrow", emitterChain="2", emitterAddress="", sequence="1")
+    assert missing["message"] == "parameter emitterAddress: expected 64 hex characters, found nothing"
 
 
 async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
