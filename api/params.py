@@ -73,11 +73,13 @@ class Param:
         schema = dict(self.schema)
         if self.default is not None:
             schema["default"] = self.default if schema.get("type") == "string" else json.loads(self.default)
+        empty = {"allowEmptyValue": True} if self.empty_is_none and not self.required else {}
         return {
             "name": self.name,
             "in": self.where,
             "required": self.required,
             "description": self.meaning,
+            **empty,
             "schema": schema,
             "example": self.example,
         }
@@ -113,6 +115,21 @@ def choice(words: Mapping[str, object]) -> Callable[[str], object]:
         return words[text]
 
     return parse
+
+
+def one_of(
+    name: str,
+    meaning: str,
+    words: Mapping[str, object],
+    example: str,
+    *,
+    default: str | None = None,
+    required: bool = False,
+) -> Param:
+    """A query parameter that is one of those words, and means what they map to."""
+    expected = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
+    schema: Schema = {"type": "string", "enum": list(words)}
+    return Param(name, "query", meaning, expected, schema, choice(words), example, default=default, required=required)
 
 
 def flag(name: str, meaning: str, default: str) -> Param:
@@ -280,15 +297,8 @@ STATE = Param(
     str,
     None,
 )
-SORT = Param(
-    "sort",
-    "query",
-    "Which end of the listing comes first",
-    "newest or oldest",
-    {"type": "string", "enum": ["newest", "oldest"]},
-    choice({"newest": True, "oldest": False}),
-    "oldest",
-    default="newest",
+SORT = one_of(
+    "sort", "Which end of the listing comes first", {"newest": True, "oldest": False}, "oldest", default="newest"
 )
 NETWORK = Param(
     "network",

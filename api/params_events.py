@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from functools import partial
 
-from api.params import Param, choice, parse_int
+from api.params import Param, choice, one_of, parse_int
 from api.params_wormhole import (
     CHAIN,
     CHAIN_PATTERN,
@@ -51,13 +51,10 @@ FOR_CHAIN = replace(
 FOR_ADDRESS = replace(
     EMITTER_ADDRESS, name="forAddress", meaning="Only messages of this contract of forChain", required=False
 )
-GROUP_BY = Param(
+GROUP_BY = one_of(
     "groupBy",
-    "query",
     "Counted apart by chain or by contract, not only all together",
-    "chain or address",
-    {"type": "string", "enum": ["chain", "address"]},
-    choice({"chain": "chain", "address": "address"}),
+    {"chain": "chain", "address": "address"},
     "chain",
 )
 NUM_DAYS = Param(

@@ -10,7 +10,18 @@ from functools import partial
 from typing import Annotated, TypeAlias
 
 from api.page_sizes import EXPLORER_V2, MAXIMUM
-from api.params import INDEX_MAX, PAGE_SIZE, SORT, START_TIMESTAMP, TAG_MAX_BYTES, Param, choice, page_size, parse_int
+from api.params import (
+    INDEX_MAX,
+    PAGE_SIZE,
+    SORT,
+    START_TIMESTAMP,
+    TAG_MAX_BYTES,
+    Param,
+    choice,
+    one_of,
+    page_size,
+    parse_int,
+)
 from api.params_v2 import parse_prefixed
 from db.paging import Page
 from db.queries.ledger import RICHEST
@@ -160,15 +171,7 @@ BLOCK_TAG = Param(
     "0x7065726d616e6f6465",
     required=True,
 )
-ROLE = Param(
-    "role",
-    "query",
-    "Only outputs that the address has this part in",
-    f"one of {', '.join(ROLES)}",
-    {"type": "string", "enum": list(ROLES)},
-    choice(ROLES),
-    "sender",
-)
+ROLE = one_of("role", "Only outputs that the address has this part in", ROLES, "sender")
 
 ExplorerPageSize: TypeAlias = Annotated[int, EXPLORER_PAGE_SIZE]
 ExplorerNewestFirst: TypeAlias = Annotated[bool, SORT]

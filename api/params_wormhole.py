@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 
 from api.errors import BadParameter
 from api.page_sizes import MAXIMUM, WORMHOLESCAN
-from api.params import Param, choice, flag, hex_param, page_size, parse_hex, parse_int
+from api.params import Param, choice, flag, hex_param, one_of, page_size, parse_hex, parse_int
 from ledger.wormhole.addresses import NativeAddressError, parse_address
 
 CHAIN_MAX = 2**16 - 1
@@ -134,13 +134,10 @@ CURSOR = Param(
     str,
     None,
 )
-SORT_ORDER = Param(
+SORT_ORDER = one_of(
     "sortOrder",
-    "query",
     "Which end of the listing comes first: DESC is the newest",
-    "ASC or DESC",
-    {"type": "string", "enum": ["ASC", "DESC"]},
-    choice({"DESC": True, "ASC": False}),
+    {"ASC": False, "DESC": True},
     "ASC",
     default="DESC",
 )
@@ -172,15 +169,7 @@ APPS = {
 }
 """Applications by wormholescan's names → kinds of payloads."""
 
-APP_ID = Param(
-    "appId",
-    "query",
-    "Only what this application sent",
-    f"one of {', '.join(APPS)}",
-    {"type": "string", "enum": list(APPS)},
-    choice({name: name for name in APPS}),
-    PORTAL,
-)
+APP_ID = one_of("appId", "Only what this application sent", {name: name for name in APPS}, PORTAL)
 SIGNER = Param(
     "signer",
     "path",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, TypeAlias
 
-from api.params import Param, choice
+from api.params import Param, one_of
 from api.params_wormhole import PORTAL, listed_words
 
 
@@ -21,16 +21,9 @@ def parse_app(text: str) -> str:
 
 def spans_of(days: Mapping[str, int | None], default: str | None) -> Param:
     """The parameter timeSpan of those words: word → days, None: all."""
-    return Param(
-        "timeSpan",
-        "query",
-        "How many days it tells of",
-        f"one of {', '.join(days)}",
-        {"type": "string", "enum": list(days)},
-        choice({word: (word, count) for word, count in days.items()}),
-        next(iter(days)),
-        default=default,
-        required=default is None,
+    words = {word: (word, count) for word, count in days.items()}
+    return one_of(
+        "timeSpan", "How many days it tells of", words, next(iter(days)), default=default, required=default is None
     )
 
 
@@ -43,25 +36,10 @@ ACTIVE_APPS = Param(
     partial(listed_words, parse=parse_app),
     PORTAL,
 )
-SAMPLE_RATE = Param(
-    "sampleRate",
-    "query",
-    "What is counted together: hours of 1d, days of 1w and 1mo",
-    "1h or 1d",
-    {"type": "string", "enum": ["1h", "1d"]},
-    choice({"1h": "1h", "1d": "1d"}),
-    "1d",
+SAMPLE_RATE = one_of(
+    "sampleRate", "What is counted together: hours of 1d, days of 1w and 1mo", {"1h": "1h", "1d": "1d"}, "1d"
 )
-BY = Param(
-    "by",
-    "query",
-    "What is summed: USD, or transfers",
-    "notional or tx",
-    {"type": "string", "enum": ["notional", "tx"]},
-    choice({"notional": "notional", "tx": "tx"}),
-    "tx",
-    default="notional",
-)
+BY = one_of("by", "What is summed: USD, or transfers", {"notional": "notional", "tx": "tx"}, "tx", default="notional")
 TimeSpan: TypeAlias = tuple[str, int | None]
 """The word, and its days."""
 

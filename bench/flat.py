@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 from bench.load import archive, check, load, show
-from bench.servers import ROOT, Figure, Server, ask, serving, wrk_is_missing
+from bench.servers import ROOT, Figure, Server, add_seconds, ask, serving, wrk_is_missing
 from bench.tangle import GeneratorSettings
 from bench.traffic import RARE_ROWS
 from db import schema
@@ -124,9 +124,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where stores are kept")
     parser.add_argument("--small", type=int, default=10_000, help="messages of the small store")
     parser.add_argument("--large", type=int, default=2_000_000, help="messages of the large store")
-    parser.add_argument(
-        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
-    )
+    add_seconds(parser)
     parser.add_argument("--only-prepare", action="store_true", help="make the stores and measure nothing")
     parser.add_argument("--cluster", metavar="URL", help="ask a cluster's keyspaces instead: cassandra://HOST:PORT")
     options = parser.parse_args()

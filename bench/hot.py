@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from bench.load import archive, check, load, show
-from bench.servers import Server, ask, serving, wrk_is_missing
+from bench.servers import Server, add_seconds, ask, serving, wrk_is_missing
 from bench.tangle import GeneratorSettings
 from bench.traffic import HOT_TAG
 from db.connect import StoreSettings
@@ -115,9 +115,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=205_000, help="size of the archive")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
-    parser.add_argument(
-        "--seconds", type=int, default=2, choices=range(1, 6), help="how long the server is asked at once"
-    )
+    add_seconds(parser)
     options = parser.parse_args()
     if wrk_is_missing():
         return 2

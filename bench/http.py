@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
-from bench.servers import Figure, ask, free_port, running, serving, uvicorn, wrk_is_missing
+from bench.servers import Figure, add_seconds, ask, free_port, running, serving, uvicorn, wrk_is_missing
 
 SAMPLE = 1000
 """Ids asked in turn."""
@@ -233,9 +233,7 @@ def main() -> int:
         "--store", type=Path, help="directory of a SQLite store; default: the oracle ledger, written anew"
     )
     parser.add_argument("--network", default="", help="network of that store")
-    parser.add_argument(
-        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
-    )
+    add_seconds(parser)
     options = parser.parse_args()
     if wrk_is_missing():
         return 2

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.http import record
-from bench.servers import ask, serving, uvicorn, wrk_is_missing
+from bench.servers import add_seconds, ask, serving, uvicorn, wrk_is_missing
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
@@ -193,9 +193,7 @@ def main() -> int:
     """Runs all of it; 1 when a bar of the project is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--outputs", type=int, default=1_000_000, help="how many outputs the store holds")
-    parser.add_argument(
-        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
-    )
+    add_seconds(parser)
     parser.add_argument("--folder", type=Path, help="where the store is kept for another run")
     options = parser.parse_args()
     if wrk_is_missing():

@@ -17,9 +17,9 @@ import tempfile
 import urllib.request
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from bench.servers import Figure, ask, serving, uvicorn, wrk_is_missing
+from bench.servers import Figure, add_seconds, ask, serving, uvicorn, wrk_is_missing
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
@@ -65,15 +65,15 @@ def fill(folder: Path) -> None:
 
 def bare() -> Any:
     """A FastAPI route whose bodies were recorded: no store, no rendering."""
-    from fastapi import FastAPI, Response
+    from fastapi import FastAPI, Query, Response
 
     with Path(os.environ["BENCH_BODIES"]).open() as lines:
         bodies = {path: body.encode() for path, body in map(json.loads, lines)}
     app, media_type = FastAPI(), os.environ["BENCH_MEDIA_TYPE"]
 
     @app.get(PATH)
-    async def series(start: str, end: str, pageSize: int) -> Response:  # noqa: N803
-        return Response(bodies[f"{PATH}?start={start}&end={end}&pageSize={pageSize}"], media_type=media_type)
+    async def series(start: str, end: str, size: Annotated[int, Query(alias="pageSize")]) -> Response:
+        return Response(bodies[f"{PATH}?start={start}&end={end}&pageSize={size}"], media_type=media_type)
 
     return app
 
@@ -120,9 +120,7 @@ def ratio(name: str, folder: Path, seconds: int) -> float:
 def main() -> int:
     """Runs all of it; 1 when the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
-    )
+    add_seconds(parser)
     options = parser.parse_args()
     if wrk_is_missing():
         return 2

@@ -4,6 +4,7 @@ Rules of this file: every server has a process of its own on a free port of loop
 here are ended, by their ids; every load ends by itself. Nothing here knows what is asked.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -77,6 +78,13 @@ def wrk_is_missing() -> bool:
         print("wrk is missing: apt-get install wrk")
         return True
     return False
+
+
+def add_seconds(parser: argparse.ArgumentParser) -> None:
+    """The option --seconds of a bench that asks servers."""
+    parser.add_argument(
+        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
+    )
 
 
 def free_port() -> int:

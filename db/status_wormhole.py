@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from db.intervals import of_indices
 from db.queries.wormhole import emitted_source, list_emitters
-from db.queries.wormhole_daily import DAYS_AT_ONCE, FIRST_DAY, read_days
+from db.queries.wormhole_daily import each_day_of_all
 from db.store import Row, Store
 from db.utc_days import format_day, this_day
 from ledger.wormhole.chains import CHAIN_IDS
@@ -86,11 +86,8 @@ async def get_holdings(store: Store) -> Holdings:
 
 async def _sum_days(store: Store, found: Holdings) -> None:
     days: Counter[int] = Counter()
-    last = this_day()
-    for first in (0, *range(FIRST_DAY, last + 1, DAYS_AT_ONCE)):
-        until = min(first + DAYS_AT_ONCE - 1, last) if first else 0
-        for day, rows in (await read_days(store, "totals", first, until)).items():
-            days[day] += sum(row["message_count"] for row in rows)
+    async for day, rows in each_day_of_all(store, "totals", this_day()):
+        days[day] += sum(row["message_count"] for row in rows)
     found.verified, found.undated = days.total(), days.pop(0, 0)
     dated = of_indices(day for day, count in days.items() if count)
     found.days = [(format_day(low), format_day(high)) for low, high in dated]

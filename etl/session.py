@@ -130,7 +130,10 @@ class EtlSettings:
     )
     ledger_near: int = field(
         default=10_000,
-        metadata={"help": "milestones that the ledger state may be behind and still be brought up from the store"},
+        metadata={
+            "help": "milestones that the ledger state may be behind and still be brought up from the store; 1000 at "
+            "most while it stands at genesis"
+        },
     )
     ledger_margin: int = field(
         default=8_640,
@@ -217,7 +220,7 @@ def spark_session(
         "spark.hadoop.parquet.size.statistics.enabled": "false",
         # A task of a lake's write has a partition or two: their files are open at once, and nothing is sorted before.
         "spark.sql.maxConcurrentOutputFileWriters": "8",
-        # Lists of counts are collected for each key of a lookup, and sorting all rows by key for that takes longer.
+        # Lists of counts are collected for each key of a lookup: of more keys than this all rows are sorted before.
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
         "spark.python.worker.reuse": "true",
         # Set in some of a session's queries and not in others, it gives each kind Python workers of its own.

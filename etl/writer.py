@@ -174,7 +174,7 @@ def _share(name: str, partitions: int) -> Column:
     """Which of so many even shares a hash is in, by its first two bytes."""
     head = F.substring(F.col(name), HASH_OFFSETS[name] + 1, 2)
     bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
-    # Bytes are compared as they are; made numbers of, by way of a text, they took 4 % of a load's work.
+    # Compared as they are: making numbers of bytes goes by way of a text (docs/performance.md).
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))
 
 

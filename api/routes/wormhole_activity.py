@@ -58,7 +58,7 @@ async def last_txs(network: NetworkMount, span: LastTxsSpan, sample_rate: Sample
         return [
             {"time": rfc3339(last * DAY_S + hour * HOUR_S), "count": hours.get(hour, 0)} for hour in range(23, -1, -1)
         ]
-    days = await read_days(network.store, "totals", last + 1 - (count or 0), last)
+    days = await read_days(each_day(network.store, "totals", last + 1 - (count or 0), last))
     return [{"time": rfc3339(day * DAY_S), "count": messages(rows)} for day, rows in sorted(days.items(), reverse=True)]
 
 

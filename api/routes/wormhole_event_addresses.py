@@ -29,7 +29,7 @@ from api.params_events import (
 from api.responses_events import EventReceived, EventReceivedSoFar
 from api.routes.wormhole_event_rows import scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, first_day, last_day, total
-from db.queries.wormhole_daily import TooManyRows, read_days, sum_by_address
+from db.queries.wormhole_daily import TooManyRows, each_day, read_days, sum_by_address
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_address
 
@@ -80,9 +80,8 @@ async def received(network: NetworkMount, given: Given, first: int, last: int) -
     """What addresses received each day. NotKept for more of them than are summed up."""
     chain, emitter = scope_of(given)
     try:
-        rows = await read_days(
-            network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter, most=ADDRESSES_MAX
-        )
+        days = each_day(network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter)
+        rows = await read_days(days, most=ADDRESSES_MAX)
     except TooManyRows:
         raise NotKept(f"more than {ADDRESSES_MAX} addresses and days: {FEWER}") from None
     return {day: {key: usd for key, (_, usd) in sum_by_address(held).items()} for day, held in rows.items()}

@@ -29,7 +29,7 @@ from api.params_events import (
 from api.responses_events import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
 from api.routes.wormhole_event_rows import scope_of
 from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import count_by_chain, read_days, sum_notional
+from db.queries.wormhole_daily import count_by_chain, each_day, read_days, sum_notional
 from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 
@@ -53,7 +53,7 @@ LEAVING, DESTINATION, SYMBOL = 0, 1, 2
 
 async def transactiontotals(network: NetworkMount, given: Given) -> Json:
     """Verified messages by day and chain since the bridge began, of PythNet too."""
-    rows = await read_days(network.store, "totals", LAUNCH_DAY, last_day(given))
+    rows = await read_days(each_day(network.store, "totals", LAUNCH_DAY, last_day(given)))
     counts = {day: {str(chain): count for chain, count in count_by_chain(held).items()} for day, held in rows.items()}
     names = sorted({name for each in counts.values() for name in each})
     check_numbers(len(names) + 1, len(counts))
@@ -120,7 +120,7 @@ async def daily_sums(
     """USD of each day, by leaving chain, destination and symbol, those of `told_by`."""
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
-    rows = await read_days(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address)
+    rows = await read_days(each_day(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address))
     by_day = {day: sum_notional(held, allowed_tokens(network.wormhole, day)) for day, held in rows.items()}
     keys = sorted({key for held in by_day.values() for _, _, key in held})
     tokens = await find_tokens(network.store, keys) if SYMBOL in told_by else [None] * len(keys)

@@ -15,7 +15,7 @@ from api.params_events import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.responses_events import EventLocked, EventLockedSoFar
 from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, last_day, total
 from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import read_days, sum_locked
+from db.queries.wormhole_daily import each_day, read_days, sum_locked
 from db.queries.wormhole_prices import find_prices, price_on, read_histories
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_token
@@ -62,7 +62,7 @@ async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
 async def daily_changes(network: NetworkMount, last: int) -> dict[int, dict[str, Decimal]]:
     """Tokens by token_key that were locked each day, less what came back."""
     assert network.wormhole is not None
-    rows = await read_days(network.store, "transfers", LAUNCH_DAY, last)
+    rows = await read_days(each_day(network.store, "transfers", LAUNCH_DAY, last))
     return {day: sum_locked(held, allowed_tokens(network.wormhole, day)) for day, held in rows.items()}
 
 

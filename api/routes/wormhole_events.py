@@ -19,7 +19,7 @@ from api.routes.wormhole_event_rows import ROWS, group_of, scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, check_numbers, last_day
 from api.routes.wormhole_event_tvl import TVL
 from api.routes.wormhole_event_values import VALUES
-from db.queries.wormhole_daily import read_days
+from db.queries.wormhole_daily import each_day, read_days
 from db.utc_days import format_day
 from ledger.wormhole.chains import PYTHNET
 
@@ -40,7 +40,7 @@ async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
     group = group_of(given)
     last = last_day(given)
     span = given[NUM_DAYS.name] if given[NUM_DAYS.name] is not None else max(last - LAUNCH_DAY, 0)
-    rows = await read_days(network.store, measure, max(last - span, 0), last, chain=chain, emitter=address)
+    rows = await read_days(each_day(network.store, measure, max(last - span, 0), last, chain=chain, emitter=address))
     days: dict[str, dict[str, int]] = {}
     whole: dict[str, int] = defaultdict(int, {"*": 0})
     for day, held in rows.items():

@@ -25,22 +25,11 @@ class TooManyRows(Exception):
     """Days have more rows than were to be read."""
 
 
-async def read_days(
-    store: Store,
-    measure: str,
-    first_day: int,
-    last_day: int,
-    *,
-    chain: int | None = None,
-    emitter: str | None = None,
-    most: int | None = None,
-) -> dict[int, list[Row]]:
-    """Rows of vaa_daily by day, of all emitters, of a chain's, or of one of its. TooManyRows as soon as those read are
-    more than `most`.
-    """
+async def read_days(days: AsyncIterator[tuple[int, list[Row]]], *, most: int | None = None) -> dict[int, list[Row]]:
+    """Those days (each_day) together. TooManyRows as soon as the rows read are more than `most`."""
     found: dict[int, list[Row]] = {}
     count = 0
-    async for day, rows in each_day(store, measure, first_day, last_day, chain=chain, emitter=emitter):
+    async for day, rows in days:
         found[day] = rows
         count += len(rows)
         if most is not None and count > most:
@@ -57,7 +46,9 @@ async def each_day(
     chain: int | None = None,
     emitter: str | None = None,
 ) -> AsyncIterator[tuple[int, list[Row]]]:
-    """The same day by day, for sums that need not hold all rows: no more days are held than are read together."""
+    """Rows of vaa_daily day by day, of all emitters, of a chain's, or of one of its; no more days are held than are
+    read together.
+    """
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
     for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
         days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))

@@ -82,7 +82,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         data = str(case.query["tag"]).encode()[:64] or b"tag"
         is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
         case.query["tag"] = (data.decode(errors="ignore") or "tag") if is_text else f"0x{data.hex()}"
-    if "forAddress" in case.query and "forChain" not in case.query:
+    if "forAddress" in case.query and not case.query.get("forChain"):
         del case.query["forAddress"]
     if COLUMN.keys() <= case.query.keys():
         case.query |= COLUMN

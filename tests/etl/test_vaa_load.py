@@ -14,7 +14,7 @@ import pytest
 
 from db.connect import open_store
 from db.paging import Page
-from db.queries.wormhole_daily import read_days, sum_notional
+from db.queries.wormhole_daily import each_day, read_days, sum_notional
 from db.queries.wormhole_gaps import Gaps, find_gaps, list_lacking
 from db.queries.wormhole_prefixes import list_prefix
 from db.queries.wormhole_prices import find_prices
@@ -336,7 +336,7 @@ async def test_sums_of_value_take_tokens_of_the_list_alone(store: Store, inputs:
     for day in {key[1] for key in expected}:
         allowed = allowed_tokens("mainnet", day)
         assert allowed is not None
-        (rows,) = (await read_days(store, "transfers", day, day)).values()
+        (rows,) = (await read_days(each_day(store, "transfers", day, day))).values()
         for way, usd in sum_notional(rows, allowed).items():
             found[way] += usd
         for (_, at, chain, _, to, token, _), usd in expected.items():

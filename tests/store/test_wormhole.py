@@ -143,19 +143,19 @@ def daily(measure: str, chain: int, **more: object) -> dict:
 
 async def test_old_bug_a_filter_by_chain_1_also_counted_chains_10_to_19(store):
     put(store, tables.vaa_daily, *(daily("totals", chain) for chain in (1, 10, 13, 2)), daily("totals", 1, day=6))
-    found = await wormhole_daily.read_days(store, "totals", 5, 6, chain=1)
+    found = await wormhole_daily.read_days(wormhole_daily.each_day(store, "totals", 5, 6, chain=1))
     assert {day: wormhole_daily.count_by_chain(rows) for day, rows in found.items()} == {5: {1: 1}, 6: {1: 1}}
-    found = await wormhole_daily.read_days(store, "totals", 5, 5)
+    found = await wormhole_daily.read_days(wormhole_daily.each_day(store, "totals", 5, 5))
     assert wormhole_daily.count_by_chain(found[5]) == {1: 1, 2: 1, 10: 1, 13: 1}
-    found = await wormhole_daily.read_days(store, "totals", 5, 5, chain=2, emitter=OTHER.hex())
+    found = await wormhole_daily.read_days(wormhole_daily.each_day(store, "totals", 5, 5, chain=2, emitter=OTHER.hex()))
     assert found == {5: []}
 
 
 async def test_no_more_rows_of_days_are_read_than_are_wanted(store):
     put(store, tables.vaa_daily, *(daily("totals", chain) for chain in (1, 10, 13, 2)), daily("totals", 1, day=6))
-    assert len(await wormhole_daily.read_days(store, "totals", 5, 6, most=5)) == 2
+    assert len(await wormhole_daily.read_days(wormhole_daily.each_day(store, "totals", 5, 6), most=5)) == 2
     with pytest.raises(wormhole_daily.TooManyRows):
-        await wormhole_daily.read_days(store, "totals", 5, 6, most=4)
+        await wormhole_daily.read_days(wormhole_daily.each_day(store, "totals", 5, 6), most=4)
 
 
 def transfer(chain: int, to: int, token: str, amount: str | None, usd: str | None) -> dict:
