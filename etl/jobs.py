@@ -36,7 +36,7 @@ from etl.publish import Publication
 from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
 from etl.report import Notify, Progress, Report, quiet
 from etl.reprove import Proved, reprove
-from etl.session import EtlSettings, Span, span_of, spark_session
+from etl.session import VAA_WEIGHT, EtlSettings, Span, span_of, spark_session
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
@@ -144,7 +144,8 @@ def _load_vaas(
     files = vaa_files(sources) if sources else []
     if prices is not None and not prices.is_file():
         raise FileNotFoundError(f"{prices}: no such file")
-    with _run(store_settings, settings, notify, span_of(files), protocol=WORMHOLE) as (_, _, publication, report):
+    span = span_of(files, VAA_WEIGHT)
+    with _run(store_settings, settings, notify, span, protocol=WORMHOLE) as (_, _, publication, report):
         VaaLoad(publication).load(files, prices)
         if report.rejects:
             report.rejected = _reject_lines(publication.lake, [])

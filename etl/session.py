@@ -36,12 +36,15 @@ class Span(Enum):
 
 
 SECONDS_BYTES, MINUTE_BYTES = 64 << 20, 512 << 20
-"""Files below these sizes in all make a run of seconds, of about a minute."""
+"""Files of messages below these sizes in all make a run of seconds, of about a minute."""
+
+VAA_WEIGHT = 4
+"""A byte of VAAs makes so many times the rows of a byte of messages, about."""
 
 
-def span_of(files: Sequence[Path]) -> Span:
+def span_of(files: Sequence[Path], weight: int = 1) -> Span:
     """How long a load of those files lasts, about."""
-    size = sum(path.stat().st_size for path in files)
+    size = weight * sum(path.stat().st_size for path in files)
     return Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
 
 

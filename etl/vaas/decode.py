@@ -6,7 +6,7 @@ is as the tables have it, so that frames are selections.
 
 import gc
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -185,13 +185,7 @@ def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: Histo
                     Cell(*key, each["family"], each["qualifier"], each["time_ms"], each["value"])
                     for each in group["cells"]
                 ]
-                meta = group["meta"]
-                token = Token(
-                    group["token_key"] or "",
-                    None if meta is None else (meta["decimals"], meta["symbol"], meta["name"]),
-                    [(each["day"], each["price_usd"]) for each in group["prices"] or ()],
-                )
-                made = assemble(network, cells, history, token)
+                made = assemble(network, cells, history, _token(group["token"], group["prices"] or ()))
                 counted = made.counted
                 yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
                     "is_asked": group["is_asked"],
@@ -199,6 +193,19 @@ def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: Histo
                 }
 
     yield from _batches(rows(), ROWS)
+
+
+def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]]) -> Token:
+    """What Spark found of a message's token; of two bodies' tokens, of the one that is named."""
+    if named is None:
+        return Token()
+    key, meta = named["token_key"], named["meta"]
+    of_token = [each for each in prices if each["token_key"] == key and each["price_usd"] is not None]
+    return Token(
+        key,
+        None if meta is None else (meta["decimals"], meta["symbol"], meta["name"]),
+        sorted([(each["day"], each["price_usd"]) for each in of_token]),
+    )
 
 
 def _metas(batches: Iterator[pa.RecordBatch], *, network: str, history: History) -> Iterator[pa.RecordBatch]:

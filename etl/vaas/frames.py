@@ -67,6 +67,26 @@ def first_metas(metas: DataFrame) -> DataFrame:
     return metas.groupBy("token_key").agg(F.min(told).alias("meta"))
 
 
+def known_tokens(moved: DataFrame, metas: DataFrame, prices: DataFrame) -> DataFrame:
+    """(token_key, day) of what was moved → the same, each once, with meta and price_usd, NULL where nobody told. The
+    price is the last one up to that day, of a time before all prices the first; the token's own, else its symbol's.
+    """
+    told = F.sort_array(F.collect_list(F.struct("day", "price_usd")))
+    of_token = prices.groupBy("token_key").agg(told.alias("of_token"))
+    of_symbol = of_token.toDF("symbol_key", "of_symbol")
+    held = F.coalesce("of_token", "of_symbol")
+    until = F.filter(held, lambda each: each["day"] <= F.col("day"))
+    price = F.coalesce(F.try_element_at(until, F.lit(-1)), F.try_element_at(held, F.lit(1)))["price_usd"]
+    return (
+        moved.select("token_key", "day")
+        .distinct()
+        .join(metas, "token_key", "left")
+        .join(of_token, "token_key", "left")
+        .join(of_symbol, F.col("meta.symbol_key") == F.col("symbol_key"), "left")
+        .select("token_key", "day", "meta", price.alias("price_usd"))
+    )
+
+
 def set_rows(network: str, history: History) -> list[tuple[str, int, str, int, bytes | None, int | None]]:
     """Rows of guardian_sets, in native values."""
     assert guardian_sets.names[:2] == ("network", "guardian_set_index")

@@ -8,7 +8,7 @@ set), and for the sums of a day all messages of that day.
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -35,7 +35,7 @@ from ledger.wormhole.verify import History, learn
 ID = ("emitter_chain", "emitter_address", "sequence_key")
 """A message, in the lake."""
 
-LINES_A_TASK = 2_000
+LINES_A_TASK = 10_000
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,15 @@ class VaaLoad:
         rejects = read.where("reject IS NOT NULL").select("reject.*")
         rejects = rejects.unionByName(spark.createDataFrame(reject_table(UNKNOWN_MILESTONE, broken)))
         names = ", ".join(f"'{_quoted(each.file)}'" for each in sources)
+        report.rejects = rejects.count()
         if sources:
-            lake.replace("rejects", rejects, f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})")
+            told_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})"
+            if report.rejects or not lake.read("rejects").where(told_before).isEmpty():
+                lake.replace("rejects", rejects, told_before)
             lake.add_sources(astuple(each) for each in sources)
         row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
         assert row is not None
         chains, report.messages = row
-        report.rejects = rejects.count()
         if chains:
             known = lake.read("vaas").where(F.col("emitter_chain").isin(chains))
             lake.add("vaas", cells, known, "cell_id")
@@ -130,7 +132,7 @@ class VaaLoad:
         if symbols.isEmpty():
             return symbols.select(F.col("symbol_key").alias("token_key"))
         about = self.publication.lake.read("vaas").where("payload_kind = 'asset_meta'").select("value").distinct()
-        metas = decode.to_metas(about, self.network, self._history())
+        metas = decode.to_metas(about, self.network, self._history)
         return metas.join(symbols, "symbol_key", "semi").select("token_key")
 
     def _assembled(self, ids: DataFrame) -> Touched:
@@ -148,26 +150,26 @@ class VaaLoad:
             .agg((F.max("is_asked") == 1).alias("is_asked"))
         )
         cells = lake.join(everything, [*ID])
-        history = self._history()
-        tokens = cells.where("token_key IS NOT NULL").select("token_key").distinct()
-        about = lake.where("payload_kind = 'asset_meta'").join(tokens, "token_key", "semi").select("value")
+        history = self._history
+        named = cells.where("token_key IS NOT NULL").select(*ID, "token_key", "day", "payload_kind")
+        moved = self._staged("moved", named)
+        about = lake.where("payload_kind = 'asset_meta'").join(moved, "token_key", "semi").select("value")
         metas = self._staged("metas", frames.first_metas(decode.to_metas(about, self.network, history)))
-        day = F.struct("day", "price_usd")
-        priced = (
-            publication.lake.read("prices").groupBy("token_key").agg(F.sort_array(F.collect_list(day)).alias("prices"))
+        transfers = moved.where(F.col("payload_kind").isin(*frames.TRANSFERS))
+        known = frames.known_tokens(transfers, metas, publication.lake.read("prices"))
+        of_token = F.struct("token_key", "day", "price_usd")
+        told = (
+            transfers.join(known, ["token_key", "day"])
+            .groupBy(*ID)
+            .agg(F.max(F.struct("token_key", "meta")).alias("token"), F.collect_set(of_token).alias("prices"))
         )
-        by_symbol = priced.select(F.col("token_key").alias("symbol_key"), F.col("prices").alias("of_symbol"))
         grouped = (
             cells.groupBy(*ID)
             .agg(
                 F.first("is_asked").alias("is_asked"),
                 F.collect_list(F.struct("family", "qualifier", "time_ms", "value")).alias("cells"),
-                F.max(F.when(F.col("payload_kind").isin(*frames.TRANSFERS), F.col("token_key"))).alias("token_key"),
             )
-            .join(metas, "token_key", "left")
-            .join(priced, "token_key", "left")
-            .join(by_symbol, F.col("meta.symbol_key") == F.col("symbol_key"), "left")
-            .withColumn("prices", F.coalesce("prices", "of_symbol"))
+            .join(told, [*ID], "left")
         )
         rows = self._staged("rows", decode.to_rows(grouped, self.network, history))
         return Touched(rows, metas, counted_days, body_days, history)
@@ -177,8 +179,11 @@ class VaaLoad:
         folder = self.publication.staging.write(name, frame)
         return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
 
+    @cached_property
     def _history(self) -> History:
-        """The guardian sets that are published, and those that messages of the lake name: a few."""
+        """The guardian sets that are published, and those that messages of the lake name: a few. Once it has the files'
+        cells.
+        """
         naming = self.publication.lake.read("vaas").where("names_set IS NOT NULL")
         row = naming.agg(F.collect_set("value")).first()
         assert row is not None
@@ -187,7 +192,7 @@ class VaaLoad:
     def _changed_sets(self) -> list[int]:
         """Sets that the store has none of, or another than the lake has by now: their messages are judged anew."""
         kept = {(row["guardian_set_index"], row["addresses"], row["expires_at_s"]) for row in self._kept_sets()}
-        rows = frames.set_rows(self.publication.store_settings.network, self._history())
+        rows = frames.set_rows(self.publication.store_settings.network, self._history)
         return [index for _, index, addresses, *_, expires_at in rows if (index, addresses, expires_at) not in kept]
 
     def _kept_sets(self) -> list[Row]:

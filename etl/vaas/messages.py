@@ -155,7 +155,7 @@ def _bodies(network: str, cells: Iterable[Cell], history: History) -> list[_Body
             by_digest[digest(vaa)].append(cell)
     bodies = []
     for signed, held in sorted(by_digest.items()):
-        judged = {data: verify(forms[data], history) for data in {cell.value for cell in held}}
+        judged = {data: verify(forms[data], history, signed) for data in {cell.value for cell in held}}
         data = min(judged, key=lambda each: (not judged[each].verified, -len(judged[each].signers), each))
         times = [cell.time_ms for cell in held if cell.time_ms is not None]
         both = [(forms[each], verdict) for each, verdict in sorted(judged.items())]

@@ -3,8 +3,12 @@
 Rules of this file: a key that is not hex stays as it is, but for colons, which divide the parts of a key.
 """
 
+import re
+
 from ledger.wormhole.addresses import NativeAddressError, parse_address
 from ledger.wormhole.chains import CHAIN_OF_FORM
+
+_HEX = re.compile("[0-9a-fA-F]+", re.ASCII)
 
 
 def transaction_key(text: str) -> str:
@@ -13,8 +17,11 @@ def transaction_key(text: str) -> str:
     Colons divide the parts of a key, so none stands in one.
     """
     digits = text.removeprefix("0x").removeprefix("0X")
-    is_hex = digits != "" and all(each in "0123456789abcdefABCDEF" for each in digits)
-    return digits.lower() if is_hex and (digits != text or len(digits) in (64, 66)) else text.replace(":", "/")
+    return (
+        digits.lower()
+        if _HEX.fullmatch(digits) and (digits != text or len(digits) in (64, 66))
+        else text.replace(":", "/")
+    )
 
 
 def address_key(chain: int, text: str) -> str:

@@ -40,9 +40,9 @@ class Verdict:
         return self.fault is None
 
 
-def verify(vaa: Vaa, history: History) -> Verdict:
-    """The verdict on a VAA, by the set that its header names."""
-    signed = digest(vaa)
+def verify(vaa: Vaa, history: History, signed: bytes | None = None) -> Verdict:
+    """The verdict on a VAA, by the set that its header names; `signed`: its digest, where it is known."""
+    signed = signed or digest(vaa)
     signers = tuple([recover_address(signed, each.signature) for each in vaa.signatures])
     guardians = history.get(vaa.guardian_set_index)
     if guardians is None:
