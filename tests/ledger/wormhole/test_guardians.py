@@ -16,9 +16,11 @@ from ledger.wormhole.vaa import Vaa, digest
 from ledger.wormhole.verify import expires_at, learn, verify
 from tests.ledger.wormhole.cases import (
     PRIVATE,
+    VECTORS,
     address_of,
     addresses,
     guardian_set,
+    lines,
     public_sets,
     published,
     shared,
@@ -46,18 +48,30 @@ def mainnet_vaas() -> list[Vaa]:
     return [vaa_of(record) for record in [*shipped(), *shared()] if record["network"] in ("mainnet", "unknown")]
 
 
-def test_sets_follow_from_one_another_as_far_as_the_data_has_the_messages() -> None:
-    """The data lacks the messages that named sets 2 and 4, so the chain is followed from each published one before."""
+def updates() -> list[Vaa]:
+    """The messages that named sets 2 and 4, which the shared data lacks."""
+    return [vaa_of(record) for record in lines(VECTORS / "guardian_set_updates.jsonl")]
+
+
+def test_all_sets_follow_from_the_first_one_and_messages_alone() -> None:
+    vaas = [*mainnet_vaas(), *updates()]
+    learnt = learn([published("mainnet")[0]], vaas)
+    assert sorted(learnt) == list(range(8))
+    by_digest = {digest(vaa): vaa for vaa in vaas}
+    for index in range(1, 8):
+        entry, named_by = public_sets("mainnet")[str(index)], learnt[index].named_by
+        assert learnt[index].addresses == addresses(entry)
+        assert learnt[index].since == entry["set_timestamp"]
+        assert named_by is not None
+        said = f"1/{GOVERNANCE_EMITTER.hex()}/{by_digest[named_by].sequence}"
+        assert said == entry["confirmed_by_vaa"]["message_id"]
+
+
+def test_a_chain_that_lacks_a_message_ends_before_it() -> None:
     vaas = mainnet_vaas()
     public = published("mainnet")
     for first, last in [(0, 1), (2, 3), (4, 7)]:
-        learnt = learn([public[first]], vaas)
-        assert sorted(learnt) == list(range(first, last + 1))
-        for index in range(first + 1, last + 1):
-            entry = public_sets("mainnet")[str(index)]
-            assert learnt[index].addresses == addresses(entry)
-            assert learnt[index].since == entry["set_timestamp"]
-            assert learnt[index].named_by is not None
+        assert sorted(learn([public[first]], vaas)) == list(range(first, last + 1))
 
 
 def test_messages_confirm_published_sets_and_change_none() -> None:
