@@ -15,10 +15,13 @@ from api.responses_wormhole import CurrentGuardianSet, SignedVaa
 from db.queries.wormhole import get_verified, list_guardian_sets
 from ledger.wormhole.addresses import format_checksummed
 
+SIGNED = ("digest", "canonical", "verified", "signed_vaa")
+"""Columns of a message that are read for its VAA."""
+
 
 async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
     """A message with the signatures of a quorum."""
-    row, _ = await get_verified(network.store, chain, emitter, sequence)
+    row, _ = await get_verified(network.store, chain, emitter, sequence, SIGNED)
     return {"vaaBytes": base64.b64encode(row["signed_vaa"]).decode()}
 
 

@@ -79,9 +79,11 @@ async def find_bodies(
     return sorted(rows, key=lambda row: (not row["digest"], not row["canonical"]))
 
 
-async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> tuple[Row, Row | None]:
+async def get_vaa(
+    store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
+) -> tuple[Row, Row | None]:
     """The canonical row of `vaas`, and what was written of the message; NotFound when no signed VAA of it is known."""
-    rows = await find_bodies(store, chain, emitter, sequence)
+    rows = await find_bodies(store, chain, emitter, sequence, columns)
     written = next((row for row in rows if not row["digest"]), None)
     for row in rows:
         if row["canonical"]:
@@ -89,11 +91,13 @@ async def get_vaa(store: Store, chain: int, emitter: str, sequence: int) -> tupl
     raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
 
 
-async def get_verified(store: Store, chain: int, emitter: str, sequence: int) -> tuple[Row, Row | None]:
-    """As get_vaa, of those that a quorum signed; NotFound for any other."""
-    row, written = await get_vaa(store, chain, emitter, sequence)
+async def get_verified(
+    store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
+) -> tuple[Row, Row | None]:
+    """As get_vaa, of those that a quorum signed, `verified` among the columns; NotFound for any other."""
+    row, written = await get_vaa(store, chain, emitter, sequence, columns)
     if not row["verified"]:
-        raise NotFound(f"a verified VAA {row['row_key']}")
+        raise NotFound(f"a verified VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
     return row, written
 
 
