@@ -17,6 +17,7 @@ from api.operations import Operation
 from api.params_wormhole import PORTAL, Until
 from api.params_wormhole_activity import SAMPLE_RATE, ActiveApps, ActivitySpan, By, LastTxsSpan, SampleRate, TopSpan
 from api.responses_wormhole_activity import ChainActivity, LastTxs, Scorecards, TopAssets, TopPairs
+from api.routes.wormhole_event_sums import LAUNCH_DAY
 from api.routes.wormhole_listing import contracts_of
 from api.wormhole_json import rfc3339
 from db.queries.wormhole import find_tokens
@@ -50,7 +51,7 @@ async def last_txs(network: NetworkMount, span: LastTxsSpan, sample_rate: Sample
     expected = "1h" if word == "1d" else "1d"
     if sample_rate not in (None, expected):
         raise BadParameter(SAMPLE_RATE.name, f"{expected} for timeSpan {word}", sample_rate)
-    last = last_day(until)
+    last = span_end(until)
     if expected == "1h":
         hours = await count_hours(network.store, last)
         if hours is None:
@@ -67,7 +68,7 @@ async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, ap
     if apps is not None and PORTAL not in apps:
         return {"txs": []}
     found: dict[int, dict[int, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    async for _, rows in transfers(network, span[1], last_day(until)):
+    async for _, rows in transfers(network, span[1], span_end(until)):
         for row in rows:
             value = row["message_count"] if by == "tx" else row["notional_usd"] or 0
             found[row["emitter_chain"]][row["target_chain"]] += Decimal(value)
@@ -84,7 +85,7 @@ async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, ap
 async def top_assets_by_volume(network: NetworkMount, span: TopSpan, until: Until) -> Json:
     """The tokens that moved most USD out of a chain."""
     volumes: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
-    async for _, rows in transfers(network, span[1], last_day(until)):
+    async for _, rows in transfers(network, span[1], span_end(until)):
         for (chain, _, token_key), usd in sum_notional(rows).items():
             volumes[chain, token_key] += usd
     top = most_first(volumes)[:TOP_ASSETS]
@@ -102,7 +103,7 @@ async def top_assets_by_volume(network: NetworkMount, span: TopSpan, until: Unti
 async def top_chain_pairs_by_num_transfers(network: NetworkMount, span: TopSpan, until: Until) -> Json:
     """The pairs of chains between which most transfers went."""
     counts: dict[tuple[int, int], int] = defaultdict(int)
-    async for _, rows in transfers(network, span[1], last_day(until)):
+    async for _, rows in transfers(network, span[1], span_end(until)):
         for row in rows:
             counts[row["emitter_chain"], row["target_chain"]] += row["message_count"]
     pairs = [
@@ -117,7 +118,8 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
 
     `tvl`: what home chains locked and did not get back of tokens on the network's list, at the prices of the last day.
     """
-    last = last_day(until)
+    last = span_end(until)
+    listed = allowed_tokens(contracts_of(network), last)
     sent: dict[int, int] = {}
     async for day, rows in each_day_of_all(network.store, "totals", last):
         sent[day] = messages(rows)
@@ -127,8 +129,9 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
     async for day, rows in transfers(network, None, last):
         moves += sum(row["message_count"] for row in rows)
         moved[day] = usd_of(rows)
-        for key, amount in sum_locked(rows, allowed_tokens(contracts_of(network), day)).items():
-            locked[key] += amount
+        if day >= LAUNCH_DAY:
+            for key, amount in sum_locked(rows, listed).items():
+                locked[key] += amount
     worth = value_locked(locked, await find_prices(network.store, [*locked], last))
 
     def volume(days: int) -> str:
@@ -146,8 +149,8 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
     }
 
 
-def last_day(until: int | None) -> int:
-    """The last day of a span; what lies after today has no messages yet."""
+def span_end(until: int | None) -> int:
+    """The day that spans end with: as asked, today at the latest; by default yesterday, the last one that is whole."""
     today = this_day()
     return today - 1 if until is None else min(until, today)
 

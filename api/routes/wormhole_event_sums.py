@@ -29,7 +29,7 @@ from api.params_events import (
 from api.responses_events import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
 from api.routes.wormhole_event_rows import scope_of
 from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import count_by_chain, each_day, read_days, sum_notional
+from db.queries.wormhole_daily import count_by_chain, each_day, sum_notional
 from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 
@@ -53,8 +53,8 @@ LEAVING, DESTINATION, SYMBOL = 0, 1, 2
 
 async def transactiontotals(network: NetworkMount, given: Given) -> Json:
     """Verified messages by day and chain since the bridge began, of PythNet too."""
-    rows = await read_days(each_day(network.store, "totals", LAUNCH_DAY, last_day(given)))
-    counts = {day: {str(chain): count for chain, count in count_by_chain(held).items()} for day, held in rows.items()}
+    days = each_day(network.store, "totals", LAUNCH_DAY, last_day(given))
+    counts = {day: {str(chain): count for chain, count in count_by_chain(rows).items()} async for day, rows in days}
     names = sorted({name for each in counts.values() for name in each})
     check_numbers(len(names) + 1, len(counts))
     return {
@@ -120,19 +120,23 @@ async def daily_sums(
     """USD of each day, by leaving chain, destination and symbol, those of `told_by`."""
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
-    rows = await read_days(each_day(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address))
-    by_day = {day: sum_notional(held, allowed_tokens(network.wormhole, day)) for day, held in rows.items()}
-    keys = sorted({key for held in by_day.values() for _, _, key in held})
-    tokens = await find_tokens(network.store, keys) if SYMBOL in told_by else [None] * len(keys)
-    symbols = {key: key if token is None else token["symbol"] for key, token in zip(keys, tokens, strict=True)}
-    found: dict[int, Sums] = {}
-    for day, held in by_day.items():
-        sums: Sums = defaultdict(Decimal)
-        for (leaving, destination, key), usd in held.items():
-            names = str(leaving), str(destination), symbols[key]
-            for place in product(*(("*", names[each]) for each in told_by)):
-                sums[place] += usd
-        found[day] = sums
+    by_day: dict[int, Sums] = {}
+    async for day, rows in each_day(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address):
+        by_day[day] = defaultdict(Decimal)
+        for way, usd in sum_notional(rows, allowed_tokens(network.wormhole, day)).items():
+            by_day[day][tuple(str(way[each]) for each in told_by)] += usd
+    keys = sorted({place[-1] for sums in by_day.values() for place in sums}) if SYMBOL in told_by else []
+    tokens = await find_tokens(network.store, keys)
+    symbols = {key: token["symbol"] for key, token in zip(keys, tokens, strict=True) if token is not None}
+    return {day: with_all(sums, symbols) for day, sums in by_day.items()}
+
+
+def with_all(sums: Sums, symbols: Mapping[str, str]) -> Sums:
+    """Sums by symbols in place of token_keys, and those of all together."""
+    found: Sums = defaultdict(Decimal)
+    for place, usd in sums.items():
+        for each in product(*(("*", symbols.get(name, name)) for name in place)):
+            found[each] += usd
     return found
 
 

@@ -1,7 +1,8 @@
 """Functions of the event database that tell what home chains locked and did not get back.
 
-Rules of this file: days and tokens as in wormhole_event_sums.py; what has no price is left out.
-What came back counts against what went, also where that is less: of a day, of a token, of a chain.
+Rules of this file: days as in wormhole_event_sums.py; what has no price is left out. What came back counts against what
+went, also where that is less: of a day, of a token, of a chain. Of a token that is not on the network's list on the day
+that is told of, nothing counts, whatever it locked before: the event database skipped inactive tokens so.
 """
 
 from collections import defaultdict
@@ -15,7 +16,7 @@ from api.params_events import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.responses_events import EventLocked, EventLockedSoFar
 from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, last_day, total
 from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import each_day, read_days, sum_locked
+from db.queries.wormhole_daily import each_day, sum_locked
 from db.queries.wormhole_prices import find_prices, price_on, read_histories
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_token
@@ -25,7 +26,7 @@ from ledger.wormhole.allowlist import COINGECKO_IDS, allowed_tokens
 async def notionaltvl(network: NetworkMount, given: Given) -> Json:
     """What is locked since the bridge began, and what the last day changed, at the prices of the last day."""
     last = last_day(given)
-    changes = await daily_changes(network, last)
+    changes = await daily_changes(network, last, listed_on=last)
     whole = total(changes.values())
     prices = await find_prices(network.store, [*whole], last)
     change = changes.get(last, {}) if given[LAST_24_HOURS.name] else {}
@@ -37,17 +38,20 @@ async def notionaltvl(network: NetworkMount, given: Given) -> Json:
 
 async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
     """What was locked at the end of each day, by chain, at that day's prices."""
+    assert network.wormhole is not None
     last, span = last_day(given), given[NUM_DAYS.name]
-    changes = await daily_changes(network, last)
+    first = LAUNCH_DAY if span is None else last - span
+    changes = await daily_changes(network, last, listed_on=first)
     histories = await read_histories(network.store, {key for change in changes.values() for key in change})
     locked: dict[str, Decimal] = defaultdict(Decimal)
     days: dict[int, dict[str, Decimal]] = {}
     for day, change in changes.items():
         for key, amount in change.items():
             locked[key] += amount
-        if span is None or last - span <= day:
-            worth = {key: locked[key] * price_on(histories[key], day) for key in locked if key in histories}
-            days[day] = by_chain(worth)
+        if first <= day:
+            listed = allowed_tokens(network.wormhole, day)
+            counted = [key for key in locked if key in histories and (listed is None or key in listed)]
+            days[day] = by_chain({key: locked[key] * price_on(histories[key], day) for key in counted})
     chains = sorted({chain for each in days.values() for chain in each})
     return {
         "DailyLocked": {
@@ -59,11 +63,14 @@ async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
     }
 
 
-async def daily_changes(network: NetworkMount, last: int) -> dict[int, dict[str, Decimal]]:
-    """Tokens by token_key that were locked each day, less what came back."""
+async def daily_changes(network: NetworkMount, last: int, *, listed_on: int) -> dict[int, dict[str, Decimal]]:
+    """Tokens by token_key that were locked each day, less what came back; of those that were on the list on that day,
+    which tokens leave and none joins.
+    """
     assert network.wormhole is not None
-    rows = await read_days(each_day(network.store, "transfers", LAUNCH_DAY, last))
-    return {day: sum_locked(held, allowed_tokens(network.wormhole, day)) for day, held in rows.items()}
+    listed = allowed_tokens(network.wormhole, listed_on)
+    days = each_day(network.store, "transfers", LAUNCH_DAY, last)
+    return {day: sum_locked(rows, listed) async for day, rows in days}
 
 
 def by_chain(worth: Mapping[str, Decimal]) -> dict[str, Decimal]:

@@ -16,7 +16,7 @@ from api.routes import wormhole_activity, wormhole_listing, wormhole_operations
 from db import schema
 from db.paging import Page
 from tests.api.test_wormhole_v1 import KINDS
-from tests.api.wormhole import DAY_S, NETWORK, PRICE, Message, World, b64, plain, utc
+from tests.api.wormhole import DAY_S, LAUNCH_DAY, NETWORK, Message, World, b64, plain, utc
 
 Json = dict[str, Any]
 
@@ -24,17 +24,12 @@ API = "/api/wormhole/v1"
 MOVED = ("token_transfer", "token_transfer_with_payload")
 
 
-def usd(world: World, message: Message) -> Decimal | None:
-    amount = world.amount(message)
-    return None if amount is None else round(amount * Decimal(PRICE), 8)
-
-
 def amounts(world: World, message: Message) -> Json:
     record = message.served
     if record["payload_kind"] not in MOVED or world.amount(message) is None:
         return {"symbol": None, "tokenAmount": None, "usdAmount": None}
     symbol = world.metas[world.token_key(record)]["symbol"]
-    return {"symbol": symbol, "tokenAmount": plain(world.amount(message)), "usdAmount": plain(usd(world, message))}
+    return {"symbol": symbol, "tokenAmount": plain(world.amount(message)), "usdAmount": plain(world.usd(message))}
 
 
 def tx_hash(message: Message) -> str | None:
@@ -384,17 +379,14 @@ async def test_transactions_are_the_same_messages(signed: httpx.AsyncClient, wor
         }
 
 
-def transfers(world: World) -> list[Message]:
-    return [each for each in world.verified if each.served["payload_kind"] in MOVED]
-
-
 def date(day: int) -> str:
     return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
 
 
 def busiest(world: World) -> int:
-    """A day whose month has transfers, of a token with a price."""
-    return max(each.day for each in transfers(world) if usd(world, each))
+    """A day whose month has most transfers of tokens with a price."""
+    days = [each.day for each in world.transfers if world.usd(each)]
+    return max(days, key=lambda last: sum(last - 30 < day <= last for day in days))
 
 
 async def test_counts_by_day_and_by_hour(signed: httpx.AsyncClient, world: World) -> None:
@@ -427,9 +419,9 @@ async def test_what_moved_between_chains(
 ) -> None:
     last = busiest(world)
     sums: dict[int, dict[int, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    for each in transfers(world):
+    for each in world.transfers:
         if each.day <= last and (count is None or each.day > last - count):
-            value = Decimal(1) if by == "tx" else usd(world, each) or Decimal(0)
+            value = Decimal(1) if by == "tx" else world.usd(each) or Decimal(0)
             sums[each.served["emitter_chain"]][each.served["decoded"]["to_chain"]] += value
     whole = sum((sum(targets.values()) for targets in sums.values()), Decimal(0))
 
@@ -463,12 +455,12 @@ async def test_tops(signed: httpx.AsyncClient, world: World, word: str, count: i
     last = busiest(world)
     volumes: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
     pairs: Counter[tuple[int, int]] = Counter()
-    for each in transfers(world):
+    for each in world.transfers:
         if last - count < each.day <= last:
             chain = each.served["emitter_chain"]
             pairs[chain, each.served["decoded"]["to_chain"]] += 1
-            if usd(world, each) is not None:
-                volumes[chain, world.token_key(each.served)] += usd(world, each) or 0
+            if world.usd(each) is not None:
+                volumes[chain, world.token_key(each.served)] += world.usd(each) or 0
     assets = [
         {
             "emitterChain": chain,
@@ -493,13 +485,19 @@ async def test_tops(signed: httpx.AsyncClient, world: World, word: str, count: i
     assert answer.json()["message"] == "parameter timeSpan: expected one of 7d, 15d, 30d, found nothing"
 
 
-async def test_what_is_locked_of_tokens_that_are_not_on_the_list_is_no_value(
+async def test_what_was_locked_before_the_bridge_began_or_of_tokens_not_on_the_list_is_no_value(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"until": date(busiest(world))}
     tvl = (await signed.get("/api/wormhole/events/notionaltvl", params=given)).json()["AllTime"]["*"]["*"]["Notional"]
     cards = (await signed.get(f"{API}/scorecards", params=given)).json()
     assert float(round(Decimal(cards["tvl"]), 2)) == tvl != 0
+    began = min(each.day for each in world.transfers if world.usd(each)) + 1
+    monkeypatch.setattr(wormhole_activity, "LAUNCH_DAY", began)
+    locked = world.locked(began, busiest(world))
+    since = sum((amount * world.price(key, busiest(world)) for key, amount in locked.items()), Decimal(0))
+    assert since != Decimal(cards["tvl"])
+    assert (await signed.get(f"{API}/scorecards", params=given)).json() == cards | {"tvl": plain(since)}
     monkeypatch.setattr(wormhole_activity, "allowed_tokens", lambda *_: frozenset())
     assert (await signed.get(f"{API}/scorecards", params=given)).json() == cards | {"tvl": "0"}
 
@@ -507,28 +505,22 @@ async def test_what_is_locked_of_tokens_that_are_not_on_the_list_is_no_value(
 async def test_scorecards(signed: httpx.AsyncClient, world: World) -> None:
     last = busiest(world)
     counted = [each for each in of_all(world) if each.day <= last]
-    moved = [each for each in transfers(world) if each.day <= last]
+    moved = [each for each in world.transfers if each.day <= last]
 
     def volume(days: int | None) -> str | None:
         held = [each for each in moved if days is None or each.day > last - days]
-        return plain(sum((usd(world, each) or Decimal(0) for each in held), Decimal(0)))
+        return plain(sum((world.usd(each) or Decimal(0) for each in held), Decimal(0)))
 
-    locked = Decimal(0)
-    for each in moved:
-        record = each.served
-        home = record["decoded"]["token_chain"]
-        amount = world.amount(each)
-        if amount is not None:
-            locked += (
-                amount * Decimal(PRICE) * ((record["emitter_chain"] == home) - (record["decoded"]["to_chain"] == home))
-            )
+    locked = world.locked(LAUNCH_DAY, last)
+    assert min(locked.values()) < 0
+    tvl = sum((amount * world.price(key, last) for key, amount in locked.items()), Decimal(0))
     found = (await signed.get(f"{API}/scorecards", params={"until": date(last)})).json()
     assert found == {
         "24h_messages": str(sum(each.day == last for each in counted)),
         "total_messages": str(len(counted)),
         "total_tx_count": str(len(moved)),
         "total_volume": volume(None),
-        "tvl": plain(locked),
+        "tvl": plain(tvl),
         "24h_volume": volume(1),
         "7d_volume": volume(7),
         "30d_volume": volume(30),

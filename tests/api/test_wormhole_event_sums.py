@@ -10,29 +10,52 @@ from typing import Any
 import httpx
 import pytest
 
-from api.routes import wormhole_event_addresses, wormhole_event_sums, wormhole_event_tvl
+from api.routes import wormhole_event_addresses, wormhole_event_sums
+from ledger.wormhole import allowlist
 from tests.api.test_wormhole_events import API, both
-from tests.api.wormhole import DAY_S, PRICE, World
+from tests.api.wormhole import DAY_S, LAUNCH_DAY, UNLISTED, Message, World
 
 Json = dict[str, Any]
 
-LAUNCH_DAY = 18_883
+LAST, SPAN = 20_095, 300
+"""A transfer's day and so many before it, in which half of the transfers are and tokens get another price."""
+
+Contract = tuple[int | None, str | None]
 
 Moved = tuple[int, tuple[str, str, str], Decimal]
 """Day; leaving chain, destination, symbol; USD."""
 
 
-def transfers(world: World) -> list[Moved]:
-    """Transfers that have a price: all of them are of tokens on the list."""
+def transfers(world: World, contract: Contract = (None, None)) -> list[Moved]:
+    """Transfers until LAST of tokens on the list that have a price; of a chain's, or of a contract's alone."""
     found = []
-    for message in world.verified:
-        record = message.served
-        if record["payload_kind"].startswith("token_transfer") and (amount := world.amount(message)) is not None:
-            symbol = world.metas[world.token_key(record)]["symbol"]
-            place = str(record["emitter_chain"]), str(record["decoded"]["to_chain"]), symbol
-            found.append((message.day, place, round(amount * Decimal(PRICE), 8)))
-    assert len({place for _, place, _ in found}) > 2
+    for message in world.transfers:
+        record, usd = message.served, world.usd(message)
+        key = world.token_key(record)
+        if usd is not None and key != UNLISTED and sent_by(message, contract) and message.day <= LAST:
+            place = str(record["emitter_chain"]), str(record["decoded"]["to_chain"]), world.metas[key]["symbol"]
+            found.append((message.day, place, usd))
     return found
+
+
+def sent_by(message: Message, contract: Contract) -> bool:
+    """Whether that chain, and that contract of it, sent the message; None: any did."""
+    chain, address = contract
+    record = message.served
+    return chain in (None, record["emitter_chain"]) and address in (None, record["emitter_address"])
+
+
+def asked(contract: Contract) -> dict[str, str]:
+    """The parameters that ask for it."""
+    given = zip(("forChain", "forAddress"), contract, strict=True)
+    return {name: str(value) for name, value in given if value is not None}
+
+
+def contracts(world: World) -> list[Contract]:
+    """All together; a chain, its bridge, and under that chain's number the bridge of another."""
+    senders = Counter((each.served["emitter_chain"], each.served["emitter_address"]) for each in world.transfers)
+    (chain, bridge), (_, other) = sorted(senders, key=lambda each: -len(transfers(world, each)))[:2]
+    return [(None, None), (chain, None), (chain, bridge), (chain, other)]
 
 
 def date(day: int) -> str:
@@ -61,46 +84,45 @@ TO = {"notionaltransferred": slice(0, 3), "notionaltransferredto": slice(1, 3)}
 @pytest.mark.parametrize("function", TO)
 async def test_what_moved_in_a_period(signed: httpx.AsyncClient, world: World, function: str) -> None:
     every, told_by = transfers(world), TO[function]
-    last = max(day for day, *_ in every)
-    first_chain = every[-1][1][0]
-    for days, chain in ((400, ""), (40, ""), (400, first_chain)):
-        held = [each for each in every if last - days <= each[0] <= last and chain in ("", each[1][0])]
-        given = {"numDays": str(days), "until": date(last), "daily": "true", "forPeriod": "x", "last24Hours": "false"}
-        by_day = {day: [each for each in held if each[0] == day] for day in range(last - days, last + 1)}
-        assert held
-        assert await both(signed, function, **given, **({"forChain": chain} if chain else {})) == {
-            "Last24Hours": tree(by_day[last], told_by),
+    for days, contract in ((40, (None, None)), *((SPAN, each) for each in contracts(world))):
+        held = [each for each in transfers(world, contract) if LAST - days <= each[0] <= LAST]
+        given = {"numDays": str(days), "until": date(LAST), "daily": "true", "forPeriod": "x", "last24Hours": "false"}
+        by_day = {day: [each for each in held if each[0] == day] for day in range(LAST - days, LAST + 1)}
+        assert await both(signed, function, **given, **asked(contract)) == {
+            "Last24Hours": tree(by_day[LAST], told_by),
             "WithinPeriod": tree(held, told_by),
             "PeriodDurationDays": days,
             "Daily": {date(day): tree(moved, told_by, keys=held) for day, moved in by_day.items()},
         }
-    alone = (await signed.get(f"{API}/{function}", params={"until": date(last)})).json()
-    last_day = tree([each for each in every if each[0] == last], told_by)
+        assert bool(held) is (contract != contracts(world)[-1])
+    alone = (await signed.get(f"{API}/{function}", params={"until": date(LAST)})).json()
+    last_day = tree([each for each in every if each[0] == LAST], told_by)
     assert last_day
     assert alone == {"Last24Hours": last_day, "WithinPeriod": None, "PeriodDurationDays": 30, "Daily": None}
 
 
 async def test_what_ever_moved(signed: httpx.AsyncClient, world: World) -> None:
     every = transfers(world)
-    last = max(day for day, *_ in every)
-    days = range(LAUNCH_DAY, last + 1)
+    days = range(LAUNCH_DAY, LAST + 1)
     leaving = slice(0, 1)
-    assert await both(signed, "notionaltransferredfrom", until=date(last)) == {
+    assert await both(signed, "notionaltransferredfrom", until=date(LAST)) == {
         "Daily": {date(day): tree([each for each in every if each[0] == day], leaving, keys=every) for day in days},
         "Total": tree(every, leaving)["*"],
     }
     to = slice(1, 3)
-    given = {"until": date(last), "numDays": "40", "daily": "true", "allTime": "true"}
-    assert await both(signed, "notionaltransferredtocumulative", **given) == {
-        "AllTime": tree(every, to),
-        "AllTimeDurationDays": last - LAUNCH_DAY,
-        "Daily": {
-            date(day): tree([each for each in every if each[0] <= day], to, keys=every)
-            for day in days
-            if day >= last - 40
-        },
-    }
-    alone = (await signed.get(f"{API}/notionaltransferredtocumulative", params={"until": date(last)})).json()
+    given = {"until": date(LAST), "numDays": str(SPAN), "daily": "true", "allTime": "true"}
+    for contract in contracts(world):
+        held = transfers(world, contract)
+        assert await both(signed, "notionaltransferredtocumulative", **given, **asked(contract)) == {
+            "AllTime": tree(held, to),
+            "AllTimeDurationDays": LAST - LAUNCH_DAY,
+            "Daily": {
+                date(day): tree([each for each in held if each[0] <= day], to, keys=held)
+                for day in days
+                if day >= LAST - SPAN
+            },
+        }
+    alone = (await signed.get(f"{API}/notionaltransferredtocumulative", params={"until": date(LAST)})).json()
     assert (alone["AllTime"], alone["Daily"]) == (tree(every, to), None)
 
 
@@ -119,122 +141,156 @@ async def test_messages_of_every_chain_and_day(signed: httpx.AsyncClient, world:
 
 AVAX = "6/000000000000000000000000b31f66aa3c1e785363f0875a1b74e27b85fd66c7"
 WETH = "2/000000000000000000000000c02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"
-COINS = {AVAX: "avalanche-2", WETH: "ethereum"}
+DAI = "2/0000000000000000000000006b175474e89094c44da98b954eedeac495271d0f"
+USDC = "2/000000000000000000000000a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+USDC_4 = "4/0000000000000000000000008ac76a51cc950d9822d68b83fe1ad97b32cd580d"
+USDC_5 = "5/0000000000000000000000002791bca1f2de4661ed88a30c99a7a9449aa84174"
+COINS = {AVAX: "avalanche-2", WETH: "ethereum", DAI: "dai"} | dict.fromkeys((USDC, USDC_4, USDC_5), "usd-coin")
 
 
-def locked(world: World, first: int, last: int) -> dict[str, Decimal]:
-    """Tokens by token_key that left home in those days, less those that came back."""
-    found: dict[str, Decimal] = defaultdict(Decimal)
-    for message in world.verified:
-        record = message.served
-        if record["payload_kind"].startswith("token_transfer") and first <= message.day <= last:
-            key, amount = world.token_key(record), world.amount(message)
-            home = int(key.partition("/")[0])
-            if amount is not None:
-                found[key] += amount * ((record["emitter_chain"] == home) - (record["decoded"]["to_chain"] == home))
-    return {key: amount for key, amount in found.items() if amount}
-
-
-def assets(world: World, held: dict[str, Decimal]) -> Json:
+def assets(world: World, held: dict[str, Decimal], day: int) -> Json:
     found: Json = {}
     for key, amount in held.items():
         chain, _, address = key.partition("/")
         meta, native = world.metas[key], "0x" + address[24:]
         asset = {"Symbol": meta["symbol"], "Name": meta["name"], "Address": native, "CoinGeckoId": COINS[key]}
-        asset |= {"Amount": float(amount), "TokenPrice": float(PRICE), "TokenDecimals": meta["decimals"]}
-        found.setdefault(chain, {})[native] = asset | {"Notional": usd_of([amount])}
-    if found:
-        sums = {chain: [amount for key, amount in held.items() if key.startswith(f"{chain}/")] for chain in found}
-        for chain, amounts in (sums | {"*": [*held.values()]}).items():
-            found.setdefault(chain, {})["*"] = {"Symbol": "*", "Notional": usd_of(amounts)}
+        asset |= {"Amount": float(amount), "TokenPrice": float(world.price(key, day))}
+        asset |= {"TokenDecimals": meta["decimals"], "Notional": worth(world, {key: amount}, day)["*"]}
+        found.setdefault(chain, {})[native] = asset
+    for chain, usd in worth(world, held, day).items():
+        found.setdefault(chain, {})["*"] = {"Symbol": "*", "Notional": usd}
     return found
 
 
-def usd_of(amounts: Iterable[Decimal]) -> float:
-    return float((sum(amounts, Decimal(0)) * Decimal(PRICE)).quantize(Decimal("0.01"), ROUND_HALF_UP))
+def worth(world: World, held: dict[str, Decimal], day: int) -> dict[str, float]:
+    """USD by home chain, and of all."""
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for key, amount in held.items():
+        for chain in (key.partition("/")[0], "*"):
+            found[chain] += amount * world.price(key, day)
+    return {chain: float(usd.quantize(Decimal("0.01"), ROUND_HALF_UP)) for chain, usd in found.items()}
+
+
+def total_json(usd: float) -> Json:
+    return {"*": {"Symbol": "*", "Notional": usd}}
 
 
 async def test_what_is_locked(signed: httpx.AsyncClient, world: World) -> None:
-    last = max(day for day, *_ in transfers(world))
-    whole, change = locked(world, LAUNCH_DAY, last), locked(world, last, last)
-    assert whole.keys() == {AVAX, WETH}
-    assert change
-    assert await both(signed, "notionaltvl", until=date(last), last24Hours="true") == {
-        "Last24HoursChange": assets(world, change),
-        "AllTime": assets(world, whole),
-    }
-    every = {day: locked(world, LAUNCH_DAY, day) for day in range(last - 40, last + 1)}
-    assert await both(signed, "notionaltvlcumulative", until=date(last), numDays="40") == {
+    assert world.locked(LAUNCH_DAY, 30_000).keys() == COINS.keys()
+    days = sorted({each.day for each in world.transfers if world.locked(each.day, each.day)})
+    assert min(world.locked(LAUNCH_DAY, days[-1]).values()) < 0
+    for day in days[-3:]:
+        change = world.locked(day, day)
+        assert change
+        assert await both(signed, "notionaltvl", until=date(day), last24Hours="true") == {
+            "Last24HoursChange": assets(world, change, day),
+            "AllTime": assets(world, world.locked(LAUNCH_DAY, day), day),
+        }
+    every = {day: worth(world, world.locked(LAUNCH_DAY, day), day) for day in range(LAST - SPAN, LAST + 1)}
+    assert len({each["2"] for each in every.values()}) == 4
+    assert await both(signed, "notionaltvlcumulative", until=date(LAST), numDays=str(SPAN)) == {
         "DailyLocked": {
-            date(day): {
-                chain: {
-                    "*": {
-                        "Symbol": "*",
-                        "Notional": usd_of(
-                            amount for key, amount in held.items() if chain in ("*", key.partition("/")[0])
-                        ),
-                    }
-                }
-                for chain in ("*", "2", "6")
-            }
-            for day, held in every.items()
+            date(day): {chain: total_json(each.get(chain, 0.0)) for chain in ("*", "2", "4", "5", "6")}
+            for day, each in every.items()
         }
     }
 
 
-async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
-    moved = [each for each in world.verified if each.served["payload_kind"].startswith("token_transfer")]
-    last = max(each.day for each in moved)
+async def test_what_a_token_locked_is_told_as_long_as_it_is_on_the_list(
+    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Avalanche's bridge locked 0.000001 AVAX on day 19698 and 200 on day 19732; here AVAX leaves the list between."""
+    monkeypatch.setitem(allowlist.INACTIVE, AVAX, 19_700)
 
-    def held(first: int, until: int) -> dict[tuple[int, str], Decimal]:
+    async def all_time(day: int) -> Json:
+        found = (await signed.get(f"{API}/notionaltvl", params={"until": date(day)})).json()
+        cards = (await signed.get("/api/wormhole/v1/scorecards", params={"until": date(day)})).json()
+        assert round(float(cards["tvl"]), 2) == found["AllTime"]["*"]["*"]["Notional"]
+        whole: Json = found["AllTime"]
+        return whole
+
+    before, after = await all_time(19_699), await all_time(19_732)
+    assert before["6"]["0x" + AVAX[-40:]]["Amount"] == 0.000001
+    assert (before.keys(), after.keys()) == ({"*", "2", "5", "6"}, {"*", "2", "5"})
+    # 1.25123123 WETH were locked and 6.29 USDC of Polygon came back, whatever AVAX is.
+    both_days = worth(world, {WETH: Decimal("1.25123123"), USDC_5: Decimal("-6.29")}, 19_732)
+    assert {chain: each["*"]["Notional"] for chain, each in after.items()} == both_days
+    monkeypatch.setitem(allowlist.INACTIVE, AVAX, 19_733)
+    given = {"until": date(19_733), "numDays": "1"}
+    days = (await signed.get(f"{API}/notionaltvlcumulative", params=given)).json()["DailyLocked"]
+    avax = worth(world, {AVAX: Decimal("200.000001")}, 19_732)
+    assert [each["6"] for each in days.values()] == [total_json(avax["6"]), total_json(0.0)]
+    assert days[date(19_733)]["*"] == total_json(both_days["*"])
+
+
+async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
+    def held(first: int, until: int, contract: Contract = (None, None)) -> dict[tuple[int, str], Decimal]:
         found: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
-        for each in moved:
+        for each in world.transfers:
             decoded = each.served["decoded"]
-            if first <= each.day <= until:
-                usd = (world.amount(each) or Decimal(0)) * Decimal(PRICE)
-                found[decoded["to_chain"], decoded["to_address"]] += usd
+            if first <= each.day <= until and sent_by(each, contract):
+                found[decoded["to_chain"], decoded["to_address"]] += world.usd(each) or Decimal(0)
         return found
 
     def counts(found: Iterable[tuple[int, str]], every: Iterable[tuple[int, str]]) -> Json:
         by_chain = Counter(chain for chain, _ in found)
         return {"*": by_chain.total()} | {str(chain): by_chain[chain] for chain, _ in every}
 
-    def amounts(found: dict[tuple[int, str], Decimal]) -> Json:
-        """As lists of USD: how a chain writes an address tests/ledger looks at."""
-        usd: dict[str, list[float]] = defaultdict(list)
-        for (chain, _), each in found.items():
-            usd[str(chain)].append(float(each.quantize(Decimal("0.01"), ROUND_HALF_UP)))
-        return {chain: sorted(each) for chain, each in usd.items()}
+    def amounts(dates: Iterable[dict[tuple[int, str], Decimal]], every: Iterable[tuple[int, str]]) -> Json:
+        """USD on those dates of each address of `every`, by chain."""
+        told: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+        dates = [*dates]
+        for place in every:
+            usd = (each.get(place, Decimal(0)).quantize(Decimal("0.01"), ROUND_HALF_UP) for each in dates)
+            told[str(place[0])].append(tuple(map(float, usd)))
+        return {chain: sorted(each) for chain, each in told.items()}
 
-    whole, ever, days = held(last - 400, last), held(LAUNCH_DAY, last), range(last - 40, last + 1)
-    given = {"until": date(last), "numDays": "400", "forPeriod": "x", "counts": "x", "amounts": "x", "last24Hours": "x"}
-    found = await both(signed, "addressestransferredto", **given)
-    assert {chain: sorted(each.values()) for chain, each in found.pop("WithinPeriodAmounts").items()} == amounts(whole)
-    of_last = found.pop("Last24HoursAmounts")
-    assert {chain: sorted(each.values()) for chain, each in of_last.items()} == amounts(held(last, last))
-    assert found == {
-        "Last24HoursCounts": counts(held(last, last), held(last, last)),
-        "WithinPeriodCounts": counts(whole, whole),
-        "PeriodDurationDays": 400,
-        "DailyAmounts": None,
-        "DailyCounts": None,
-    }
-    given = {"until": date(last), "numDays": "40", "daily": "x", "allTime": "x"}
-    assert await both(signed, "addressestransferredtocumulative", **given) == {
-        "AllTimeAmounts": None,
-        "AllTimeCounts": counts(ever, ever),
-        "AllTimeDurationDays": last - LAUNCH_DAY,
-        "DailyAmounts": None,
-        "DailyCounts": {date(day): counts(held(LAUNCH_DAY, day), ever) for day in days},
-    }
+    def unnamed(dates: Iterable[Json]) -> Json:
+        """The same of a body: how a chain writes an address tests/ledger looks at."""
+        (first, *_) = dates = [*dates]
+        return {chain: sorted(tuple(each[chain][name] for each in dates) for name in first[chain]) for chain in first}
+
+    days = range(LAST - SPAN, LAST + 1)
+    dates = [date(day) for day in days]
+    for contract in contracts(world):
+        whole, ever = held(days[0], LAST, contract), held(LAUNCH_DAY, LAST, contract)
+        daily = [held(day, day, contract) for day in days]
+        given = {"until": date(LAST), "numDays": str(SPAN), "counts": "x", "amounts": "x", "daily": "x"} | asked(
+            contract
+        )
+        found = await both(signed, "addressestransferredto", **given, forPeriod="x", last24Hours="x")
+        assert unnamed([found.pop("WithinPeriodAmounts")]) == amounts([whole], whole)
+        assert unnamed([found.pop("Last24HoursAmounts")]) == amounts(daily[-1:], daily[-1])
+        by_date = found.pop("DailyAmounts")
+        assert [*by_date] == dates
+        assert unnamed(by_date.values()) == amounts(daily, whole)
+        assert found == {
+            "Last24HoursCounts": counts(daily[-1], daily[-1]),
+            "WithinPeriodCounts": counts(whole, whole),
+            "PeriodDurationDays": SPAN,
+            "DailyCounts": {day: counts(each, whole) for day, each in zip(dates, daily, strict=True)},
+        }
+        so_far = [held(LAUNCH_DAY, day, contract) for day in days]
+        found = await both(signed, "addressestransferredtocumulative", **given, allTime="x")
+        assert unnamed([found.pop("AllTimeAmounts")]) == amounts([ever], ever)
+        assert unnamed(found.pop("DailyAmounts").values()) == amounts(so_far, ever)
+        assert found == {
+            "AllTimeCounts": counts(ever, ever),
+            "AllTimeDurationDays": LAST - LAUNCH_DAY,
+            "DailyCounts": {day: counts(each, ever) for day, each in zip(dates, so_far, strict=True)},
+        }
+    only = {"until": date(LAST), "allTime": "x"}
+    found = await both(signed, "addressestransferredtocumulative", **only)
+    ever = held(LAUNCH_DAY, LAST)
+    assert found["AllTimeCounts"] == counts(ever, ever)
+    assert [found[name] for name in ("AllTimeAmounts", "DailyAmounts", "DailyCounts")] == [None] * 3
 
 
 async def test_too_many_addresses_are_not_told_on_every_date(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved = [each for each in world.verified if each.served["payload_kind"].startswith("token_transfer")]
-    last = max(each.day for each in moved)
-    received = [each.served["decoded"] for each in moved if each.day >= LAUNCH_DAY]
+    last = max(each.day for each in world.transfers)
+    received = [each.served["decoded"] for each in world.transfers if each.day >= LAUNCH_DAY]
     addresses = len({(each["to_chain"], each["to_address"]) for each in received})
     daily = {"until": date(last), "numDays": "9", "daily": "x"}
     monkeypatch.setattr(wormhole_event_addresses, "DATED_MAX", 10 * addresses - 1)
@@ -260,52 +316,18 @@ def test_cents_of_any_number_that_may_have_been_written() -> None:
     assert wormhole_event_sums.cents(Decimal("0.005")) == 0.01
 
 
-async def test_what_came_back_is_told_too(
-    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    last = max(day for day, *_ in transfers(world))
-
-    async def changes(*_: Any) -> dict[int, dict[str, Decimal]]:
-        return {last - 1: {AVAX: Decimal(7)}, last: {AVAX: Decimal(-5)}}
-
-    monkeypatch.setattr(wormhole_event_tvl, "daily_changes", changes)
-    given = {"until": date(last), "last24Hours": "true"}
-    assert (await signed.get(f"{API}/notionaltvl", params=given)).json() == {
-        "Last24HoursChange": assets(world, {AVAX: Decimal(-5)}),
-        "AllTime": assets(world, {AVAX: Decimal(2)}),
-    }
-
-
-async def test_what_was_locked_is_worth_what_that_day_paid(
-    signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    last = max(day for day, *_ in transfers(world))
-
-    async def histories(*_: Any) -> dict[str, list[tuple[int, Decimal]]]:
-        return {WETH: [(last - 3, Decimal(2)), (last - 1, Decimal(4))]}
-
-    monkeypatch.setattr(wormhole_event_tvl, "read_histories", histories)
-    given = {"until": date(last), "numDays": "4"}
-    found = (await signed.get(f"{API}/notionaltvlcumulative", params=given)).json()["DailyLocked"]
-    assert [day["2"]["*"]["Notional"] for day in found.values()] == [2.5, 2.5, 2.5, 5.0, 5.0]
-
-
-async def test_a_token_that_leaves_the_list_counts_no_longer(
+async def test_what_a_token_moved_counts_as_long_as_it_is_on_the_list(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = transfers(world)
-    last, (_, (chain, *_), _) = max(day for day, *_ in every), every[0]
-    tokens = {
-        world.token_key(each.served): each for each in world.verified if each.served["decoded"].get("token_chain")
-    }
-    listed = frozenset(key for key in tokens if not key.startswith(f"{chain}/"))
-    monkeypatch.setattr(
-        wormhole_event_sums, "allowed_tokens", lambda _, day: listed if day >= last else listed | {*tokens}
-    )
-    given = {"numDays": "400", "until": date(last), "forPeriod": "true", "last24Hours": "true"}
+    last, left = max(day for day, *_ in every), 20_000
+    usdc = [each.day for each in world.transfers if world.token_key(each.served) == USDC]
+    assert min(usdc) < left < max(usdc)
+    monkeypatch.setitem(allowlist.INACTIVE, USDC, left)
+    given = {"numDays": "1200", "until": date(last), "forPeriod": "true"}
     found = (await signed.get(f"{API}/notionaltransferred", params=given)).json()
-    assert found["Last24Hours"] == {}
-    assert found["WithinPeriod"] == tree([each for each in every if each[0] < last], slice(0, 3))
+    held = [each for each in every if each[0] >= last - 1200 and (each[0] < left or each[1][2] != "USDC")]
+    assert found["WithinPeriod"] == tree(held, slice(0, 3))
 
 
 async def test_chain_1_is_never_the_beginning_of_chain_10(signed: httpx.AsyncClient, world: World) -> None:

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -14,7 +13,6 @@ from api.routes import wormhole_event_rows, wormhole_event_sums
 from tests.api.wormhole import (
     DAY_S,
     NETWORK,
-    PRICE,
     SHARED_TX,
     UNSIGNED,
     UNSIGNED_TX,
@@ -267,8 +265,9 @@ def summaries(world: World, found: list[Json], expected: list[Message]) -> None:
             names = ("Amount", "NotionalUSDStr", "TokenPriceUSDStr", "Decimals", "OriginSymbol", "OriginName")
             values: tuple[Any, ...] = ("",) * len(names)
             if meta is not None and amount is not None:
-                usd = plain(round(amount * Decimal(PRICE), 8))
-                values = plain(amount), usd, PRICE, str(meta["decimals"]), meta["symbol"], meta["name"]
+                price = plain(world.price(world.token_key(record), message.day))
+                usd = plain(world.usd(message))
+                values = plain(amount), usd, price, str(meta["decimals"]), meta["symbol"], meta["name"]
             assert details == dict(zip(names, values, strict=True)) | {"TransferTimestamp": ""}
 
 
@@ -305,14 +304,16 @@ async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: 
         and (function == "totals" or each.served["payload_kind"] == "nft_transfer")
     ]
     last = max(each.day for each in held)
-    for days, chain in ((7, ""), (400, ""), (400, str(held[0].served["emitter_chain"]))):
+    record = next(each.served for each in held if each.served["emitter_chain"] == 1)
+    one = str(record["emitter_chain"]), record["emitter_address"]
+    for days, (chain, address) in ((7, ("", "")), (400, ("", "")), (400, (one[0], "")), (600, one)):
         first = last - days
         counts: dict[int, Counter[str]] = {day: Counter() for day in range(first, last + 1)}
-        by = group or ("chain" if chain else "")
+        by = group or ("address" if address else "chain" if chain else "")
         for each in held:
             record = each.served
-            if first <= each.day <= last and chain in ("", str(record["emitter_chain"])):
-                place = str(record["emitter_chain"])
+            place = str(record["emitter_chain"])
+            if first <= each.day <= last and chain in ("", place) and address in ("", record["emitter_address"]):
                 counts[each.day]["*"] += 1
                 if by:
                     counts[each.day][place if by == "chain" else f"{place}:{record['emitter_address']}"] += 1
@@ -324,7 +325,8 @@ async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: 
         }
         until = max(daily)
         given = {"numDays": str(days), "until": until, "last24Hours": "true"}
-        given |= ({"groupBy": group} if group else {}) | ({"forChain": chain} if chain else {})
+        asked = {"groupBy": group, "forChain": chain, "forAddress": address}
+        given |= {name: value for name, value in asked.items() if value}
         assert await both(signed, function, **given) == {
             "LastDayCount": daily[until],
             "TotalCount": {key: whole[key] for key in keys},

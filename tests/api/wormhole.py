@@ -33,11 +33,30 @@ Json = dict[str, Any]
 
 NETWORK = "wormhole-mainnet"
 DAY_S = 86_400
+LAUNCH_DAY = 18_883
+"""2021-09-13, since when the event database sums up."""
+
 SEEN_FIRST_S = 1_632_000_000
 """2021-09-18: no line says that it saw a message before."""
 
-PRICED_DAY = 18_901
-PRICE = "2.5"
+PRICED_DAYS = (18_901, 19_500, 20_080)
+"""Days on which tokens get a price, each its own: before most transfers, between them, and in their last weeks."""
+
+UNLISTED = "4/000000000000000000000000a3fff4e9d3d5a34088b36949a10e35403797c6cb"
+"""A token that is moved and is not on the list of those whose value counts; all others with an amount are."""
+
+NAMED = {
+    "2/0000000000000000000000002260fac5e5542a773aa44fbcfedf7c193bc2c599": (8, "WBTC", "Wrapped BTC"),
+    "2/0000000000000000000000006b175474e89094c44da98b954eedeac495271d0f": (18, "DAI", "Dai Stablecoin"),
+    "2/000000000000000000000000a0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": (6, "USDC", "USD Coin"),
+    "4/0000000000000000000000008ac76a51cc950d9822d68b83fe1ad97b32cd580d": (18, "USDC", "USD Coin"),
+    UNLISTED: (18, "USDC", "Nobody's Coin"),
+    "5/0000000000000000000000002791bca1f2de4661ed88a30c99a7a9449aa84174": (6, "USDC", "USD Coin"),
+}
+"""Decimals, symbol and name of tokens that are moved and that no message of the data describes. Some come home, and
+four have one symbol.
+"""
+
 SHARED_TX = "0x" + "ab" * 32
 UNSIGNED, UNSIGNED_TX = f"4:{'ab' * 32}:{7:016d}", "0x" + "ef" * 32
 """A message of which a guardian wrote, and nobody brought a VAA; and its transaction."""
@@ -139,20 +158,51 @@ class World:
 
     @cached_property
     def metas(self) -> dict[str, Json]:
-        """token_key → what the first verified message about it says."""
+        """token_key → what the first verified message about it says; what is NAMED beside."""
         told = [each.served for each in self.verified if each.served["payload_kind"] == "asset_meta"]
         told.sort(key=lambda each: (each["timestamp"], each["digest"]), reverse=True)
-        return {self.token_key(each): each["decoded"] for each in told}
+        named = {key: dict(zip(("decimals", "symbol", "name"), each, strict=True)) for key, each in NAMED.items()}
+        return named | {self.token_key(each): each["decoded"] for each in told}
 
     @cached_property
     def prices(self) -> list[tuple[str, int, str]]:
         found = [each for each in self.told if each.record["payload_kind"].startswith("token_transfer")]
-        return [(key, PRICED_DAY, PRICE) for key in sorted({self.token_key(each.record) for each in found})]
+        keys = sorted({self.token_key(each.record) for each in found})
+        return [
+            (key, day, f"{number + 2}.{later + 1}25")
+            for number, key in enumerate(keys)
+            for later, day in enumerate(PRICED_DAYS)
+        ]
+
+    def price(self, token_key: str, day: int) -> Decimal:
+        """USD of a token: since the last day up to that one on which it got a price."""
+        return max((since, Decimal(usd)) for key, since, usd in self.prices if key == token_key and since <= day)[1]
+
+    @cached_property
+    def transfers(self) -> list[Message]:
+        """Those of tokens that are verified, newest first."""
+        return [each for each in self.verified if each.served["payload_kind"].startswith("token_transfer")]
 
     def amount(self, message: Message) -> Decimal | None:
         """Tokens that a transfer moves; None where nobody told their decimals."""
         meta = self.metas.get(self.token_key(message.served))
         return None if meta is None else Decimal(message.served["decoded"]["amount"]) / 10 ** min(8, meta["decimals"])
+
+    def usd(self, message: Message) -> Decimal | None:
+        """What those tokens were worth on the day of the transfer."""
+        amount = self.amount(message)
+        return None if amount is None else round(amount * self.price(self.token_key(message.served), message.day), 8)
+
+    def locked(self, first: int, last: int) -> dict[str, Decimal]:
+        """Tokens by token_key that left home in those days, less those that came back; of tokens on the list."""
+        found: dict[str, Decimal] = defaultdict(Decimal)
+        for message in self.transfers:
+            record, amount = message.served, self.amount(message)
+            key = self.token_key(record)
+            home = int(key.partition("/")[0])
+            if first <= message.day <= last and amount is not None and key != UNLISTED:
+                found[key] += amount * ((record["emitter_chain"] == home) - (record["decoded"]["to_chain"] == home))
+        return {key: amount for key, amount in found.items() if amount}
 
     def fill(self, settings: StoreSettings) -> WritableStore:
         """A new store with all of it."""
