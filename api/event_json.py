@@ -7,12 +7,12 @@ Rules of this file: all values are text, what a row has nothing of is null. `ser
 import base64
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from api.listing import Json
 from api.wormhole_json import rfc3339
 from db.families import ASSET, CHAIN, DETAILS, NFT, PAYLOAD_COLUMNS, PUBLICATION, QUORUM, TRANSFER
 from db.store import Row
+from db.utc_days import format_time
 from ledger.wormhole.chains import find_chain
 from ledger.wormhole.vaa import decode_vaa
 
@@ -68,7 +68,7 @@ def summary_json(row: EventRow) -> Json:
         "InitiatingTxID": (row.written or {}).get("initiating_tx_id") or "",
         "Payload": None if payload is None else base64.b64encode(payload).decode(),
         "SignedVAABytes": None if row.served is None else base64.b64encode(row.served["signed_vaa"]).decode(),
-        "QuorumTime": "" if seen_ms is None else go_time(seen_ms),
+        "QuorumTime": "" if seen_ms is None else format_time(seen_ms),
         "TransferDetails": family_json(DETAILS, row.told),
     }
 
@@ -121,10 +121,3 @@ def family_json(family: str, told: Row | None) -> dict[str, str] | None:
     if all(value is None for value in values.values()):
         return None
     return {name: "" if value is None else str(value) for name, value in values.items()}
-
-
-def go_time(milliseconds: int) -> str:
-    """A time as Go writes it: without zeros behind the point."""
-    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
-    digits = f"{milliseconds % 1000:03d}".rstrip("0")
-    return f"{moment:%Y-%m-%d %H:%M:%S}{'.' if digits else ''}{digits} +0000 UTC"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from db.families import CHAIN, FAMILY_COLUMNS, NFT, PUBLICATION, TRANSFER
+from db.families import ASSET, CHAIN, FAMILY_COLUMNS, NFT, PUBLICATION, TRANSFER
 from db.paging import Keep, Listing, Page, list_page
 from db.queries.wormhole import ANY, Filter, find_payloads
 from db.queries.wormhole_prefixes import is_alone
@@ -63,6 +63,7 @@ INDEXED: dict[tuple[str, str], Indexed] = {
     ),
     (TRANSFER, "OriginAddress"): _TOKEN,
     (TRANSFER, "TargetAddress"): _RECIPIENT,
+    (ASSET, "TokenAddress"): _TOKEN,
     (NFT, "OriginAddress"): _TOKEN,
     (NFT, "TargetAddress"): _RECIPIENT,
     (CHAIN, "SenderAddress"): Indexed("sender", address_keys, _NATIVE),

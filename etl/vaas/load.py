@@ -2,8 +2,8 @@
 
 Rules of this file: the lake takes each cell once; every table is a function of the set of them, so what a load touches
 is computed again from the lake and written over what was there: twice, shuffled or killed and repeated is the same. A
-load touches the messages of its files, those that wait for what it brings (a name or a price of their token, a guardian
-set), and for the sums of a day all messages of that day.
+load touches the messages of its files, those that a guardian set judges anew, those that wait for what either tells (a
+name or a price of their token), and for the sums of a day all messages of that day.
 """
 
 from collections.abc import Sequence
@@ -117,14 +117,13 @@ class VaaLoad:
 
     def _touched(self, cells: DataFrame, priced: DataFrame | None) -> Touched:
         lake = self.publication.lake.read("vaas")
-        told = cells.where("payload_kind = 'asset_meta'").select("token_key")
+        judged_anew = lake.where(F.col("guardian_set_index").isin(self._changed_sets()))
+        changed = cells.unionByName(judged_anew)
+        told = changed.where("payload_kind = 'asset_meta'").select("token_key")
         if priced is not None:
             told = told.unionByName(priced.select("token_key")).unionByName(self._called(priced))
         waiting = lake.where(F.col("payload_kind").isin(*frames.TRANSFERS)).join(told.distinct(), "token_key", "semi")
-        ids = cells.select(*ID).unionByName(waiting.select(*ID))
-        if changed := self._changed_sets():
-            ids = ids.unionByName(lake.where(F.col("guardian_set_index").isin(changed)).select(*ID))
-        return self._assembled(ids.distinct())
+        return self._assembled(changed.select(*ID).unionByName(waiting.select(*ID)).distinct())
 
     def _called(self, priced: DataFrame) -> DataFrame:
         """Tokens whose symbols have prices in there."""

@@ -24,6 +24,7 @@ from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
 from ledger.wormhole.keys import address_key, transaction_key
 from ledger.wormhole.payloads import (
+    AssetMeta,
     NftTransfer,
     Payload,
     TokenTransfer,
@@ -97,7 +98,7 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         head = _place(first) | {"digest": body.digest, "row_key": name}
         is_served = body is served
         rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
-        told = told_by(body.payload) | details(body.payload, token, day_of(body))
+        told = told_by(body.payload) | details(body.payload, token, body.vaa.timestamp, day_of(body))
         if told:
             rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | told)
         rows.vaa_lookups += _lookups(head, body, named, is_served=is_served)
@@ -221,7 +222,9 @@ def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_ser
         keys.add(("recent", ""))
     if moved is not None:
         keys.add(("recipient", moved.to_address.hex()))
-        keys.add(("token", f"{moved.token_chain}/{moved.token_address.hex()}"))
+    about = payload if isinstance(payload, AssetMeta) else moved
+    if about is not None:
+        keys.add(("token", f"{about.token_chain}/{about.token_address.hex()}"))
     if isinstance(payload, TokenTransferWithPayload):
         keys.add(("sender", payload.from_address.hex()))
     target = None if moved is None else moved.to_chain

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import Any, TypeAlias
 
+from db.utc_days import format_time
 from etl.vaas.values import plain
 from ledger.wormhole.addresses import format_address
 from ledger.wormhole.governance import Governance
@@ -113,12 +114,15 @@ def _storable(text: str) -> str:
     return text.replace("\0", "")
 
 
-def details(payload: Payload, token: Token, day: int) -> Row:
-    """TokenTransferDetails of a transfer of that day, as far as the token is known."""
+def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
+    """TokenTransferDetails of a transfer, as far as the token is known: `timestamp` is the body's, in seconds since
+    1970, `day` the one whose price counts.
+    """
     if not isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         return {}
     told: Row = {
         "details_origin_token_address": format_address(payload.token_chain, payload.token_address),
+        "details_transfer_timestamp": format_time(timestamp * 1000),
     }
     if token.meta is None or token.key != token_of(payload):
         return told

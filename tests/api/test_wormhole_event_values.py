@@ -31,6 +31,8 @@ def told(world: World, message: Message) -> dict[tuple[str, str], str]:
     family = "TokenTransferPayload" if kind in TRANSFERS else "NFTTransferPayload"
     if kind in (*TRANSFERS, "nft_transfer"):
         found |= {(family, "OriginAddress"): decoded["token_address"], (family, "TargetAddress"): decoded["to_address"]}
+    if kind == "asset_meta":
+        found["AssetMetaPayload", "TokenAddress"] = decoded["token_address"]
     if record["row_key"] == world.first_transfer["row_key"]:
         found["ChainDetails", "SenderAddress"] = "aNativeSender"
     return found
@@ -55,7 +57,7 @@ async def test_rows_by_what_any_column_holds_that_is_looked_up(signed: httpx.Asy
         for column, value in told(world, message).items():
             by_value[column, value].append(message)
     columns = {column for column, _ in by_value}
-    assert len(columns) == 7
+    assert len(columns) == 8
     often = sorted(by_value, key=lambda each: -len(by_value[each]))
     asked = [each for column in columns for each in [at for at in often if at[0] == column][:ASKED]]
     for (family, name), value in asked:
@@ -137,7 +139,8 @@ WHOLE = {"columnFamily": "TokenTransferPayload", "columnName": "TargetAddress", 
     ("given", "message"),
     [
         ({"columnName": "Amount"}, f"parameter columnName: expected {COLUMNS_FOUND}, found 'Amount'"),
-        ({"columnFamily": "AssetMetaPayload"}, f"parameter columnFamily: expected {COLUMNS_FOUND}, found 'AssetMeta"),
+        ({"columnFamily": "TokenTransferDetails"}, f"parameter columnFamily: expected {COLUMNS_FOUND}, found 'TokenTr"),
+        ({"columnFamily": "AssetMetaPayload"}, f"parameter columnName: expected {COLUMNS_FOUND}, found 'AssetMetaPayl"),
         ({"columnName": "EmitterChain"}, f"parameter columnName: expected {COLUMNS_FOUND}, found 'TokenTransferPayl"),
         ({"value": "AB" * 32}, "parameter value: expected 64 lower-case hex digits, found 'ABAB"),
         ({"value": ""}, "parameter value: expected 1 to 128 characters of ASCII, found nothing"),
@@ -150,6 +153,6 @@ async def test_a_column_that_nothing_is_looked_up_by_is_a_400_that_names_those(
     found = await both(signed, "findvalues", **WHOLE | given)
     assert (found["code"], found["details"]) == (3, [])
     assert found["message"].startswith(message)
-    assert "TokenTransferPayload:TargetAddress, NFTTransferPayload:OriginAddress" in COLUMNS_FOUND
+    assert "TokenTransferPayload:TargetAddress, AssetMetaPayload:TokenAddress" in COLUMNS_FOUND
     paged = await both(signed, "findrows", **WHOLE, cursor="abc")
     assert paged["code"] == 3

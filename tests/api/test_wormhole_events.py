@@ -268,7 +268,8 @@ def summaries(world: World, found: list[Json], expected: list[Message]) -> None:
                 price = plain(world.price(world.token_key(record), message.day))
                 usd = plain(world.usd(message))
                 values = plain(amount), usd, price, str(meta["decimals"]), meta["symbol"], meta["name"]
-            assert details == dict(zip(names, values, strict=True)) | {"TransferTimestamp": ""}
+            sent = f"{datetime.fromtimestamp(record['timestamp'], UTC):%Y-%m-%d %H:%M:%S} +0000 UTC"
+            assert details == dict(zip(names, values, strict=True)) | {"TransferTimestamp": sent}
 
 
 @pytest.mark.parametrize("group", ["", "chain", "address"])

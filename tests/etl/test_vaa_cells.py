@@ -3,6 +3,7 @@
 import random
 import struct
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -75,11 +76,17 @@ def test_what_cannot_be_read_says_what_was_expected(line: str, reason: str):
     assert reason in str(refusal.value)
 
 
-def test_values_are_read_as_the_writers_wrote_them():
+def test_old_bug_numbers_beyond_64_bits_were_written_with_their_limbs_in_reverse_order():
     # reference/wormhole.md: NFT id 39 was written as 0x27 and 24 zero bytes.
     assert read_value("token_id", b"\x27" + bytes(24)) == "39"
     assert read_value("amount", b"18446744073709551615") == "18446744073709551615"
     assert read_value("amount", (1).to_bytes(8) + bytes(24)) == "1"
+    limbs = [limb.to_bytes(8) for limb in (4, 3, 2, 1)]
+    number = str(1 << 192 | 2 << 128 | 3 << 64 | 4)
+    assert (read_value("token_id", b"".join(limbs)), read_value("amount", b"".join(limbs))) == (number, number)
+
+
+def test_floats_and_times_are_read_as_the_writers_wrote_them():
     assert read_value("float", struct.pack(">d", 12.5)) == "12.5"
     assert read_value("float", struct.pack(">d", 1e-9)) == "0.000000001"
     assert read_value("time", b"2021-09-21 01:52:26.038 +0000 UTC") == 1_632_189_146_038
@@ -143,8 +150,34 @@ def test_of_several_signed_forms_of_a_body_the_one_with_most_signatures_is_serve
     assert len(rows.vaa_signatures) == 4
 
 
-def test_details_of_a_transfer_scale_the_amount_and_take_the_price_of_the_day():
-    """Old bug: a transfer whose AssetMeta came late never got its details; here they follow when it is known."""
+def test_old_bug_transfers_with_a_payload_were_never_decoded():
+    record = next(
+        each
+        for each in shipped()
+        if (each["payload_kind"], each["network"]) == ("token_transfer_with_payload", "mainnet")
+    )
+    said = record["decoded"]
+    rows = assemble("mainnet", read_line(bytes.fromhex(record["hex"])), published("mainnet"), Token())
+    (told,) = rows.vaa_payloads
+    assert {name: told[name] for name in told if name.startswith("transfer_")} == {
+        "transfer_payload_id": 3,
+        "transfer_amount": said["amount"],
+        "transfer_origin_address": bytes.fromhex(said["token_address"]),
+        "transfer_origin_chain": said["token_chain"],
+        "transfer_target_address": bytes.fromhex(said["to_address"]),
+        "transfer_target_chain": said["to_chain"],
+        "transfer_from_address": bytes.fromhex(said["from_address"]),
+        "transfer_payload": bytes.fromhex(said["payload"]),
+    }
+    by = {(row["kind"], row["key"]) for row in rows.vaa_lookups}
+    assert {
+        ("token", f"{said['token_chain']}/{said['token_address']}"),
+        ("recipient", said["to_address"]),
+        ("sender", said["from_address"]),
+    } <= by
+
+
+def test_details_of_a_transfer_scale_the_amount_and_take_its_time_and_the_price_of_the_day():
     cells = read_line(bytes.fromhex(TRANSFER["hex"]))
     day = TRANSFER["timestamp"] // 86_400
     key = f"{TRANSFER['decoded']['token_chain']}/{TRANSFER['decoded']['token_address']}"
@@ -153,6 +186,8 @@ def test_details_of_a_transfer_scale_the_amount_and_take_the_price_of_the_day():
     amount = Decimal(TRANSFER["decoded"]["amount"]) / 10**8
     assert Decimal(row["details_amount"]) == amount
     assert Decimal(row["details_notional_usd"]) == amount * Decimal("3.5")
+    sent = datetime.fromtimestamp(TRANSFER["timestamp"], UTC)
+    assert row["details_transfer_timestamp"] == f"{sent:%Y-%m-%d %H:%M:%S} +0000 UTC"
     (bare,) = assemble("mainnet", cells, published("mainnet"), Token(key)).vaa_payloads
     assert "details_amount" not in bare
     assert Token(key, None, prices).price_on(day - 100) == 2

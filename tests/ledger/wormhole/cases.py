@@ -1,8 +1,11 @@
-"""The inputs of these tests: VAAs that the repository ships, all of them where the full data set is, keys that sign."""
+"""The inputs of these tests: VAAs that the repository ships, all of them where the full data set is, keys that sign,
+and messages laid out by hand.
+"""
 
 import json
+import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,9 @@ import pytest
 from coincurve import PrivateKey
 from Crypto.Hash import keccak
 
+from ledger.wormhole.emitters import GOVERNANCE_EMITTER
 from ledger.wormhole.guardians import PUBLISHED, GuardianSet
+from ledger.wormhole.payloads import AssetMeta, NftTransfer, TokenTransfer, TokenTransferWithPayload
 from ledger.wormhole.vaa import Signature, Vaa, decode_vaa, digest
 from tests.conftest import ROOT, SHARED, needs_shared
 
@@ -86,3 +91,30 @@ def guardian_set(index: int, keys: Sequence[PrivateKey], since: int = 0) -> Guar
 
 def published(network: str) -> dict[int, GuardianSet]:
     return {each.index: each for each in PUBLISHED[network]}
+
+
+def update(index: int, keys: Sequence[PrivateKey], target: int = 0, timestamp: int = 0, **body: Any) -> Vaa:
+    """An unsigned message that names those keys as set `index`."""
+    members = b"".join(map(address_of, keys))
+    payload = bytes(28) + b"Core\x02" + target.to_bytes(2) + index.to_bytes(4) + bytes([len(keys)]) + members
+    return replace(Vaa(index - 1, (), timestamp, 0, 1, GOVERNANCE_EMITTER, 5, 0, payload), **body)
+
+
+def written(value: TokenTransfer | TokenTransferWithPayload | AssetMeta | NftTransfer) -> bytes:
+    """A payload as the specification lays it out."""
+    match value:
+        case TokenTransfer():
+            head = struct.pack(">B32s32sH32sH", 1, value.amount.to_bytes(32), *list(asdict(value).values())[1:5])
+            return head + value.fee.to_bytes(32)
+        case TokenTransferWithPayload():
+            head = struct.pack(">B32s32sH32sH", 3, value.amount.to_bytes(32), *list(asdict(value).values())[1:5])
+            return head + value.from_address + value.payload
+        case AssetMeta():
+            names = (value.symbol.encode(), value.name.encode())
+            return struct.pack(">B32sHB32s32s", 2, value.token_address, value.token_chain, value.decimals, *names)
+        case NftTransfer():
+            names = (value.symbol.encode(), value.name.encode())
+            uri = value.uri.encode()
+            head = struct.pack(">B32sH32s32s32sB", 1, value.token_address, value.token_chain, *names,
+                               value.token_id.to_bytes(32), len(uri))  # fmt: skip
+            return head + uri + value.to_address + value.to_chain.to_bytes(2)

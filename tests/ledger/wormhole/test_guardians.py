@@ -1,12 +1,9 @@
 """The history of guardian sets: learnt from the messages that name them, and equal to what stands in public."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
 
 import pytest
-from coincurve import PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +14,6 @@ from ledger.wormhole.verify import expires_at, learn, verify
 from tests.ledger.wormhole.cases import (
     PRIVATE,
     VECTORS,
-    address_of,
     addresses,
     guardian_set,
     lines,
@@ -26,6 +22,7 @@ from tests.ledger.wormhole.cases import (
     shared,
     shipped,
     signed,
+    update,
     vaa_of,
 )
 
@@ -96,13 +93,6 @@ def test_every_confirming_message_is_the_one_that_the_public_set_names() -> None
             said = public_sets("mainnet")[str(index)]["confirmed_by_vaa"]
             assert f"1/{GOVERNANCE_EMITTER.hex()}/{vaa.sequence}" == said["message_id"]
             assert vaa.guardian_set_index == said["signed_by_set"]
-
-
-def update(index: int, keys: Sequence[PrivateKey], target: int = 0, timestamp: int = 0, **body: Any) -> Vaa:
-    """An unsigned message that names those keys as set `index`."""
-    members = b"".join(map(address_of, keys))
-    payload = bytes(28) + b"Core\x02" + target.to_bytes(2) + index.to_bytes(4) + bytes([len(keys)]) + members
-    return replace(Vaa(index - 1, (), timestamp, 0, 1, GOVERNANCE_EMITTER, 5, 0, payload), **body)
 
 
 ERAS = [PRIVATE[0:1], PRIVATE[1:8], PRIVATE[4:11], PRIVATE[9:28]]
