@@ -1,29 +1,47 @@
 """A row of the event tables in the words of the functions: its Summary, and its Details.
 
 Rules of this file: all values are text, what a row has nothing of is null. `served` is the canonical row of `vaas`,
-`written` that of what was written of the message, `told` its payload's families; each None where there is none.
+`written` that of what was written of the message, `told` its payload's families; each None where there is none. What
+is told unasked is what the last revision of the functions told; families that are asked for by name tell every column.
 """
 
 import base64
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from api.listing import Json
 from api.wormhole_json import rfc3339
-from db.families import ASSET, CHAIN, DETAILS, NFT, PAYLOAD_COLUMNS, PUBLICATION, QUORUM, TRANSFER
+from db.families import (
+    ASSET,
+    CHAIN,
+    DETAILS,
+    NFT,
+    PAYLOAD_COLUMNS,
+    PUBLICATION,
+    PUBLICATION_COLUMNS,
+    QUORUM,
+    SIGNATURES,
+    STATE,
+    TRANSFER,
+)
 from db.store import Row
 from db.utc_days import format_time
+from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.chains import find_chain
-from ledger.wormhole.vaa import decode_vaa
+from ledger.wormhole.ids import row_key
+from ledger.wormhole.vaa import Signature, decode_signatures, decode_vaa
 
 LEFT_OUT = {
-    TRANSFER: {"PayloadId", "TargetAdress"},
+    TRANSFER: {"PayloadId"},
     ASSET: {"PayloadId"},
-    NFT: {"PayloadId", "TargetAdress"},
+    NFT: {"PayloadId"},
     DETAILS: {"NotionalUSD", "TokenPriceUSD", "CoinGeckoCoinId", "TargetSymbol", "TargetName"},
     CHAIN: {"ResultingTokenAddress", "ResultingTokenSymbol", "ResultingTokenName"},
 }
-"""Columns that the functions never told."""
+"""Columns that the functions never told: only who names their family reads them."""
+
+SAID = {"TargetAdress", "Sequence", "EmitterChain", "EmitterAddress", "InitiatingTxID", "Payload"}
+"""Columns that stand under their right name, or in the row itself."""
 
 OTHERWISE = {
     "details_notional_usd_str": "details_notional_usd",
@@ -31,17 +49,25 @@ OTHERWISE = {
 }
 """Where what was written in one column is not there, the other tells: we compute that alone."""
 
+KEY = ("EmitterChain", "EmitterAddress", "Sequence")
+
+OF_PAYLOAD = {
+    TRANSFER: "TokenTransferPayload",
+    ASSET: "AssetMetaPayload",
+    NFT: "NFTTransferPayload",
+    DETAILS: "TransferDetails",
+    CHAIN: "ChainDetails",
+}
+"""Families that vaa_payloads has, by their names in Details."""
 
 TOLD_BY = {
-    PUBLICATION: ("InitiatingTxID", "Payload"),
+    PUBLICATION: ("InitiatingTxID", "Payload", "MessagePublication"),
+    SIGNATURES: ("GuardiansThatSigned", "Signatures"),
+    STATE: ("VAAState",),
     QUORUM: ("SignedVAABytes", "QuorumTime", "SignedVAA"),
-    TRANSFER: ("TokenTransferPayload",),
-    ASSET: ("AssetMetaPayload",),
-    NFT: ("NFTTransferPayload",),
-    DETAILS: ("TransferDetails",),
-    CHAIN: ("ChainDetails",),
+    **{family: (name,) for family, name in OF_PAYLOAD.items()},
 }
-"""Family → what of Details it tells."""
+"""Family → what it tells where it is asked for by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +80,8 @@ class EventRow:
     served: Row | None
     written: Row | None
     told: Row | None
+    signatures: Sequence[Row] = ()
+    states: Sequence[Row] = ()
 
 
 def summary_json(row: EventRow) -> Json:
@@ -68,7 +96,7 @@ def summary_json(row: EventRow) -> Json:
         "InitiatingTxID": (row.written or {}).get("initiating_tx_id") or "",
         "Payload": None if payload is None else base64.b64encode(payload).decode(),
         "SignedVAABytes": None if row.served is None else base64.b64encode(row.served["signed_vaa"]).decode(),
-        "QuorumTime": "" if seen_ms is None else format_time(seen_ms),
+        "QuorumTime": time_text(seen_ms),
         "TransferDetails": family_json(DETAILS, row.told),
     }
 
@@ -81,7 +109,7 @@ def details_json(row: EventRow) -> Json:
         signed = {
             "Version": 1,
             "GuardianSetIndex": vaa.guardian_set_index,
-            "Signatures": [{"Index": each.index, "Signature": each.signature.hex()} for each in vaa.signatures],
+            "Signatures": indexed_json(vaa.signatures),
             "Timestamp": rfc3339(vaa.timestamp),
             "Nonce": vaa.nonce,
             "Sequence": vaa.sequence,
@@ -100,17 +128,62 @@ def details_json(row: EventRow) -> Json:
 
 
 def chosen_json(row: EventRow, families: Collection[str] | None) -> Json:
-    """Of Details what those families tell; None: all."""
+    """All that those families tell; None: Details."""
     told = details_json(row)
-    left_out = {
-        name for family, names in TOLD_BY.items() if families is not None and family not in families for name in names
+    if families is None:
+        return told
+    told |= {name: family_json(family, row.told, whole=True) for family, name in OF_PAYLOAD.items()}
+    told |= {
+        "MessagePublication": family_json(PUBLICATION, row.written, whole=True),
+        "VAAState": [state_json(each) for each in row.states] or None,
+        **signatures_json(row.signatures),
     }
-    return {name: value for name, value in told.items() if name not in left_out}
+    names = {*KEY, *(name for family in families for name in TOLD_BY[family])}
+    return {name: value for name, value in told.items() if name in names}
 
 
-def family_json(family: str, told: Row | None) -> dict[str, str] | None:
-    """The columns of a family, as text; None where the row has none of them."""
-    columns = [each for each in PAYLOAD_COLUMNS if each.family == family and each.qualifier not in LEFT_OUT[family]]
+def keyed_json(row: EventRow, families: Collection[str] | None = None) -> Json:
+    """The same behind the row's key."""
+    return {"RowKey": row_key(row.chain, bytes.fromhex(row.emitter), row.sequence)} | chosen_json(row, families)
+
+
+def signatures_json(signatures: Sequence[Row]) -> Json:
+    """Who signed, as the lists of 2021-09 told it, and with what; of a guardian what was written goes first."""
+    by_guardian = {each["guardian_address"]: each for each in sorted(signatures, key=lambda row: not row["digest"])}
+    found = [
+        {
+            "Guardian": format_checksummed(bytes.fromhex(guardian)),
+            "Signature": each["signature"].hex(),
+            "Time": time_text(each["observed_at"]),
+        }
+        for guardian, each in sorted(by_guardian.items())
+    ]
+    return {"GuardiansThatSigned": [each["Guardian"] for each in found] or None, "Signatures": found or None}
+
+
+def state_json(state: Row) -> Json:
+    """A cell of VAAState:Signatures."""
+    index = state["guardian_set_index"]
+    return {
+        "GuardianSetIndex": "" if index < 0 else str(index),
+        "Time": time_text(state["updated_at"] or None),
+        "Signatures": indexed_json(decode_signatures(state["signatures"])),
+    }
+
+
+def indexed_json(signatures: Sequence[Signature]) -> list[Json]:
+    """Signatures by the guardians' places in their set."""
+    return [{"Index": each.index, "Signature": each.signature.hex()} for each in signatures]
+
+
+def family_json(family: str, told: Row | None, *, whole: bool = False) -> dict[str, str] | None:
+    """The columns of a family, as text, those that the functions told or the `whole`; None where the row has none."""
+    left_out = SAID | (set() if whole else LEFT_OUT[family])
+    columns = [
+        each
+        for each in (*PUBLICATION_COLUMNS, *PAYLOAD_COLUMNS)
+        if each.family == family and each.qualifier not in left_out
+    ]
     known = told or {}
     values = {
         each.qualifier: known.get(
@@ -120,4 +193,13 @@ def family_json(family: str, told: Row | None) -> dict[str, str] | None:
     }
     if all(value is None for value in values.values()):
         return None
-    return {name: "" if value is None else str(value) for name, value in values.items()}
+    times = {each.qualifier for each in columns if each.form == "time"}
+    return {
+        name: time_text(value) if name in times else "" if value is None else str(value)
+        for name, value in values.items()
+    }
+
+
+def time_text(milliseconds: int | None) -> str:
+    """A time as Go writes it; none: nothing."""
+    return "" if milliseconds is None else format_time(milliseconds)

@@ -6,7 +6,7 @@ wormholescan takes more, with 0x, without leading zeros, or as their chain write
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Annotated, TypeAlias
@@ -204,6 +204,39 @@ OPERATIONS_PAGE_SIZE = replace(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """An observation by its id: a guardian's, as hex, of a body."""
+
+    chain: int
+    emitter: str
+    sequence: int
+    guardian: str
+    digest: str
+
+
+OBSERVATION_ID = re.compile(r"([0-9]{1,5})/([0-9a-f]{64})/([0-9]{1,20})/0x([0-9a-fA-F]{40})/([0-9a-f]{64})", re.ASCII)
+
+
+def parse_observed(text: str) -> Observed:
+    """An observation's id; ValueError for what is none."""
+    found = OBSERVATION_ID.fullmatch(text)
+    if found is None:
+        raise ValueError("no id")
+    chain, emitter, sequence, guardian, digest = found.groups()
+    numbers = parse_int(chain, 0, CHAIN_MAX), parse_int(sequence, 0, SEQUENCE_MAX)
+    return Observed(numbers[0], emitter, numbers[1], guardian.lower(), digest)
+
+
+OBSERVED = replace(
+    CURSOR,
+    meaning="Ours: `id` of the last observation of the answer before: those behind it, whatever `page` says",
+    expected="the id of an observation of this archive",
+    schema={"type": "string", "pattern": f"^{OBSERVATION_ID.pattern}$"},
+    parse=parse_observed,
+)
+
+
 def listed_words(text: str, parse: Callable[[str], object], most: int | None = None) -> tuple[object, ...]:
     """Words behind commas, each read so; ValueError for one that is none, and for more than `most`."""
     words = text.split(",")
@@ -303,3 +336,4 @@ ParsedPayload: TypeAlias = Annotated[bool, PARSED_PAYLOAD]
 AppId: TypeAlias = Annotated[str | None, APP_ID]
 Signer: TypeAlias = Annotated[str, SIGNER]
 Digest: TypeAlias = Annotated[str, DIGEST]
+ObservedLast: TypeAlias = Annotated[Observed | None, OBSERVED]

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, RootModel
 
 from api.responses import omitted, whole_example
-from api.responses_wormhole import VAA, VAA_BASE64
+from api.responses_wormhole import ROW_KEY, VAA, VAA_BASE64
 
 SUMMARY: dict[str, Any] = {
     "EmitterChain": "solana",
@@ -45,8 +45,33 @@ DETAILS: dict[str, Any] = SUMMARY | {
 }
 
 
+class IndexedSignature(BaseModel):
+    """A signature by its guardian's place in the set, as hex."""
+
+    Index: int
+    Signature: str
+
+
+class EventSignature(BaseModel):
+    """A cell of Signatures; `Time` empty: no source told."""
+
+    Guardian: str
+    Signature: str
+    Time: str
+
+
+class EventState(BaseModel):
+    """A cell of VAAState; `GuardianSetIndex` and `Time` empty: it told none."""
+
+    GuardianSetIndex: str
+    Time: str
+    Signatures: list[IndexedSignature]
+
+
 class EventRow(BaseModel):
-    """A row of the event tables; null: it has nothing of that family; absent: families without it were asked for."""
+    """A row of the event tables; null: it has nothing of that family; absent: families without it were asked for, or
+    that tell it by their names alone.
+    """
 
     EmitterChain: str
     EmitterAddress: str
@@ -61,6 +86,16 @@ class EventRow(BaseModel):
     AssetMetaPayload: dict[str, str] | None = omitted()
     NFTTransferPayload: dict[str, str] | None = omitted()
     ChainDetails: dict[str, str] | None = omitted()
+    MessagePublication: dict[str, str] | None = omitted()
+    GuardiansThatSigned: list[str] | None = omitted()
+    Signatures: list[EventSignature] | None = omitted()
+    VAAState: list[EventState] | None = omitted()
+
+
+class KeyedEventRow(EventRow):
+    """The same behind its key, `chain:address:sequence`, the sequence padded to 16 digits."""
+
+    RowKey: str
 
 
 class EventDetails(EventRow):
@@ -72,8 +107,8 @@ class EventDetails(EventRow):
 class EventRows(BaseModel):
     """A page of rows; `Next` is its cursor, empty on the last."""
 
-    model_config = whole_example(Rows=[DETAILS], Next="")
-    Rows: list[EventRow]
+    model_config = whole_example(Rows=[{"RowKey": ROW_KEY} | DETAILS], Next="")
+    Rows: list[KeyedEventRow]
     Next: str
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from api.responses import omitted, whole_example
+from ledger.wormhole.ids import row_key
 from ledger.wormhole.vaa import Vaa, encode_vaa
 
 VAA = Vaa(
@@ -24,6 +25,7 @@ VAA = Vaa(
 )
 VAA_BASE64 = base64.b64encode(encode_vaa(VAA)).decode()
 MESSAGE_ID = f"{VAA.emitter_chain}/{VAA.emitter_address.hex()}/{VAA.sequence}"
+ROW_KEY = row_key(VAA.emitter_chain, VAA.emitter_address, VAA.sequence)
 GUARDIAN = "0x58CC3AE5C097b213cE3c81979e1B9f9570746AA5"
 
 Base64: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9+/]*={0,2}$")]

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from api.responses import whole_example
-from api.responses_wormhole import GUARDIAN, MESSAGE_ID, U16, U32, Guardian, Hex32
+from api.responses_wormhole import GUARDIAN, MESSAGE_ID, ROW_KEY, U16, U32, Guardian, Hex32
 
 
 class GuardianSignature(BaseModel):
@@ -70,6 +70,7 @@ class Verification(BaseModel):
 
     model_config = whole_example(
         id=MESSAGE_ID,
+        rowKey=ROW_KEY,
         published=False,
         bodies=[
             {
@@ -89,6 +90,7 @@ class Verification(BaseModel):
         ],
     )
     id: str
+    rowKey: str
     published: bool
     bodies: list[Verdict]
 

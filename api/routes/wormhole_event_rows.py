@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 
 from api.errors import BadParameter, NotKept
 from api.event_functions import Given, function
-from api.event_json import EventRow, chosen_json, details_json, summary_json
+from api.event_json import OF_PAYLOAD, EventRow, chosen_json, details_json, keyed_json, summary_json
 from api.listing import Json
 from api.network import NetworkMount
 from api.params_events import (
@@ -27,11 +27,19 @@ from api.params_events import (
     RECENT,
     ROW_KEYS,
     SEQUENCE_TEXT,
-    TOLD,
 )
 from api.responses_events import EventDetails, EventRecent, EventRows
-from db.families import PUBLICATION, QUORUM
-from db.queries.wormhole import find_bodies, find_families, find_payloads, list_emitters, list_vaas, read_listed
+from db.families import PUBLICATION, QUORUM, SIGNATURES, STATE
+from db.queries.wormhole import (
+    find_bodies,
+    find_families,
+    find_payloads,
+    list_emitters,
+    list_signatures,
+    list_states,
+    list_vaas,
+    read_listed,
+)
 from db.queries.wormhole_prefixes import list_prefix
 from db.queries.wormhole_values import list_sent
 from db.store import NotFound, Row
@@ -44,6 +52,9 @@ GROUPS_MAX = 200
 
 RECENT_MAX = 8_000
 """Rows that one answer of the newest of each group may have: a hundred of each of 80 contracts, 40 of each of 200."""
+
+TOLD = (PUBLICATION, QUORUM, *OF_PAYLOAD)
+"""Families of which rows tell unasked: those of the functions' last revision."""
 
 PLACE = ("digest", "canonical", "row_key")
 """Of a row of `vaas`, what tells where its payload's families are."""
@@ -63,7 +74,7 @@ async def readrows(network: NetworkMount, given: Given) -> Json:
         network.store, chain, emitter, page_size=given[NUM_ROWS.name], cursor=given[NEXT.name] or None
     )
     rows = await event_rows(network, page.rows, families or TOLD)
-    return {"Rows": [chosen_json(row, families) for row in rows], "Next": page.cursor or ""}
+    return {"Rows": [keyed_json(row, families) for row in rows], "Next": page.cursor or ""}
 
 
 async def transaction_row(network: NetworkMount, given: Given) -> Json:
@@ -138,19 +149,21 @@ async def event_row(
         raise NotFound(f"row {row_key(chain, bytes.fromhex(emitter), sequence)}")
     served = next((row for row in bodies if row["canonical"]), None)
     written = next((row for row in bodies if not row["digest"]), None)
-    told = None
-    if of_payload := [each for each in families if each not in (PUBLICATION, QUORUM)]:
-        digest = "" if served is None else served["digest"]
-        told = await find_families(network.store, bodies[0]["row_key"], digest, of_payload)
-    return EventRow(chain, emitter, sequence, served if whole else None, written if whole else None, told)
+    told, key, digest = None, bodies[0]["row_key"], "" if served is None else served["digest"]
+    if of_payload := [each for each in families if each in OF_PAYLOAD]:
+        told = await find_families(network.store, key, digest, of_payload)
+    cells = await accumulated(network, key, digest, families)
+    return EventRow(chain, emitter, sequence, served if whole else None, written if whole else None, told, *cells)
 
 
 async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Collection[str] = TOLD) -> list[EventRow]:
     """The same of rows that say where they stand in `vaas`."""
     found = await read_listed(network.store, listed)
     told: Sequence[Row | None] = [None] * len(found)
-    if any(each not in (PUBLICATION, QUORUM) for each in families):
-        told = await find_payloads(network.store, [(row["row_key"], row["digest"]) for row, _ in found])
+    places = [(row["row_key"], row["digest"]) for row, _ in found]
+    if any(each in OF_PAYLOAD for each in families):
+        told = await find_payloads(network.store, places)
+    cells = await gather(*(accumulated(network, *place, families) for place in places))
     return [
         EventRow(
             row["emitter_chain"],
@@ -159,9 +172,21 @@ async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Col
             row if row["digest"] else None,
             written,
             columns,
+            *held,
         )
-        for (row, written), columns in zip(found, told, strict=True)
+        for (row, written), columns, held in zip(found, told, cells, strict=True)
     ]
+
+
+async def accumulated(
+    network: NetworkMount, key: str, digest: str, families: Collection[str]
+) -> tuple[list[Row], list[Row]]:
+    """Of the families whose cells accumulate, where they are asked for: signatures of a body, as they were written too,
+    and states.
+    """
+    signatures = await list_signatures(network.store, key) if SIGNATURES in families else []
+    states = await list_states(network.store, key) if STATE in families else []
+    return [row for row in signatures if row["digest"] in ("", digest)], states
 
 
 ROWS = (

@@ -5,9 +5,11 @@ pattern. The old function tells all or the newest, as one list, and says so wher
 tells the same by pages.
 """
 
+from collections.abc import Callable
+
 from api.errors import BadParameter, NotKept
 from api.event_functions import Given, function
-from api.event_json import details_json
+from api.event_json import EventRow, details_json, keyed_json
 from api.listing import Json
 from api.network import NetworkMount
 from api.params_events import (
@@ -38,13 +40,13 @@ async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
         raise NotKept(
             f"more rows than are looked at for one answer: {NUM_ROWS.name} asks for fewer, findrows has pages"
         )
-    return await rows_json(network, given, page)
+    return await rows_json(network, given, page, details_json)
 
 
 async def findrows(network: NetworkMount, given: Given) -> Json:
-    """Ours: the same by pages."""
+    """Ours: the same by pages, each with the row's key."""
     page = await found(network, given, given[NUM_ROWS.name], given[NEXT.name] or None)
-    return {"Rows": await rows_json(network, given, page), "Next": page.cursor or ""}
+    return {"Rows": await rows_json(network, given, page, keyed_json), "Next": page.cursor or ""}
 
 
 async def found(network: NetworkMount, given: Given, page_size: int, cursor: str | None) -> Page:
@@ -66,10 +68,10 @@ async def found(network: NetworkMount, given: Given, page_size: int, cursor: str
     return await list_values(network.store, column, value, keys, where=of_emitter, page_size=page_size, cursor=cursor)
 
 
-async def rows_json(network: NetworkMount, given: Given, page: Page) -> list[Json]:
-    """Details of rows but for the VAA, which stands there as bytes where it is asked for."""
+async def rows_json(network: NetworkMount, given: Given, page: Page, shape: Callable[[EventRow], Json]) -> list[Json]:
+    """Details of rows, in that shape, but for the VAA, which stands there as bytes where it is asked for."""
     hidden = {"SignedVAA": None} | ({} if given[VAA_BYTES.name] else {"SignedVAABytes": None})
-    return [details_json(row) | hidden for row in await event_rows(network, page.rows)]
+    return [shape(row) | hidden for row in await event_rows(network, page.rows)]
 
 
 VALUES = (

@@ -55,7 +55,7 @@ async def numbered(pages: Lister, page: int, page_size: int, cursor: str | None)
     return await pages(page_size, cursor)
 
 
-async def documents(network: NetworkMount, page: Page, *, with_payload: bool = False) -> list[Json]:
+async def documents(network: NetworkMount, page: Page, *, with_payload: bool) -> list[Json]:
     """The VaaDocs of a page."""
     found = await read_listed(network.store, page.rows)
     return [vaa_document(contracts_of(network), row, written, with_payload=with_payload) for row, written in found]

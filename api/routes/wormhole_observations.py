@@ -1,7 +1,8 @@
 """Observations in wormholescan's words: which guardian signed which message, and when that was seen.
 
 Rules of this file: a list is bare there, so nothing stands beside it; it goes message by message, newest first, inside
-a message by the guardian's address. Pages are by number: the observations before one are read.
+a message by the guardian's address. A page begins behind an observation, by whose id the listing is entered, or has a
+number: then those before it are read.
 """
 
 import asyncio
@@ -13,12 +14,15 @@ from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Operation
 from api.params_wormhole import (
+    OBSERVED,
     PAGE,
     SKIPPED_MAX,
     Chain,
     Digest,
     Emitter,
     NewestFirst,
+    Observed,
+    ObservedLast,
     PageNumber,
     PageSize,
     SequenceNumber,
@@ -28,8 +32,8 @@ from api.params_wormhole import (
 )
 from api.responses_wormhole import ObservationAnswer, Observations
 from api.wormhole_json import message_id, rfc3339
-from db.queries.wormhole import find_bodies, list_signatures, list_vaas, read_listed
-from db.store import NotFound, Row
+from db.queries.wormhole import find_bodies, list_signatures, list_vaas, listed_at, read_listed
+from db.store import Bound, NotFound, Row
 from ledger.secp256k1 import recover_address
 from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.keys import transaction_key
@@ -39,26 +43,37 @@ VAAS_AT_ONCE = 20
 
 
 async def observations(
-    network: NetworkMount, tx_hash: TxHash, page: PageNumber, page_size: PageSize, newest: NewestFirst
+    network: NetworkMount,
+    tx_hash: TxHash,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    last: ObservedLast,
 ) -> list[Json]:
     """Observations of messages of all chains but PythNet, or of those of a transaction."""
     asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
-    return await listed(network, asked, page, page_size, newest=newest)
+    return await listed(network, asked, page, page_size, last, newest=newest)
 
 
 async def observations_of_chain(
-    network: NetworkMount, chain: Chain, page: PageNumber, page_size: PageSize, newest: NewestFirst
+    network: NetworkMount, chain: Chain, page: PageNumber, page_size: PageSize, newest: NewestFirst, last: ObservedLast
 ) -> list[Json]:
     """Observations of messages that a chain emitted."""
-    return await listed(network, ("chain", str(chain)), page, page_size, newest=newest)
+    return await listed(network, ("chain", str(chain)), page, page_size, last, newest=newest)
 
 
 async def observations_of_emitter(
-    network: NetworkMount, chain: Chain, emitter: Emitter, page: PageNumber, page_size: PageSize, newest: NewestFirst
+    network: NetworkMount,
+    chain: Chain,
+    emitter: Emitter,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    last: ObservedLast,
 ) -> list[Json]:
     """Observations of messages of a contract."""
     asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
-    return await listed(network, asked, page, page_size, newest=newest)
+    return await listed(network, asked, page, page_size, last, newest=newest)
 
 
 async def observations_of_vaa(
@@ -82,18 +97,21 @@ async def observation(
 
 
 async def listed(
-    network: NetworkMount, asked: tuple[str, str], page: int, page_size: int, *, newest: bool
+    network: NetworkMount, asked: tuple[str, str], page: int, page_size: int, last: Observed | None, *, newest: bool
 ) -> list[Json]:
-    """A page of observations by its number. BadParameter for one too far behind."""
-    skipped = page * page_size
+    """A page of observations: behind the `last` one, or by its number. BadParameter for a number too far behind."""
+    skipped = 0 if last else page * page_size
     if skipped > SKIPPED_MAX:
-        raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results", str(page))
+        raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results, or a cursor", str(page))
+    start = await place_of(network, last) if last else None
     found: list[Json] = []
     cursor: str | None = None
     while len(found) < skipped + page_size:
-        vaas = await list_vaas(network.store, [asked], newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor)
+        vaas = await list_vaas(
+            network.store, [asked], start=start, newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor
+        )
         rows = await read_listed(network.store, vaas.rows)
-        for each in await asyncio.gather(*(of_body(network, row, written) for row, written in rows)):
+        for each in await asyncio.gather(*(of_body(network, row, written, last) for row, written in rows)):
             found += each
         cursor = vaas.cursor
         if cursor is None:
@@ -101,11 +119,21 @@ async def listed(
     return found[skipped : skipped + page_size]
 
 
-async def of_body(network: NetworkMount, row: Row, written: Row | None) -> list[Json]:
-    """The observations of a row of `vaas`, by guardian."""
-    signatures = await list_signatures(network.store, row["row_key"])
+async def place_of(network: NetworkMount, last: Observed) -> Bound:
+    """Where the message of an observation is listed. BadParameter for one that is not here."""
+    bodies = await find_bodies(network.store, last.chain, last.emitter, last.sequence)
+    for row in bodies:
+        if row["digest"] == last.digest:
+            return listed_at(row)
+    raise BadParameter(OBSERVED.name, OBSERVED.expected, f"{last.chain}/{last.emitter}/{last.sequence}")
+
+
+async def of_body(network: NetworkMount, row: Row, written: Row | None, last: Observed | None = None) -> list[Json]:
+    """The observations of a row of `vaas`, by guardian; behind the `last` one where that is of this body."""
+    signatures = signed(await list_signatures(network.store, row["row_key"]), row["digest"])
     transaction = None if written is None else written["initiating_tx_id"]
-    return [document(row, each, transaction) for each in signed(signatures, row["digest"])]
+    before = last.guardian if last is not None and last.digest == row["digest"] else ""
+    return [document(row, each, transaction) for each in signatures if each["guardian_address"] > before]
 
 
 def signed(signatures: Sequence[Row], digest: str) -> list[Row]:

@@ -28,6 +28,7 @@ from api.params_wormhole import (
     OperationsPageSize,
     PageNumber,
     PageSize,
+    ParsedPayload,
     PayloadTypes,
     SequenceNumber,
     SourceChains,
@@ -70,8 +71,6 @@ async def operations(
     """Messages with what they moved: of an address or of a transaction, from and to chains, of applications, with
     payloads of some types, of a span of time.
     """
-    if address is not None and tx_hash is not None:
-        raise BadParameter(TX_HASH.name, "nothing beside address", tx_hash)
     asked = asked_by(address, tx_hash, source_chains)
     kinds = kinds_of(app_ids, payload_types)
     if kinds is not None and not kinds:
@@ -98,13 +97,15 @@ async def operation(network: NetworkMount, chain: Chain, emitter: Emitter, seque
 async def transactions(
     network: NetworkMount,
     address: AddressAsked,
+    tx_hash: TxHash,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages with what they moved, of all chains but PythNet or of an address."""
-    found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
+    """Messages with what they moved, of all chains but PythNet, of an address or of a transaction."""
+    asked = asked_by(address, tx_hash, None)
+    found = await numbered(lister(network, asked, ANY, newest=newest), page, page_size, cursor)
     return await shaped(network, found, "transactions", transaction_json)
 
 
@@ -116,6 +117,7 @@ async def transaction(network: NetworkMount, chain: Chain, emitter: Emitter, seq
 async def vaas_of_address(
     network: NetworkMount,
     address: Address,
+    with_payload: ParsedPayload,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
@@ -125,11 +127,14 @@ async def vaas_of_address(
     found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
     if not found.rows and not page and cursor is None and found.cursor is None:
         raise NotFound(f"any message of address {address}")
-    return {"data": {"vaas": await documents(network, found)}, "pagination": {"next": found.cursor or ""}}
+    held = await documents(network, found, with_payload=with_payload)
+    return {"data": {"vaas": held}, "pagination": {"next": found.cursor or ""}}
 
 
 def asked_by(address: str | None, tx_hash: str | None, source_chains: Sequence[int] | None) -> list[tuple[str, str]]:
-    """What messages are looked up by: the narrowest of what is asked."""
+    """What messages are looked up by: the narrowest of what is asked. BadParameter for an address and a transaction."""
+    if address is not None and tx_hash is not None:
+        raise BadParameter(TX_HASH.name, "nothing beside address", tx_hash)
     if address is not None:
         return [(role, key) for key in address_keys(address) for role in ("sender", "recipient")]
     if tx_hash is not None:

@@ -83,7 +83,8 @@ async def verification_of_vaa(network: NetworkMount, chain: Chain, emitter: Emit
         for row in rows
         if row["digest"]
     ]
-    return {"id": message_id(rows[0]), "published": any(not row["digest"] for row in rows), "bodies": bodies}
+    head = {"id": message_id(rows[0]), "rowKey": rows[0]["row_key"]}
+    return head | {"published": any(not row["digest"] for row in rows), "bodies": bodies}
 
 
 async def gaps(network: NetworkMount, chain: Chain, emitter: Emitter, page_size: PageSize, cursor: Cursor) -> Json:

@@ -96,6 +96,7 @@ async def vaas(
 async def vaas_of_chain(
     network: NetworkMount,
     chain: Chain,
+    with_payload: ParsedPayload,
     page: PageNumber,
     page_size: PageSize,
     newest: NewestFirst,
@@ -103,7 +104,7 @@ async def vaas_of_chain(
 ) -> Json:
     """Messages that a chain emitted."""
     found = await numbered(lister(network, [("chain", str(chain))], ANY, newest=newest), page, page_size, cursor)
-    return await listed(network, found)
+    return await listed(network, found, with_payload=with_payload)
 
 
 async def vaas_of_emitter(
@@ -165,7 +166,7 @@ async def parse_vaa(network: NetworkMount, posted: Posted) -> Json:
     return {"parsedPayload": said, "standardizedProperties": properties_json(posted, payload)}
 
 
-async def listed(network: NetworkMount, page: Page, *, with_payload: bool = False) -> Json:
+async def listed(network: NetworkMount, page: Page, *, with_payload: bool) -> Json:
     """A page of documents."""
     found = await documents(network, page, with_payload=with_payload)
     return {"data": found, "pagination": {"next": page.cursor or ""}}

@@ -146,12 +146,14 @@ async def list_vaas(
     with_unverified: bool = False,
     where: Filter = ANY,
     span: Span | None = None,
+    start: Bound | None = None,
     newest: bool,
     page_size: int,
     cursor: str | None,
 ) -> Page:
     """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged.
-    `where` looks at rows of that table; `span`: of those times, and no others are read.
+    `where` looks at rows of that table; `span`: of those times, and no others are read; `start`: where a first page
+    begins (listed_at).
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
@@ -165,7 +167,13 @@ async def list_vaas(
     shown = "with unverified" if with_unverified else "verified"
     question = f"{LOOKUP.table.name} {texts} {shown} {where.text} {span or ''}"
     listing = Listing(LOOKUP.table, sources, question, keep=keep)
-    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
+
+
+def listed_at(body: Row) -> Bound:
+    """Where a row of `vaas` stands in every listing by time."""
+    place = (body[name] for name in ("emitter_chain", "emitter_address", "sequence_key", "digest"))
+    return Bound((body["timestamp"] // DAY_S, body["timestamp"], *place))
 
 
 async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Row | None]]:

@@ -108,5 +108,7 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         others = {other: value for other, value in case.query.items() if other != name}
         url = case.operation.base_url.rstrip("/") + case.formatted_path
         body = client.get(url, params=others | {size: 1}).json()
+        if isinstance(body, list):
+            body = {"cursor": body[0]["id"]} if body else {}
         state = body["pagination"]["next"] if "pagination" in body else body.get("data", body).get(name)
         case.query = others | ({name: state} if state else {})

@@ -16,7 +16,7 @@ from api.routes import wormhole_activity, wormhole_listing, wormhole_operations
 from db import schema
 from db.paging import Page
 from tests.api.test_wormhole_v1 import KINDS
-from tests.api.wormhole import DAY_S, LAUNCH_DAY, NETWORK, Message, World, b64, plain, utc
+from tests.api.wormhole import DAY_S, LAUNCH_DAY, NETWORK, SHARED_TX, Message, World, b64, plain, utc
 
 Json = dict[str, Any]
 
@@ -348,6 +348,22 @@ async def test_messages_of_too_many_chains_are_not_merged(signed: httpx.AsyncCli
     assert (answer.status_code, answer.json()["message"]) == (400, expected)
 
 
+@pytest.mark.parametrize("listing", ["operations", "transactions"])
+async def test_what_a_transaction_sent(signed: httpx.AsyncClient, world: World, listing: str) -> None:
+    hashes = {each.tx_id for each in world.told if each.tx_id is not None}
+    assert SHARED_TX in hashes
+    for tx_id in hashes:
+        same = {each.record["row_key"] for each in world.told if each.tx_id == tx_id}
+        expected = [each.served["message_id"] for each in world.verified if each.served["row_key"] in same]
+        for spelled in (tx_id, tx_id[2:].upper()):
+            found = await all_of(signed, listing, listing, txHash=spelled)
+            assert [each["id"] for each in found] == expected
+            assert all([each == (await signed.get(f"{API}/{listing}/{each['id']}")).json() for each in found])
+    answer = await signed.get(f"{API}/{listing}", params={"txHash": "ab", "address": "ab"})
+    message = "parameter txHash: expected nothing beside address, found 'ab'"
+    assert (answer.status_code, answer.json()) == (400, {"code": 3, "message": message, "details": []})
+
+
 async def test_operations_of_a_transaction_and_one_by_id(signed: httpx.AsyncClient, world: World) -> None:
     message = next(each for each in of_all(world) if each.tx_id is not None)
     same = {each.record["row_key"] for each in world.told if each.tx_id == message.tx_id}
@@ -355,8 +371,6 @@ async def test_operations_of_a_transaction_and_one_by_id(signed: httpx.AsyncClie
     checked(world, await all_of(signed, "operations", "operations", txHash=message.tx_id), expected)
     for each in of_all(world)[:10]:
         checked(world, [(await signed.get(f"{API}/operations/{each.served['message_id']}")).json()], [each])
-    answer = await signed.get(f"{API}/operations", params={"txHash": "ab", "address": "ab"})
-    assert answer.json()["message"] == "parameter txHash: expected nothing beside address, found 'ab'"
 
 
 async def test_transactions_are_the_same_messages(signed: httpx.AsyncClient, world: World) -> None:

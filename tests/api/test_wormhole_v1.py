@@ -192,6 +192,23 @@ async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world
     assert asked > 3
 
 
+async def test_what_payloads_say_is_told_by_every_list_that_is_asked(signed: httpx.AsyncClient, world: World) -> None:
+    record = world.first_transfer
+    place = f"{record['emitter_chain']}/{record['emitter_address']}"
+    single = (await signed.get(f"{API}/vaas/{record['message_id']}?parsedPayload=true")).json()["data"]
+    recipient = record["decoded"]["to_address"]
+    assert single["payload"]["toAddress"] == f"0x{recipient}"
+    for path in ("vaas", f"vaas/{record['emitter_chain']}", f"vaas/{place}", f"address/{recipient}"):
+        plain = (await signed.get(f"{API}/{path}?pageSize=1000")).json()["data"]
+        said = (await signed.get(f"{API}/{path}?pageSize=1000&parsedPayload=true")).json()["data"]
+        plain, said = (each["vaas"] if isinstance(each, dict) else each for each in (plain, said))
+        assert [{name: each[name] for name in each if name != "payload"} for each in said] == plain
+        assert [each for each in said if each["id"] == record["message_id"]] == [single]
+        for each in said:
+            one = (await signed.get(f"{API}/vaas/{each['id']}?parsedPayload=true")).json()["data"]
+            assert each == one
+
+
 async def test_a_message_by_its_id_is_one_read(wormhole_store: Any, world: World) -> None:
     class Counting:
         def __init__(self) -> None:
@@ -369,6 +386,33 @@ async def test_observations_of_a_chain_and_of_an_emitter(signed: httpx.AsyncClie
         assert lowered(found) == expected[:1000] != []
 
 
+@pytest.mark.parametrize("order", ["DESC", "ASC"])
+async def test_behind_any_observation_the_list_goes_on(signed: httpx.AsyncClient, world: World, order: str) -> None:
+    record = world.first_transfer
+    for path in ("observations", f"observations/{record['emitter_chain']}/{record['emitter_address']}"):
+        asked = {"sortOrder": order, "pageSize": 1000}
+        whole = [
+            each
+            for page in (0, 1, 2)
+            for each in (await signed.get(f"{API}/{path}", params=asked | {"page": page})).json()
+        ]
+        assert len(whole) > 20
+        found: list[Json] = []
+        while True:
+            behind = {"cursor": found[-1]["id"], "page": 10_000} if found else {}
+            page = (await signed.get(f"{API}/{path}", params=asked | behind | {"pageSize": 37})).json()
+            if not page:
+                break
+            found += page
+        assert found == whole
+    unknown = f"1/{'ef' * 32}/1/0x{'ab' * 20}/{'cd' * 32}"
+    for cursor, named in ((unknown, f"1/{'ef' * 32}/1"), ("1/ab", "1/ab"), (f"6{unknown}", f"6{unknown}")):
+        answer = await signed.get(f"{API}/observations", params={"cursor": cursor})
+        message = f"parameter cursor: expected the id of an observation of this archive, found '{named}'"
+        assert (answer.status_code, answer.json()["code"]) == (400, 3)
+        assert answer.json()["message"][:90] == message[:90]
+
+
 async def test_who_signed_and_who_did_not(signed: httpx.AsyncClient, world: World) -> None:
     sets = public_sets("mainnet")
     for message in world.verified:
@@ -431,6 +475,7 @@ async def test_the_verdict_on_every_body_is_what_its_record_states(signed: httpx
     for key, served in world.canonical.items():
         bodies = {each.served["digest"]: each for each in world.messages.values() if each.served["row_key"] == key}
         body = (await signed.get(f"{API}/vaas/{served.served['message_id']}/verification")).json()
+        assert (body["id"], body["rowKey"]) == (served.served["message_id"], key)
         found = {each["digest"]: each for each in body["bodies"]}
         assert found.keys() == bodies.keys()
         assert [each["digest"] for each in body["bodies"] if each["served"]] == [served.served["digest"]]
