@@ -157,7 +157,11 @@ class _Following:
         return done
 
     async def _take_pending(self, node: Node) -> int:
-        """Puts what the node's tips lead to, and no milestone references, into the folder; how many messages."""
+        """Puts what the node's tips lead to, and no milestone references, into the folder; how many messages. A signal
+        ends it with those at hand.
+        """
+        if self._source.stop.is_set():
+            return 0
         found: dict[bytes, bytes] = {}
         try:
             unseen = list(await node.tips(self._codec))
@@ -165,7 +169,7 @@ class _Following:
             self._all.faults[fault.kind] += 1
             unseen = []
         seen = set(unseen)
-        while unseen and len(found) < PENDING_MOST:
+        while unseen and len(found) < PENDING_MOST and not self._source.stop.is_set():
             some, unseen = unseen[:PENDING_AT_ONCE], unseen[PENDING_AT_ONCE:]
             for entry in await asyncio.gather(*(self._pending(node, each) for each in some)):
                 if entry is not None:

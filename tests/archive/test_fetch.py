@@ -204,8 +204,7 @@ def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
         nonlocal newest
         if path.endswith("/tips"):
-            named = {"tipMessageIds": pending} if ledger.codec is CHRYSALIS else {"tips": pending}
-            return 200, json.dumps({"data": named} if ledger.codec is CHRYSALIS else named).encode()
+            return 200, tips_of(ledger)
         if path.endswith("/info") and status == 200:
             return status, rewritten(path, json.loads(body))
         return status, body
@@ -242,6 +241,37 @@ def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
     expected = [{"id": entry["id"], content: entry[content], "metadata": {}} for entry in ledger.pending]
     assert told == sorted(expected, key=lambda entry: entry["id"])
     assert [run.pending for run in runs] == [len(pending)] * 2
+
+
+def tips_of(ledger: Ledger) -> bytes:
+    """A node's answer that names all that is pending."""
+    pending = [entry["id"] for entry in ledger.pending]
+    return json.dumps({"data": {"tipMessageIds": pending}} if ledger.codec is CHRYSALIS else {"tips": pending}).encode()
+
+
+def test_a_signal_ends_the_look_at_what_is_pending(
+    ledger: Ledger, node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "PENDING_AT_ONCE", 1)
+    pending = [entry["id"] for entry in ledger.pending]
+    runs: list[Run] = []
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path.endswith("/tips"):
+            return 200, tips_of(ledger)
+        if pending[0] in path and path.endswith("/metadata"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return status, body
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+
+    with proxied(node, edit=edit) as proxy:
+        following.follow(ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01))
+    assert not any(each in path for path in proxy.asked for each in pending[1:])
+    told = [json.loads(line)["id"] for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
+    assert told == pending[:1]
+    assert [run.pending for run in runs] == [1]
 
 
 def lines_in(files: tuple[Path, ...]) -> list[Json]:
