@@ -38,6 +38,9 @@ T = TypeVar("T")
 LEAST_S = 0.001
 """The shortest time that can be given to a question: 0 would mean for ever."""
 
+GRACE_S = 0.2
+"""How much longer than a question may take its answer is waited for."""
+
 TIMES = frozenset(column.name for table in TABLES for column in table.columns if column.type is Type.TIMESTAMP)
 """Columns that acsylla gives as a datetime, which ends with the year 9999; the server gives them as the number."""
 
@@ -83,7 +86,7 @@ class AcsyllaReader:
             return await client.execute(prepared, values, consistency, remaining)
         except OverflowError as error:
             raise Misfit(str(error)) from error
-        except errors.CassErrorLibRequestTimedOut as error:
+        except (errors.CassErrorLibRequestTimedOut, TimeoutError) as error:
             if is_over():
                 raise DeadlinePassed("the cluster did not answer in time") from error
             raise _translated(self._address, error) from error
@@ -156,7 +159,9 @@ class _Client:
         bound.set_is_idempotent(True)
         begun = time.monotonic()
         try:
-            result = await self._session.execute(bound)
+            # It minds the time itself, but was seen to wait for ever for the only node, which stood still.
+            async with asyncio.timeout(timeout_s + GRACE_S):
+                result = await self._session.execute(bound)
         finally:
             if self._delay_s and time.monotonic() - begun > self._delay_s:
                 self._suspect()
@@ -233,8 +238,9 @@ class _Client:
         asked = acsylla.create_statement("SELECT key FROM system.local", timeout=self._delay_s)
         asked.set_host(host, port)
         try:
-            await self._session.execute(asked)
-        except errors.CassErrorLibRequestTimedOut:
+            async with asyncio.timeout(self._delay_s + GRACE_S):
+                await self._session.execute(asked)
+        except (errors.CassErrorLibRequestTimedOut, TimeoutError):
             return True
         except errors.CassException:
             # Nobody asks it.

@@ -43,6 +43,12 @@ def app(settings: StoreSettings, request: pytest.FixtureRequest) -> Iterator[Any
     store.close()
 
 
+@pytest.fixture
+def asked_again(request: pytest.FixtureRequest, answer: str) -> bool:
+    """Whether the driver itself asks once more: acsylla's does where a node is only starting, even the same one."""
+    return bool(answer == "starting" and request.node.callspec.params["app"] == "acsylla")
+
+
 def questions(oracle: Oracle) -> dict[str, tuple[str, list[str]]]:
     """Question → its path, and the ids that its page lists."""
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
@@ -61,7 +67,7 @@ def questions(oracle: Oracle) -> dict[str, tuple[str, list[str]]]:
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("listed", ["messageIds", "childrenMessageIds", "outputIds"])
 async def test_an_error_at_any_of_its_reads_is_503_and_without_one_the_page_is_whole(
-    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, listed: str
+    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, listed: str, asked_again: bool
 ) -> None:
     path, ids = questions(oracle)[listed]
     failures = 0
@@ -71,9 +77,12 @@ async def test_an_error_at_any_of_its_reads_is_503_and_without_one_the_page_is_w
         if not relay.failed:
             break
         failures += 1
+        assert at < MOST_READS
+        if asked_again:
+            assert said.json()["data"][listed] == ids
+            continue
         assert said.status_code == 503, said.text
         assert said.headers["retry-after"] == "2"
-        assert at < MOST_READS
     assert said.status_code == 200
     assert said.json()["data"][listed] == ids
     assert len(ids) > 1
@@ -82,11 +91,12 @@ async def test_an_error_at_any_of_its_reads_is_503_and_without_one_the_page_is_w
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_an_error_is_never_taken_for_a_row_that_is_not_there(
-    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str
+    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, asked_again: bool
 ) -> None:
     entry = oracle.entries[0]
-    for path in (f"messages/{entry['id']}", f"messages/{'00' * 32}"):
+    for path, otherwise in ((f"messages/{entry['id']}", 200), (f"messages/{'00' * 32}", 404)):
         with relay.failing(answer, at=0):
-            assert (await client.get(f"/api/v1/{path}")).status_code == 503
+            said = await client.get(f"/api/v1/{path}")
+        assert said.status_code == (otherwise if asked_again else 503)
         assert relay.failed == 1
     assert (await client.get(f"/api/v1/messages/{entry['id']}")).json() == {"data": entry["message"]}
