@@ -69,7 +69,7 @@ def rebuilt(cluster: str, store: Path, messages: int) -> str:
     opened.close()
     if held < messages:
         command = [sys.executable, "-c", "import cli; cli.main()", "--store", url, "--network", GENERATED.network]
-        subprocess.run([*command, "--lake", str(store / "lake"), "rebuild"], cwd=ROOT, check=True)
+        subprocess.run([*command, "--lake", str(store / "lake"), "rebuild", "--bulk"], cwd=ROOT, check=True)
     return url
 
 
