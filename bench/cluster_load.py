@@ -55,8 +55,8 @@ TUNED = (
 """dsbulk's own defaults gave less than half of what these do on one node."""
 
 WRITTEN = (schema.messages, schema.outputs_by_address)
-TUNINGS = tuple(product(("replica_set", "partition"), (4_096, 16_384, 65_536), (16, 64)))
-"""Grouping, bytes of a batch, batches that a task has under way."""
+TUNINGS = tuple(product(("replica_set", "partition"), (4_096, 16_384, 32_768), (16, 64)))
+"""Grouping, bytes of a batch, batches that a task has under way. By default a server refuses batches of 50 KiB."""
 
 BARS = {"connector": 1.0, "--bulk": 1.8}
 """How many times dsbulk's rate each of ours has to reach."""
