@@ -8,7 +8,7 @@ messages with ten children there are in every ledger. Each store is served by `p
 and asked by wrk with 32 connections for all such keys in turn, KEYS at most. The stores take turns; the median of five
 rounds counts, and what a request takes in the large store over what it takes in the small one has to be at most 1.3.
 With --cluster cassandra://HOST:PORT the same is asked of keyspaces flat_MESSAGES there, which are filled by `permanode
-rebuild` from the lakes of the two stores where they are not.
+rebuild --bulk` from the lakes of the two stores where they are not.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """What acsylla's reader leaves to the other driver, and what its errors become: without a cluster."""
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -121,6 +122,37 @@ async def test_a_question_whose_time_is_over_when_the_driver_gives_up_passed_its
     try:
         with pytest.raises(DeadlinePassed):
             await reader(Other(3)).ask(CQL, ("a",), "LOCAL_ONE")
+    finally:
+        DEADLINE.reset(token)
+
+
+class Silent:
+    """A connection over which no answer comes, not even that the time is over; and a statement of it."""
+
+    def bind(self, *_: Any, **__: Any) -> Any:
+        return self
+
+    def set_is_idempotent(self, *_: Any) -> None:
+        return None
+
+    async def execute(self, _: Any) -> None:
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("deadline_s", "raised"), [(math.inf, StoreUnavailable), (0.01, DeadlinePassed)])
+async def test_a_question_that_the_driver_never_ends_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch, deadline_s: float, raised: type[Exception]
+) -> None:
+    monkeypatch.setattr(cassandra_reader, "GRACE_S", 0.01)
+    asking = reader(Other(1))
+    client = asking._client()
+    client._timeout_s, client._session = 0.01, Silent()
+    client.prepared[CQL] = cassandra_reader._Prepared(Silent(), ["key"])
+    token = DEADLINE.set(time.monotonic() + deadline_s)
+    try:
+        async with asyncio.timeout(5):
+            with pytest.raises(raised):
+                await asking.ask(CQL, ("a",), "LOCAL_ONE")
     finally:
         DEADLINE.reset(token)
 
