@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TextIO
 
 from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JVMView
@@ -45,6 +46,7 @@ def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
     """A context in a JVM of its own, which has ended when the block has."""
     gateway = _launch(conf)
     try:
+        _open_local_files(gateway.jvm)
         context = SparkContext(conf=conf, gateway=gateway)
         try:
             yield context
@@ -69,6 +71,15 @@ def _launch(conf: SparkConf) -> JavaGateway:
         os.close(write)
     gateway.jvm = _KnownClasses(gateway.jvm._gateway_client, gateway.jvm._jvm_name, gateway.jvm._id)
     return gateway
+
+
+def _open_local_files(jvm: JVMView) -> None:
+    """Makes etl/LocalFiles.java the file system of local paths: Hadoop keeps the first that it opens."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler(str(Path(__file__).with_name("LocalFiles.java")))
+    conf = jvm.org.apache.hadoop.conf.Configuration()
+    conf.setClassLoader(compiler.getClassLoader())
+    conf.set("fs.file.impl", "LocalFiles")
+    jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf)
 
 
 def _forward(stream: TextIO) -> None:

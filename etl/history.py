@@ -23,7 +23,7 @@ def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.Tab
     nothing = F.lit(0).cast(AMOUNTS)
     received = F.aggregate(mine, nothing, lambda amounts, output: (amounts + output["amount"]).cast(AMOUNTS))
     is_signer, is_paid = F.array_contains("signers", F.col("address")), F.size(mine) > 0
-    is_migration = F.col("transaction").isNull()
+    is_migration = F.col("transaction.transaction_id").isNull()
     rows = rows.withColumns(
         {
             "transaction_id": F.coalesce("transaction.transaction_id", "milestone.receipt.treasury_input"),
@@ -33,7 +33,7 @@ def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.Tab
             .when(is_signer & is_paid, "both")
             .otherwise(F.when(is_signer, "sent").otherwise("received")),
             "received": received.try_cast("bigint"),
-            "inputs_count": F.when(is_migration, 1).otherwise(F.size("transaction.inputs")),
+            "inputs_count": F.when(is_migration, 1).otherwise(F.size("transaction.inputs.kind")),
             "outputs_count": F.size("outputs"),
         }
     )
@@ -44,16 +44,16 @@ def concerned(lake: DataFrame) -> DataFrame:
     """Addresses of each attachment, paid and signing ones, and of migrated funds: a message and one of them a row,
     with its `outputs`, its `signers` and whether it took effect (`included`).
     """
-    signers = F.transform("transaction.unlocks", lambda unlock: unlock["address"])
     rows = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
         "*",
-        F.coalesce("transaction.outputs", "milestone.receipt.funds").alias("outputs"),
-        F.array_compact(F.coalesce(signers, F.expr("CAST(array() AS ARRAY<BINARY>)"))).alias("signers"),
+        F.arrays_zip(*(tables.output_fields(name).alias(name) for name in ("address", "amount"))).alias("outputs"),
+        F.array_compact(F.coalesce("transaction.unlocks.address", F.expr("CAST(array() AS ARRAY<BINARY>)"))).alias(
+            "signers"
+        ),
         tables.took_effect().alias("included"),
     )
-    paid = F.transform("outputs", lambda output: output["address"])
-    addresses = F.array_distinct(F.array_compact(F.concat(paid, "signers")))
-    return rows.select("*", F.explode(addresses).alias("address"))
+    paid = tables.output_fields("address")
+    return rows.select("*", F.explode(F.array_distinct(F.array_compact(F.concat(paid, "signers")))).alias("address"))
 
 
 def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:

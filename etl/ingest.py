@@ -23,7 +23,8 @@ from db.intervals import Intervals, add, intersect, of_indices, size, subtract
 from etl.coordinators import find_coordinator, keep_keys
 from etl.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows
 from etl.eras import eras_of
-from etl.lake import GENESIS, GENESIS_DDL, Lake, either, milestone_rows, within
+from etl.lake import GENESIS, GENESIS_DDL, Lake, either, within
+from etl.milestone_rows import milestone_rows
 from etl.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.sources.genesis import Genesis, open_genesis
 from etl.store_reads import StoreReads

@@ -19,8 +19,7 @@ from etl.lake_vaas import PRICES_DDL, VAAS_DDL
 from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.session import COMPILED, INTERPRETED, session_beside
-from ledger.eras import CHRYSALIS
-from ledger.levels import LEVELS
+from ledger.eras import STARDUST
 
 MILESTONE_DDL = f"""
 milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
@@ -30,8 +29,6 @@ transactions INT, tagged_data INT, no_payload INT
 """
 """verified null: the cone is not whole; the milestone is then not complete in any store. Otherwise how far it is proved
 (ledger/proof.py); rejects of a whole one are what its sources said against that."""
-
-COUNTS = ("message_count", "included", "conflicting", "no_transaction", "transactions", "tagged_data", "no_payload")
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
 SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
@@ -96,6 +93,8 @@ class Lake:
         self.root = root
         self._planning = threading.Lock()
         self._files: dict[tuple[str, str], list[str]] = {}
+        self._asking = threading.Lock()
+        self._stardust: dict[str, bool] = {}
 
     @cached_property
     def _many(self) -> SparkSession:
@@ -129,6 +128,16 @@ class Lake:
     def milestones(self, intervals: Intervals) -> DataFrame:
         """Milestones of those intervals."""
         return self._planned_once("milestones", intervals, self._few)
+
+    def has_stardust(self, intervals: Intervals) -> bool:
+        """Whether those milestones have blocks of Stardust."""
+        with self._asking:
+            asked = either(intervals)
+            if asked not in self._stardust:
+                # The least and greatest version of a file's rows say this without reading them.
+                blocks = self.messages(intervals).where(f"version = {STARDUST.protocol_version}")
+                self._stardust[asked] = not blocks.isEmpty()
+            return self._stardust[asked]
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
         """Which milestones of the run the lake has, and which of those it has whole."""
@@ -303,48 +312,3 @@ def lake_root(path: str | Path) -> str:
     """A local path made absolute; URLs stay as they are."""
     text = str(path)
     return text if "://" in text else str(Path(text).absolute())
-
-
-def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
-    """MILESTONE_DDL from the messages just committed and, where there are any, the rejects beside them."""
-    place = F.coalesce("white_flag_index", F.lit(2**31 - 1))
-    in_message = f"version = {CHRYSALIS.protocol_version} AND milestone.milestone_index = milestone_index"
-    own = messages.where(f"message_id IS NULL OR ({in_message})").groupBy("milestone_index")
-    own_rows = own.agg(F.min_by(F.struct("message_id", "milestone"), F.struct(place, "message_id")).alias("own"))
-    levels = F.array(*map(F.lit, LEVELS))
-    # Numbers only: where text or structures are summed, Spark sorts all messages first.
-    proved = F.array_position(levels, F.col("verified"))
-    counted = messages.groupBy("milestone_index").agg(
-        F.max("timestamp").alias("timestamp"),
-        F.max(proved).cast("int").alias("proved"),
-        F.count("message_id").cast("int").alias("message_count"),
-        *(
-            F.count_if(F.col("inclusion_state") == state).cast("int").alias(name)
-            for state, name in enumerate(("no_transaction", "included", "conflicting"))
-        ),
-        F.count("transaction").cast("int").alias("transactions"),
-        F.count("tagged_data").cast("int").alias("tagged_data"),
-        F.count_if(F.col("payload_kind").isNull()).cast("int").alias("no_payload"),
-    )
-    counted = counted.join(own_rows, "milestone_index", "left")
-    if rejects is not None:
-        refused = rejects.groupBy("milestone_index").agg(F.count("*").cast("int").alias("rejects"))
-        counted = counted.join(refused, "milestone_index", "full")
-        for name in COUNTS:
-            counted = counted.withColumn(name, F.coalesce(name, F.lit(0)))
-    else:
-        counted = counted.withColumn("rejects", F.lit(0))
-    return counted.select(
-        "milestone_index",
-        F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int").alias("lake_range"),
-        "timestamp",
-        F.get(levels, F.col("proved") - 1).alias("verified"),
-        F.coalesce("rejects", F.lit(0)).alias("rejects"),
-        F.col("own.milestone.milestone_id").alias("milestone_id"),
-        F.coalesce("own.message_id", "own.milestone.block_id").alias("message_id"),
-        F.col("own.milestone.timestamp").alias("seconds"),
-        F.col("own.milestone.payload").alias("payload"),
-        F.col("own.milestone.receipt").alias("receipt"),
-        F.col("own.milestone.parameters").alias("parameters"),
-        *COUNTS,
-    )

@@ -3,7 +3,7 @@
 Rules of this file: as in tables.py; which roles there are is db/roles.py's to say, nothing here knows one by name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -28,7 +28,15 @@ TABLES_OF_ROLES = tuple(dict.fromkeys(role.table for role in ROLES))
 TABLES_OF_LEGACY = tuple(dict.fromkeys(role.table for role in ROLES if role.output_kind == LEGACY))
 """Those that outputs stand in, and those that the outputs of Chrysalis do."""
 
+KEY_FIELDS = ("kind", "address", "stardust")
+"""Of etl.tables.OUTPUT_FIELDS those that say where an output stands."""
+
 CHAIN_TABLES = (schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs)
+
+
+def tables_of(fields: Collection[str]) -> tuple[Table, ...]:
+    """The tables that outputs which have those fields (etl.tables.OUTPUT_FIELDS) may stand in."""
+    return TABLES_OF_ROLES if "stardust" in fields else TABLES_OF_LEGACY
 
 
 def told_by(stardust: Column) -> dict[str, Column]:

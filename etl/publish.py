@@ -26,14 +26,13 @@ from db.store import Batch, Value, WritableStore
 from etl import history, tables, tables_milestones, tables_pending
 from etl.lake import Lake, either, few_rows
 from etl.logged import find_logged, write_logged
-from etl.lookups import TABLES_OF_LEGACY, TABLES_OF_ROLES, placed, standing
+from etl.lookups import KEY_FIELDS, placed, standing, tables_of
 from etl.placement import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.recheck import rewrite_ranges
 from etl.report import Notify, Progress, Report
 from etl.session import EtlSettings
 from etl.store_reads import StoreReads
 from etl.writer import FrameMaker, FrameWriter, Staging, upsert_frames
-from ledger.eras import STARDUST
 
 FILLED_BY_LAKE = tuple(
     table
@@ -133,7 +132,9 @@ class Publication:
         chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(_whole_windows(run, chunk_size))
         rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
-        rows |= {table: standing(tables.owned(lake), table) for table in self._role_tables(run)}
+        fields = self._fields(run)
+        owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
+        rows |= {table: standing(owned, table) for table in tables_of(fields)}
         filled = tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in rows)
         keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
         return self.grown(filled, keys, run, known=known)
@@ -203,7 +204,8 @@ class Publication:
             committing.result()
             return self.lake.milestones(intervals)
 
-        role_tables = self._role_tables(intervals)
+        fields = self._fields(intervals)
+        role_tables = tables_of(fields)
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
             lambda _: tables.conflict_reasons(lake),
@@ -217,9 +219,9 @@ class Publication:
             lambda _: tables_milestones.protocol_parameters(milestones(), self.store_settings.network),
             lambda _: tables_milestones.date_cache(self._days(milestones())),
             lambda _: tables.tags(lake, opening.result().placement),
-            *(self._placed(lake, table, opening) for table in role_tables),
+            *(self._placed(tables.owned(lake, fields), table, opening) for table in role_tables),
             lambda _: history.transactions_by_address(lake, opening.result().placement),
-            lambda _: tables.created_outputs(tables.created(lake)),
+            lambda _: tables.created_outputs(tables.created(lake, tables.LEGACY_FIELDS)),
             lambda _: tables.spent_outputs(lake),
             lambda _: tables.transactions_by_state(lake),
             lambda earlier: tables.hints(earlier.read, schema.tag_hints, {schema.tags, *role_tables}),
@@ -237,15 +239,13 @@ class Publication:
             makers.insert(-1, lambda _: tables.rejects(rejects))
         self.upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
 
-    def _role_tables(self, intervals: Intervals) -> tuple[Table, ...]:
-        """The tables that outputs of those milestones may stand in."""
-        # The least and greatest version of a file's rows say this without reading them.
-        stardust = self.lake.messages(intervals).where(f"version = {STARDUST.protocol_version}")
-        return TABLES_OF_LEGACY if stardust.isEmpty() else TABLES_OF_ROLES
+    def _fields(self, intervals: Intervals) -> Sequence[str]:
+        """What the outputs of those milestones have: of Chrysalis, nothing is read that only Stardust's could."""
+        return tables.OUTPUT_FIELDS if self.lake.has_stardust(intervals) else tables.LEGACY_FIELDS
 
     @staticmethod
-    def _placed(lake: DataFrame, table: Table, opening: Future[Opened]) -> FrameMaker:
-        return lambda _: placed(tables.owned(lake), opening.result().placement, table)
+    def _placed(owned: DataFrame, table: Table, opening: Future[Opened]) -> FrameMaker:
+        return lambda _: placed(owned, opening.result().placement, table)
 
     def _days(self, milestones: DataFrame) -> DataFrame:
         """All milestones of the lake on the UTC days that these touch."""

@@ -16,12 +16,20 @@ from db.dialects import spark_type
 from db.model import Lookup, Table
 from db.protocols import LOOKUPS
 from db.roles import KIND_OF_TYPE
+from etl.output_rows import STARDUST_OUTPUT
 from etl.placement import Placement
 from etl.sources.cone import INCLUDED
 
 SINGLE_OUTPUT = 0
 DUST_ALLOWANCE_OUTPUT = 1
 TREASURY_OUTPUT = 2
+
+OUTPUT_FIELDS = ("output_id", "kind", "address", "amount", "data", "stardust")
+UNLOCK_FIELDS = ("kind", "public_key", "signature", "reference", "address")
+"""What the lake tells of each output and of each unlock (etl/message_rows.py)."""
+
+LEGACY_FIELDS = OUTPUT_FIELDS[:-1]
+"""All that outputs of Chrysalis have."""
 
 
 def ms_timestamp() -> Column:
@@ -31,7 +39,8 @@ def ms_timestamp() -> Column:
 
 def took_effect() -> Column:
     """Whether a transaction, or a receipt, changed the ledger state."""
-    return F.col("transaction").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
+    # Of a struct that it asks for itself Spark reads every field.
+    return F.col("transaction.transaction_id").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
 
 
 def carrier() -> Column:
@@ -183,9 +192,9 @@ def created_outputs(created_rows: DataFrame) -> TableFrame:
     return conform(rows, schema.outputs)
 
 
-def created(lake: DataFrame) -> DataFrame:
+def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     """Outputs that took effect, of included transactions and of receipts: as `owned`, without `included`."""
-    return owned(lake).where("included").drop("included")
+    return owned(lake, fields).where("included").drop("included")
 
 
 def spent_outputs(lake: DataFrame) -> TableFrame:
@@ -205,30 +214,39 @@ def spent(lake: DataFrame) -> DataFrame:
     return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
 
 
-def owned(lake: DataFrame) -> DataFrame:
+def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     """Outputs of addresses, of every attachment of a transaction and of receipts: where and by whom they were created,
-    their own columns, and whether they took effect (`included`).
+    their own columns, and whether they took effect (`included`). `fields`: of OUTPUT_FIELDS; others are null.
     """
-    outputs = F.coalesce("transaction.outputs", "milestone.receipt.funds")
-    return (
-        lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL")
-        .select("*", F.posexplode(outputs).alias("idx", "output"))
-        .where(F.col("output.kind") != TREASURY_OUTPUT)
-        .select(
-            "milestone_index",
-            "white_flag_index",
-            carrier().alias("message_id"),
-            ms_timestamp().alias("ms_timestamp"),
-            took_effect().alias("included"),
-            "idx",
-            F.col("output.output_id").alias("output_id"),
-            F.col("output.kind").alias("output_type"),
-            F.col("output.address").alias("address"),
-            F.col("output.amount").try_cast("bigint").alias("amount"),
-            F.col("output.data").alias("data"),
-            F.col("output.stardust").alias("stardust"),
-        )
+    attached = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
+        "milestone_index",
+        "white_flag_index",
+        carrier().alias("message_id"),
+        ms_timestamp().alias("ms_timestamp"),
+        took_effect().alias("included"),
+        *(output_fields(name).alias(name) for name in fields),
     )
+    rows = attached.select("*", F.posexplode(F.arrays_zip(*fields)).alias("idx", "output"))
+    own = {name: F.col(f"output.{name}") if name in fields else F.lit(None) for name in OUTPUT_FIELDS}
+    return rows.where(F.col("output.kind") != TREASURY_OUTPUT).select(
+        "milestone_index",
+        "white_flag_index",
+        "message_id",
+        "ms_timestamp",
+        "included",
+        "idx",
+        own["output_id"].alias("output_id"),
+        own["kind"].alias("output_type"),
+        own["address"].alias("address"),
+        own["amount"].try_cast("bigint").alias("amount"),
+        own["data"].alias("data"),
+        own["stardust"].cast(STARDUST_OUTPUT).alias("stardust"),
+    )
+
+
+def output_fields(name: str) -> Column:
+    """That field of each output of a transaction or a receipt. Of structs that it explodes Spark reads every field."""
+    return F.coalesce(f"transaction.outputs.{name}", f"milestone.receipt.funds.{name}")
 
 
 def output_kind(output_type: Column) -> Column:
@@ -273,25 +291,32 @@ def transaction_outputs(lake: DataFrame) -> DataFrame:
 
 def _inputs(lake: DataFrame) -> DataFrame:
     """One row an input: idx, kind, output_id, its unlock block's bytes and the address that signed it."""
-    unlock = F.element_at("transaction.unlocks", F.col("idx") + 1)
-    signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
-    reference = F.concat(_u8_bytes(unlock["kind"]), _u16_bytes(unlock["reference"]))
-    meant = F.try_element_at("transaction.unlocks", unlock["reference"] + 1)
-    rows = lake.where("transaction IS NOT NULL").select(
-        "*", F.posexplode("transaction.inputs").alias("idx", "input"), F.expr("transaction.transaction_id")
-    )
-    return rows.select(
-        "transaction_id",
-        "idx",
+    attached = lake.where("transaction IS NOT NULL").select(
+        "transaction.transaction_id",
         "message_id",
         "milestone_index",
         ms_timestamp().alias("ms_timestamp"),
         "white_flag_index",
         "inclusion_state",
+        F.col("transaction.inputs").alias("inputs"),
+        *(F.col(f"transaction.unlocks.{name}").alias(f"unlocks_{name}") for name in UNLOCK_FIELDS),
+    )
+    rows = attached.select("*", F.posexplode("inputs").alias("idx", "input"))
+    unlock = {name: F.get(f"unlocks_{name}", F.col("idx")) for name in UNLOCK_FIELDS}
+    signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
+    reference = F.concat(_u8_bytes(unlock["kind"]), _u16_bytes(unlock["reference"]))
+    return rows.select(
+        "transaction_id",
+        "idx",
+        "message_id",
+        "milestone_index",
+        "ms_timestamp",
+        "white_flag_index",
+        "inclusion_state",
         F.col("input.kind").alias("kind"),
         F.col("input.output_id").alias("output_id"),
         F.when(unlock["kind"] == 0, signature).otherwise(reference).alias("unlock"),
-        F.coalesce(unlock["address"], meant["address"]).alias("signer"),
+        F.coalesce(unlock["address"], F.get("unlocks_address", unlock["reference"])).alias("signer"),
     )
 
 

@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import shutil
 import socket
+import stat
 import subprocess
 import sys
 from collections import Counter
@@ -41,6 +43,8 @@ class Ended:
     out: list[str]
     err: list[str]
     second: tuple[int, list[str], list[str]]
+    started: Path
+    """What the first load had the program chmod do, if anything."""
 
 
 def load(store: Path, source: Path, cwd: Path, network: str = "permatest-1", **environment: str) -> Process:
@@ -54,12 +58,17 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
     folder = tmp_path_factory.mktemp("process")
     store = folder / "store"
     migrate(StoreSettings(f"sqlite:///{store}", "permatest-1"))
-    first = load(store, SAMPLE, folder, **ELSEWHERE)
+    programs = tmp_path_factory.mktemp("programs")
+    started = programs / "started"
+    started.touch()
+    (programs / "chmod").write_text(f'#!/bin/sh\necho "$@" >>{started}\nexec {shutil.which("chmod")} "$@"\n')
+    (programs / "chmod").chmod(0o755)
+    first = load(store, SAMPLE, folder, **ELSEWHERE, PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
     try:
         assert first.wait_for(lambda line: '"stage": "spark"' in line), first.said()
         second = load(store, SAMPLE, folder)
         refused = (second.finish(), second.out, second.err)
-        yield Ended(store, first.pid, first.finish(), first.out, first.err, refused)
+        yield Ended(store, first.pid, first.finish(), first.out, first.err, refused, started)
     finally:
         first.kill()
 
@@ -90,6 +99,20 @@ def test_timestamps_are_those_of_the_milestones_in_store_and_lake(ended: Ended, 
     }
     in_lake = lake_rows(ended.folder / "lake" / "milestones", ["milestone_index", "timestamp"])
     assert {index: moment.timestamp() for index, moment in in_lake} == seconds
+
+
+def test_files_are_made_without_starting_a_program_for_each(ended: Ended) -> None:
+    asked = [line.split()[-1] for line in ended.started.read_text().splitlines()]
+    files = [path for path in (ended.folder / "lake").rglob("*") if "_delta_log" not in path.parts]
+    assert [path for path in files if path.suffix == ".parquet"]
+    # Delta's own log goes another way.
+    assert [path for path in asked if "_delta_log" not in path] == []
+    umask = os.umask(0)
+    os.umask(umask)
+    expected = {stat.S_IFREG: 0o666 & ~umask, stat.S_IFDIR: 0o777 & ~umask}
+    for path in files:
+        mode = path.stat().st_mode
+        assert stat.S_IMODE(mode) == expected[stat.S_IFMT(mode)], path
 
 
 def test_a_second_load_is_refused_and_told_by_whom(ended: Ended) -> None:
