@@ -169,8 +169,8 @@ def size_sql(table: Table) -> str:
     return f"SELECT count(*), ifnull(sum({total}), 0) FROM {table.name}"
 
 
-def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None) -> str:
-    """INSERT that writes only the columns given; KeyError for a column or key column that is amiss."""
+def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None, rows: int = 1) -> str:
+    """INSERT of so many rows that writes only the columns given; KeyError for a column or key column that is amiss."""
     check_written(table, columns)
     names, values = list(columns), ["?"] * len(columns)
     if expires_at is not None:
@@ -178,8 +178,9 @@ def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None) -> 
         values.append(str(expires_at))
     rest = [f"{name} = excluded.{name}" for name in names if name not in table.key]
     action = f"UPDATE SET {', '.join(rest)}" if rest else "NOTHING"
+    row = f"({', '.join(values)})"
     return (
-        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join(values)}) "
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {', '.join([row] * rows)} "
         f"ON CONFLICT ({', '.join(table.key)}) DO {action}"
     )
 
