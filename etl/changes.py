@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db.partitions import ms_range_id, window
 from db.roles import BASIC, KIND_OF_TYPE
 from etl import tables
 from etl.lake import few_rows
-from etl.output_rows import STARDUST_TYPE
+from etl.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.publish import Publication
 
 OWNED = {
@@ -76,6 +76,9 @@ COUNTED = pa.schema(
 )
 """What lookups count of a change; of one that spends no more than the owner."""
 
+OF_STARDUST = {"stardust": STARDUST_OUTPUT, "data": "binary"}
+"""What CHANGES tell of outputs of Stardust alone."""
+
 _EXPIRING = ("expiration", "expiration_return")
 
 FIRST_STARDUST_TYPE = min(number for number, kind in KIND_OF_TYPE.items() if kind == BASIC)
@@ -108,13 +111,20 @@ def far(
 ) -> Found:
     """All changes of [genesis, to], resolved by joins over the lake; of CHANGES those columns, COUNTED among them."""
     lake, chunk_size = publication.lake, publication.store_settings.chunk_size
-    messages = lake.messages([(genesis + 1, to)])
-    outputs = genesis_outputs(lake.genesis()).unionByName(tables.created(messages))
-    created = created_by(outputs)
-    spent = _spent(tables.spent(messages)).join(created.select("output_id", *OWNED), "output_id", "left")
+    messages, held = lake.messages([(genesis + 1, to)]), lake.genesis()
+    fields = publication.output_fields([(genesis + 1, to)])
+    null = dict[str, Column]()
+    if "stardust" not in fields and held.where("stardust IS NOT NULL").isEmpty():
+        # Null throughout, in a ledger of Chrysalis: nothing reads, joins or writes them.
+        null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
+    made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
+    created = created_by(genesis_outputs(held).unionByName(made)).withColumns(null)
+    known = created.select("output_id", *(name for name in OWNED if name not in null))
+    spent = _spent(tables.spent(messages)).join(known, "output_id", "left").withColumns(null)
     whole = created.unionByName(_owned_at(spent)).select(*columns)
-    folder = publication.staging.write("changes", whole)
-    changes = publication.spark.read.schema(whole.schema).parquet(str(folder))
+    folder = publication.staging.write("changes", whole.drop(*null))
+    written = publication.spark.read.schema(whole.drop(*null).schema).parquet(str(folder))
+    changes = written.withColumns(null).select(*columns)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
     return Found(changes, changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)

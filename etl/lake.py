@@ -198,6 +198,8 @@ class Lake:
         writer.save(self.path(table))
         with self._planning:
             self._files = {place: files for place, files in self._files.items() if place[0] != table}
+        with self._asking:
+            self._stardust.clear()
 
     def add(self, table: str, rows: DataFrame, known: DataFrame, key: str) -> None:
         """Adds rows that are not among `known`: those of the table that may be the same by `key`.

@@ -132,7 +132,7 @@ class Publication:
         chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(_whole_windows(run, chunk_size))
         rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
-        fields = self._fields(run)
+        fields = self.output_fields(run)
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
         rows |= {table: standing(owned, table) for table in tables_of(fields)}
         filled = tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in rows)
@@ -204,7 +204,7 @@ class Publication:
             committing.result()
             return self.lake.milestones(intervals)
 
-        fields = self._fields(intervals)
+        fields = self.output_fields(intervals)
         role_tables = tables_of(fields)
         makers: list[FrameMaker] = [
             lambda _: tables.messages(lake),
@@ -239,7 +239,7 @@ class Publication:
             makers.insert(-1, lambda _: tables.rejects(rejects))
         self.upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
 
-    def _fields(self, intervals: Intervals) -> Sequence[str]:
+    def output_fields(self, intervals: Intervals) -> Sequence[str]:
         """What the outputs of those milestones have: of Chrysalis, nothing is read that only Stardust's could."""
         return tables.OUTPUT_FIELDS if self.lake.has_stardust(intervals) else tables.LEGACY_FIELDS
 
