@@ -5,7 +5,7 @@ Rules of this file: as in tables.py. Who signs and who is paid stands in the tra
 known once its inputs are resolved, and goes into the same rows later.
 """
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -19,10 +19,15 @@ AMOUNTS = "decimal(38,0)"
 def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.TableFrame:
     """Attachments and migrations under each address that they concern; `sent` is the ledger state's to write."""
     rows = concerned(lake)
-    mine = F.filter("outputs", lambda output: output["address"] == F.col("address"))
     nothing = F.lit(0).cast(AMOUNTS)
-    received = F.aggregate(mine, nothing, lambda amounts, output: (amounts + output["amount"]).cast(AMOUNTS))
-    is_signer, is_paid = F.array_contains("signers", F.col("address")), F.size(mine) > 0
+
+    def add_mine(amounts: Column, output: Column) -> Column:
+        is_mine = output["address"] == F.col("address")
+        return F.when(is_mine, (amounts + output["amount"]).cast(AMOUNTS)).otherwise(amounts)
+
+    received = F.aggregate("outputs", nothing, add_mine)
+    is_signer = F.array_contains("signers", F.col("address"))
+    is_paid = F.coalesce(F.array_contains("outputs.address", F.col("address")), F.expr("false"))
     is_migration = F.col("transaction.transaction_id").isNull()
     rows = rows.withColumns(
         {

@@ -131,43 +131,27 @@ def _partitions(lookup: Lookup, rows: DataFrame) -> DataFrame:
 
 def transactions(lake: DataFrame) -> TableFrame:
     """Inputs with their unlock block, outputs, and an unlock row under each output that an input spends."""
-    inputs = _inputs(lake)
-    spent = inputs.where("kind = 0")
-    rows = (
-        inputs.select(
-            F.col("transaction_id"),
-            F.col("idx"),
-            F.lit("input").alias("variant"),
-            "message_id",
-            F.concat(F.when(F.col("kind") == 0, F.lit(b"\x00")).otherwise(F.lit(b"\x01")), "output_id", "unlock").alias(
-                "data"
-            ),
-            "milestone_index",
-            "inclusion_state",
-        )
-        .unionByName(
-            transaction_outputs(lake).select(
-                "transaction_id",
-                "idx",
-                F.lit("output").alias("variant"),
-                "message_id",
-                F.col("output.data").alias("data"),
-                "milestone_index",
-                "inclusion_state",
-            )
-        )
-        .unionByName(
-            spent.select(
-                F.substring("output_id", 1, 32).alias("transaction_id"),
-                _u16(F.substring("output_id", 33, 2)).alias("idx"),
-                F.lit("unlock").alias("variant"),
-                "message_id",
-                F.concat("transaction_id", _u16_bytes(F.col("idx")), "unlock").alias("data"),
-                "milestone_index",
-                "inclusion_state",
-            )
-        )
+    spends = F.when(F.col("kind") == 0, F.lit(b"\x00")).otherwise(F.lit(b"\x01"))
+    row_of_input = F.struct(
+        F.col("transaction_id"),
+        F.col("idx"),
+        F.lit("input").alias("variant"),
+        F.concat(spends, "output_id", "unlock").alias("data"),
     )
+    row_of_output = F.struct(
+        F.substring("output_id", 1, 32).alias("transaction_id"),
+        _u16(F.substring("output_id", 33, 2)).alias("idx"),
+        F.lit("unlock").alias("variant"),
+        F.concat("transaction_id", _u16_bytes(F.col("idx")), "unlock").alias("data"),
+    )
+    around = ("message_id", "milestone_index", "inclusion_state")
+    of_inputs = _inputs(lake).select(
+        F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around
+    )
+    of_outputs = transaction_outputs(lake).select(
+        "transaction_id", "idx", F.lit("output").alias("variant"), F.col("output.data").alias("data"), *around
+    )
+    rows = of_inputs.where("variant IS NOT NULL").unionByName(of_outputs)
     return conform(rows, schema.transactions)
 
 
