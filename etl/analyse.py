@@ -20,13 +20,14 @@ from db.partitions import ms_range_id, ranges_of
 from db.queries.analytics import ANALYSED, ANALYSED_BY, SUMMED, format_runs, runs_of
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
+from etl.analytics.calendar import ACTIVE
 from etl.analytics.measures import STATE_COLUMNS, Begun
 from etl.balances import balances
-from etl.changes import far
-from etl.lake import either
+from etl.changes import Found, far
+from etl.lake import either, few_rows
 from etl.publish import ANALYSED_TO, Publication
 from etl.report import Progress
-from etl.tables import TableFrame
+from etl.tables import TableFrame, ms_timestamp
 from etl.writer import FrameMaker, upsert_frames
 
 DAYS_AT_ONCE = 30
@@ -89,29 +90,50 @@ def forget(publication: Publication, milestones: Intervals) -> None:
         _note(publication, subtract(held, milestones))
 
 
-def begun_at(publication: Publication, genesis: int, frontier: int) -> Begun | None:
-    """Where the ledger's measures go on after the frontier; None where they do not reach it."""
-    if _analysed_to(publication) < frontier:
+def begun_at(publication: Publication, found: Found, genesis: int, frontier: int, to: int) -> Begun | None:
+    """Where the ledger's measures go on after the frontier, for the changes found up to `to`; None where they do not
+    reach it.
+    """
+    reads, chunk_size = publication.reads, publication.store_settings.chunk_size
+    (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
+    if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication) < frontier:
         return None
-    chunk_size = publication.store_settings.chunk_size
-    (row,) = publication.reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
-    if row is None or any(row[name] is None for name in STATE_COLUMNS):
-        return None
-    return Begun(frontier + 1, genesis, {name: row[name] for name in STATE_COLUMNS})
+    day = F.unix_date(F.to_date("timestamp"))
+    days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).collect()[0][0]
+    begun = reads.begun_intervals(days, genesis, frontier)
+    counted = reads.interval_counts(chunk_size, begun, frontier)
+    if found.near is not None:
+        owners = sorted(set(found.near.changes["owner"].to_pylist()) - {None})
+        active = few_rows(publication.spark, ACTIVE, reads.active(owners, begun, frontier))
+    else:
+        earlier = (F.col("milestone_index") > genesis) & (F.col("milestone_index") <= frontier)
+        active = found.changes.where(earlier).select(ACTIVE.names)
+    return Begun(frontier + 1, genesis, {name: row[name] for name in STATE_COLUMNS}, counted, active)
 
 
 def ledger_makers(
-    changes: DataFrame, after: DataFrame, begun: Begun, last: int, chunk_size: int, wanted: Intervals | None = None
+    publication: Publication,
+    changes: DataFrame,
+    after: DataFrame,
+    begun: Begun,
+    last: int,
+    wanted: Intervals | None = None,
 ) -> list[FrameMaker]:
     """What the changes of [begun.first, last] and the balances after them say; `wanted`: of those milestones alone."""
+    chunk_size = publication.store_settings.chunk_size
 
     def chosen(made: TableFrame) -> TableFrame:
         return made if wanted is None else TableFrame(made.table, made.frame.where(either(wanted)))
 
+    def milestones() -> TableFrame:
+        times = publication.lake.milestones([(begun.first, last)])
+        times = times.select("milestone_index", ms_timestamp().alias("ms_timestamp"))
+        return measures.of_changes(changes, after, times, begun, last, chunk_size)
+
     # Nobody sent what genesis holds, nor are there hints that lead to it.
     later = changes.where(F.col("milestone_index") > begun.genesis)
     return [
-        lambda _: chosen(measures.of_changes(changes, after, begun, last, chunk_size)),
+        lambda _: chosen(milestones()),
         lambda _: chosen(address_analytics(later, chunk_size)),
     ]
 
@@ -164,11 +186,11 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     last = publication.reads.ledger_index()
     if last is None:
         return
-    genesis, chunk_size = publication.lake.genesis_index(), publication.store_settings.chunk_size
+    genesis = publication.lake.genesis_index()
     changes = far(publication, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
-    _write(publication, ledger_makers(changes, after, begun, last, chunk_size, milestones))
+    _write(publication, ledger_makers(publication, changes, after, begun, last, milestones))
     if not subtract([(genesis, last)], milestones):
         with publication.store.batch() as batch:
             batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED_TO, str(last))])
@@ -207,5 +229,8 @@ def _note(publication: Publication, milestones: Intervals) -> None:
 
 
 def _analysed_to(publication: Publication) -> int:
-    """The ledger index up to which the ledger's part is there; -1: nothing is."""
-    return int(publication.reads.info(ANALYSED_TO) or -1)
+    """The ledger index up to which the ledger's part is there, with the columns that there are now; -1: nothing is."""
+    last = int(publication.reads.info(ANALYSED_TO) or -1)
+    key = ms_range_id(last, publication.store_settings.chunk_size), last
+    (row,) = publication.reads.many(schema.ms_analytics, [key])
+    return -1 if row is None or None in (row[name] for name in STATE_COLUMNS) else last

@@ -5,14 +5,14 @@ Rules of this file: a thin bridge; the questions are db/queries', each a bounded
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from db import schema, sync
 from db.intervals import Intervals
 from db.model import Lookup, Order, Table
-from db.queries import ledger
+from db.queries import calendar, ledger
 from db.roles import LEGACY
 from db.store import Bound, Key, Row, Store
 from ledger.chrysalis_values import TreasuryOutput
@@ -91,6 +91,26 @@ class StoreReads:
             )
             for address in addresses
             if (row := self._runner.run(ledger.find_balance(self._store, address.hex(), ledger_index))) is not None
+        ]
+
+    def begun_intervals(self, days: Iterable[int], genesis: int, last: int) -> list[calendar.Interval]:
+        """db.queries.calendar.list_begun."""
+        return self._runner.run(calendar.list_begun(self._store, days, genesis, last))
+
+    def interval_counts(
+        self, chunk_size: int, intervals: Sequence[calendar.Interval], last: int
+    ) -> Mapping[str, Mapping[int, int]]:
+        """db.queries.calendar.find_counts."""
+        return self._runner.run(calendar.find_counts(self._store, chunk_size, intervals, last))
+
+    def active(
+        self, owners: Iterable[bytes], intervals: Sequence[calendar.Interval], last: int
+    ) -> list[tuple[Any, ...]]:
+        """etl.analytics.calendar.ACTIVE of those of the owners that were, in the intervals up to that milestone."""
+        return [
+            (*each, owner)
+            for owner in owners
+            for each in self._runner.run(calendar.list_active(self._store, owner.hex(), intervals, last))
         ]
 
     def ledger_steps(self, count: int) -> list[int]:
