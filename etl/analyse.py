@@ -8,7 +8,6 @@ not.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -170,13 +169,19 @@ def _days(publication: Publication, milestones: Intervals) -> None:
         folder = publication.staging.write("counts", counted)
         # Few rows by now: sorting and summing them in one task needs no further shuffles, nor samples of them.
         counted = publication.spark.read.schema(counted.schema).parquet(str(folder)).coalesce(1)
-        _write(publication, _day_makers(counted, lake.milestones(held).where(of_days).coalesce(1)), emptied=some)
+        of_milestones = lake.milestones(held).where(of_days).coalesce(1)
+        with publication.store.batch() as batch:
+            last = max(batch.last_fact(schema.metrics_cache, (date,)) for date in some)
+            for date in some:
+                batch.delete(schema.metrics_cache, (date,), fact=last)
+            makers = _day_makers(counted, of_milestones, last + 1)
+            upsert_frames(batch, publication.writer, makers, publication.report.wrote)
         publication.staging.free(folder)
 
 
-def _day_makers(counted: DataFrame, milestones: DataFrame) -> list[FrameMaker]:
+def _day_makers(counted: DataFrame, milestones: DataFrame, fact: int) -> list[FrameMaker]:
     return [
-        lambda _: days.metrics_cache(counted),
+        lambda _: days.metrics_cache(counted, fact),
         lambda _: days.daily_analytics(counted, milestones),
     ]
 
@@ -213,11 +218,8 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def _write(publication: Publication, makers: Sequence[FrameMaker], emptied: Sequence[Any] = ()) -> None:
-    """Those frames, once the partitions of metrics_cache of those days are emptied."""
+def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
     with publication.store.batch() as batch:
-        for date in emptied:
-            batch.delete(schema.metrics_cache, (date,))
         upsert_frames(batch, publication.writer, makers, publication.report.wrote)
 
 
