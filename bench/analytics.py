@@ -167,7 +167,8 @@ def statements(lake: Path, genesis: int) -> list[str]:
                    {named({name: so_far(name, unit) for name, unit in CALENDAR.items()})}
             FROM of_messages LEFT JOIN of_outputs USING (milestone_index) FULL JOIN of_changes USING (milestone_index)
             LEFT JOIN of_balances USING (milestone_index) LEFT JOIN active USING (milestone_index)
-            LEFT JOIN moved USING (milestone_index) LEFT JOIN newly USING (milestone_index) WINDOW so_far AS (ORDER BY milestone_index)""",
+            LEFT JOIN moved USING (milestone_index) LEFT JOIN newly USING (milestone_index)
+            WINDOW so_far AS (ORDER BY milestone_index)""",
         f"""CREATE TABLE address_analytics AS SELECT address, milestone_index, max(ms) AS ms_timestamp,
               coalesce(sum(amount) FILTER (sign < 0), 0) AS sent_tokens,
               coalesce(sum(amount) FILTER (sign > 0), 0) AS recv_tokens
