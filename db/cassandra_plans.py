@@ -72,10 +72,11 @@ def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = Fals
 
 
 def written_cql(table: Table, keyspace: str, count: int) -> str:
-    """SELECT of the latest write time under the first `count` key columns; as delete_cql."""
+    """SELECT of the write time of the first row under the first `count` key columns; as delete_cql."""
     check_deleted(table, count)
     fact = next(name for name in table.names if name not in table.key)
-    return f"SELECT max(writetime({fact})) AS written FROM {keyspace}.{table.name} WHERE {_equal(table.key[:count])}"
+    where = _equal(table.key[:count])
+    return f"SELECT writetime({fact}) AS written FROM {keyspace}.{table.name} WHERE {where} LIMIT 1"
 
 
 def deleted_at(milestone_index: int) -> int:

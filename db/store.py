@@ -173,9 +173,9 @@ class Batch(Protocol):
         """
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:
-        """A fact that is no earlier than what stands under that prefix of a key, nor than now: rows told as of the next
-        one take the place of what a delete as of this one removes. The first column behind the key has a value in
-        every row.
+        """A fact that is no earlier than that of what stands under that prefix of a key, nor than now: rows told as of
+        the next one take the place of what a delete as of this one removes. What stands there was told as of one fact,
+        and its first column behind the key has a value.
         """
 
     def clear(self, table: Table) -> None:

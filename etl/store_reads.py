@@ -20,6 +20,7 @@ from ledger.stardust import decode_output
 from ledger.stardust_named import named
 
 PAGE = 10_000
+OWNERS_AT_ONCE = 32
 
 
 class StoreReads:
@@ -104,13 +105,20 @@ class StoreReads:
         return self._runner.run(calendar.find_counts(self._store, chunk_size, intervals, last))
 
     def active(
-        self, owners: Iterable[bytes], intervals: Sequence[calendar.Interval], last: int
+        self, owners: Sequence[bytes], intervals: Sequence[calendar.Interval], last: int
     ) -> list[tuple[Any, ...]]:
         """etl.analytics.calendar.ACTIVE of those of the owners that were, in the intervals up to that milestone."""
+
+        async def found(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
+            asked = (calendar.list_active(self._store, owner.hex(), intervals, last) for owner in some)
+            return await asyncio.gather(*asked)
+
         return [
             (*each, owner)
-            for owner in owners
-            for each in self._runner.run(calendar.list_active(self._store, owner.hex(), intervals, last))
+            for start in range(0, len(owners), OWNERS_AT_ONCE)
+            for some in (owners[start : start + OWNERS_AT_ONCE],)
+            for owner, milestones in zip(some, self._runner.run(found(some)), strict=True)
+            for each in milestones
         ]
 
     def ledger_steps(self, count: int) -> list[int]:

@@ -147,12 +147,12 @@ def test_a_day_is_made_again_whatever_the_clock_says(both_eras: Loading, monkeyp
     """By one that stands still, and is far behind."""
     (date, *_) = (row["date"] for row in expected_of_both()["daily_analytics"])
     monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: 0))
-    for number in (1, 2):
+    for value in (b"\x00", b"\xff" * 64):
         with closing(open_store(both_eras.store, writable=True)) as store:
             lease = store.acquire("test", "stale", 60)
-            stale = [(date, "index", "used", bytes([each]), 9) for each in range(number)]
             with store.batch() as batch:
-                batch.upsert(schema.metrics_cache, schema.metrics_cache.names, stale)
+                batch.delete(schema.metrics_cache, (date,), fact=batch.last_fact(schema.metrics_cache, (date,)))
+                batch.upsert(schema.metrics_cache, schema.metrics_cache.names, [(date, "index", "used", value, 9)])
             store.release(lease)
         assert found_in(both_eras)["metrics_cache"] != expected_of_both()["metrics_cache"]
         for _ in range(2):
