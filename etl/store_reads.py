@@ -109,17 +109,16 @@ class StoreReads:
     ) -> list[tuple[Any, ...]]:
         """etl.analytics.calendar.ACTIVE of those of the owners that were, in the intervals up to that milestone."""
 
-        async def found(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
-            asked = (calendar.list_active(self._store, owner.hex(), intervals, last) for owner in some)
-            return await asyncio.gather(*asked)
+        async def asked(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
+            each = (calendar.list_active(self._store, owner.hex(), intervals, last) for owner in some)
+            return await asyncio.gather(*each)
 
-        return [
-            (*each, owner)
-            for start in range(0, len(owners), OWNERS_AT_ONCE)
-            for some in (owners[start : start + OWNERS_AT_ONCE],)
-            for owner, milestones in zip(some, self._runner.run(found(some)), strict=True)
-            for each in milestones
-        ]
+        found: list[tuple[Any, ...]] = []
+        for start in range(0, len(owners), OWNERS_AT_ONCE):
+            some = owners[start : start + OWNERS_AT_ONCE]
+            milestones = self._runner.run(asked(some))
+            found += [(*each, owner) for owner, of_owner in zip(some, milestones, strict=True) for each in of_owner]
+        return found
 
     def ledger_steps(self, count: int) -> list[int]:
         """The last frontiers of the ledger state, newest first."""
