@@ -72,7 +72,7 @@ def catch_up(publication: Publication) -> None:
     """As `analyse`, of all that lags behind."""
     reads, lake = publication.reads, publication.lake
     last, ledger = reads.ledger_index(), Intervals()
-    if last is not None and _analysed_to(publication) < last:
+    if last is not None and _analysed_to(publication, lake.genesis_index()) < last:
         ledger = [(lake.genesis_index(), last)]
     analyse(publication, lagging(publication), ledger=ledger)
 
@@ -95,7 +95,7 @@ def begun_at(publication: Publication, found: Found, genesis: int, frontier: int
     """
     reads, chunk_size = publication.reads, publication.store_settings.chunk_size
     (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
-    if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication) < frontier:
+    if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication, genesis) < frontier:
         return None
     day = F.unix_date(F.to_date("timestamp"))
     days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).collect()[0][0]
@@ -230,9 +230,11 @@ def _note(publication: Publication, milestones: Intervals) -> None:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
 
 
-def _analysed_to(publication: Publication) -> int:
-    """The ledger index up to which the ledger's part is there, with the columns that there are now; -1: nothing is."""
+def _analysed_to(publication: Publication, genesis: int) -> int:
+    """The ledger index up to which the ledger's part is there, at both ends with the columns that there are now; -1:
+    nothing is.
+    """
     last = int(publication.reads.info(ANALYSED_TO) or -1)
-    key = ms_range_id(last, publication.store_settings.chunk_size), last
-    (row,) = publication.reads.many(schema.ms_analytics, [key])
-    return -1 if row is None or None in (row[name] for name in STATE_COLUMNS) else last
+    keys = [(ms_range_id(index, publication.store_settings.chunk_size), index) for index in (genesis, last)]
+    rows = publication.reads.many(schema.ms_analytics, keys)
+    return last if all(row and None not in (row[name] for name in STATE_COLUMNS) for row in rows) else -1
