@@ -63,7 +63,8 @@ class CassandraBatch:
         values = [value.hex() if isinstance(value, bytes) else value for value in key]
         cql = written_cql(table, self._keyspace, len(key))
         rows = patiently(lambda: self._session.run(cql, values), self._patience_s)
-        return max([time.time_ns() // 1_000, *(row["written"] for row in rows)]) // 4
+        written: list[int] = [row["written"] for row in rows]
+        return max([time.time_ns() // 1_000, *written]) // 4
 
     def clear(self, table: Table) -> None:
         """Every row of the table."""
