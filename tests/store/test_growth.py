@@ -88,7 +88,7 @@ def test_columns_are_added_under_rows_and_a_cut_is_healed(unborn, monkeypatch, c
         open_store(unborn)
     if cut is not None:
         crash_at_record(unborn, monkeypatch, cut)
-    assert migrate(unborn) == ["0005_lookups", "0006_proofs", "0007_analytics", "0009_logged"]
+    assert migrate(unborn) == ["0005_lookups", "0006_proofs", "0007_analytics", "0009_logged", "0010_calendar"]
     check_grown(unborn)
 
 
