@@ -179,10 +179,11 @@ files of one load.
 _SIZING_PLANS = """
 What two rates come to in a year, a milestone every ten seconds, with the defaults. Everything grows with the
 messages, or with the milestones, but for short lists. `unspent_outputs` is more than will stay, as what was spent a
-day ago leaves it. The largest partition is what it can come to when one key takes every row of its table; where the
-protocol alone bounds it (how many messages approve one, what a transaction holds), it is the shipped ledger's. Half
-of each node's disk is left to compaction: files that a bulk load brought are merged by size first, and need room for
-a second copy meanwhile.
+day ago leaves it; so is `metrics_cache`, whose partition is a day, as the same addresses and tags come again, and count
+once. The largest partition is what it can come to when one key takes every row of its table; where the protocol alone
+bounds it (how many messages approve one, what a transaction holds), it is the shipped ledger's. Half of each node's
+disk is left to compaction: files that a bulk load brought are merged by size first, and need room for a second copy
+meanwhile.
 """
 
 _LIMITS_HEAD = """\

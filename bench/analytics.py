@@ -29,7 +29,7 @@ from db import schema
 from db.connect import StoreSettings, open_adapter
 from db.migrate import migrate
 from db.roles import KIND_OF_TYPE
-from db.schema import OUTPUT_KINDS, SIZES_OF_TRANSACTIONS
+from db.schema import CALENDAR, OUTPUT_KINDS, SIZES_OF_TRANSACTIONS
 
 MOST_TIMES, MOST_SECONDS = 3.0, 30.0
 """The bars: times DuckDB's seconds for everything, and seconds for one more day."""
@@ -95,6 +95,12 @@ def state(genesis: int) -> dict[str, str]:
     return found
 
 
+def so_far(name: str, unit: str) -> str:
+    """What is newly active, summed within its interval."""
+    begins = f"date_trunc('{unit}', make_timestamp(1000 * ms_timestamp))"
+    return f"sum(coalesce({name}, 0)) OVER (PARTITION BY {begins} ORDER BY milestone_index)"
+
+
 def statements(lake: Path, genesis: int) -> list[str]:
     """Everything, as statements that follow one another."""
     added = ("holders", *state(genesis))
@@ -139,6 +145,14 @@ def statements(lake: Path, genesis: int) -> list[str]:
              sum((balance > 0)::INT - (before > 0)::INT) AS holders FROM owned GROUP BY milestone_index""",
         f"""CREATE TABLE active AS SELECT milestone_index, count(DISTINCT address) AS active_addresses FROM changes
             WHERE milestone_index > {genesis} GROUP BY milestone_index""",
+        f"""CREATE TABLE newly AS SELECT milestone_index,
+              {named({name: f"count(*) FILTER (unit = '{unit}')" for name, unit in CALENDAR.items()})}
+            FROM (SELECT unit, date_trunc(unit, day) AS begins, address, min(first) AS milestone_index
+                  FROM (SELECT address, make_timestamp(1000 * ms)::DATE AS day, min(milestone_index) AS first
+                        FROM changes WHERE milestone_index > {genesis} GROUP BY ALL),
+                       (SELECT unnest({list(CALENDAR.values())}) AS unit)
+                  GROUP BY ALL)
+            GROUP BY milestone_index""",
         f"""CREATE TABLE moved AS SELECT milestone_index, sum(gained) AS transferred_amount FROM (
               SELECT milestone_index, sum(greatest(net, 0)) AS gained, sum(spent) AS spent FROM (
                 SELECT milestone_index, transaction_id, address, sum(sign * amount) AS net,
@@ -149,10 +163,12 @@ def statements(lake: Path, genesis: int) -> list[str]:
         f"""CREATE TABLE ms_analytics AS
             SELECT of_messages.*, of_outputs.* EXCLUDE (milestone_index),
                    {", ".join(f"coalesce({each}, 0) AS {each}" for each in FLOWS)},
-                   {", ".join(f"sum(coalesce({each}, 0)) OVER so_far AS {each}" for each in added)}
+                   {", ".join(f"sum(coalesce({each}, 0)) OVER so_far AS {each}" for each in added)},
+                   {named({name: so_far(name, unit) for name, unit in CALENDAR.items()})}
             FROM of_messages LEFT JOIN of_outputs USING (milestone_index) FULL JOIN of_changes USING (milestone_index)
             LEFT JOIN of_balances USING (milestone_index) LEFT JOIN active USING (milestone_index)
-            LEFT JOIN moved USING (milestone_index) WINDOW so_far AS (ORDER BY milestone_index)""",
+            LEFT JOIN moved USING (milestone_index) LEFT JOIN newly USING (milestone_index)
+            WINDOW so_far AS (ORDER BY milestone_index)""",
         f"""CREATE TABLE address_analytics AS SELECT address, milestone_index, max(ms) AS ms_timestamp,
               coalesce(sum(amount) FILTER (sign < 0), 0) AS sent_tokens,
               coalesce(sum(amount) FILTER (sign > 0), 0) AS recv_tokens

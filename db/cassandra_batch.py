@@ -6,13 +6,14 @@ pauses that grow, as every write may be repeated; any other failure ends the ste
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cassandra.query import UNSET_VALUE
 
-from db.cassandra_plans import STATES, clear_cql, delete_cql, deleted_at, upsert_cql
+from db.cassandra_plans import STATES, clear_cql, delete_cql, deleted_at, upsert_cql, written_cql
 from db.cassandra_session import CassandraSession
 from db.model import Table, Type
 from db.patience import Patience, patiently
@@ -56,6 +57,14 @@ class CassandraBatch:
         cql = delete_cql(table, self._keyspace, len(key), is_timed=fact is not None)
         stamp = [] if fact is None else [deleted_at(fact)]
         patiently(lambda: self._session.run(cql, [*stamp, *values]), self._patience_s)
+
+    def last_fact(self, table: Table, key: Sequence[Value]) -> int:
+        """A fact that is no earlier than what stands under that prefix of a key, nor than now."""
+        values = [value.hex() if isinstance(value, bytes) else value for value in key]
+        cql = written_cql(table, self._keyspace, len(key))
+        rows = patiently(lambda: self._session.run(cql, values), self._patience_s)
+        written: list[int] = [row["written"] for row in rows]
+        return max([time.time_ns() // 1_000, *written]) // 4
 
     def clear(self, table: Table) -> None:
         """Every row of the table."""

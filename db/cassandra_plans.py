@@ -71,6 +71,14 @@ def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = Fals
     return f"DELETE FROM {keyspace}.{table.name}{timed} WHERE {_equal(table.key[:count])}"
 
 
+def written_cql(table: Table, keyspace: str, count: int) -> str:
+    """SELECT of the write time of the first row under the first `count` key columns; as delete_cql."""
+    check_deleted(table, count)
+    fact = next(name for name in table.names if name not in table.key)
+    where = _equal(table.key[:count])
+    return f"SELECT writetime({fact}) AS written FROM {keyspace}.{table.name} WHERE {where} LIMIT 1"
+
+
 def deleted_at(milestone_index: int) -> int:
     """The write time of a delete of what was told up to that milestone: cells that tell what milestone m did carry 4m+4
     (etl/cluster_writer.py), so that no clock decides which of a write and a delete holds.

@@ -31,6 +31,7 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
         6: "proofs",
         7: "analytics",
         9: "logged",
+        10: "calendar",
     },
     WORMHOLE: {8: "wormhole"},
 }

@@ -544,6 +544,9 @@ SIZES_OF_TRANSACTIONS = ("1", "2", "3", "4", "5", "6", "7", "small", "medium", "
 
 OUTPUT_KINDS = ("legacy", "basic", "alias", "foundry", "nft")
 
+CALENDAR = {"day_addresses": "day", "week_addresses": "week", "month_addresses": "month", "year_addresses": "year"}
+"""Column of ms_analytics → the interval of UTC, ISO 8601's weeks, whose addresses it counts."""
+
 ms_analytics = Table(
     "ms_analytics",
     "Each complete milestone in numbers; what depends on the ledger state only up to the ledger index. The row of "
@@ -600,6 +603,13 @@ ms_analytics = Table(
         ("storage_deposit_return_count", Type.BIGINT, "unspent outputs that owe a storage deposit"),
         ("storage_deposit_return_amount", Type.BIGINT, "base tokens in them"),
         ("storage_deposit_owed", Type.BIGINT, "base tokens that they owe"),
+    )
+    + columns(
+        *(
+            (name, Type.BIGINT, f"addresses whose outputs were created or spent so far in its UTC {interval}")
+            for name, interval in CALENDAR.items()
+        ),
+        layout=10,
     ),
     partition=("ms_range_id",),
     clustering=("milestone_index",),

@@ -197,7 +197,11 @@ def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
     rows = math.ceil(measured.rows * times)
     cassandra_bytes = math.ceil(measured.cassandra_bytes * times)
     row_bytes = HINT_BYTES if _hinted(table) else Fraction(measured.cassandra_bytes, measured.rows or 1)
-    known: dict[tuple[str, ...], int] = {("milestone_index",): demand.milestones, ("ms_range_id",): demand.ranges}
+    known: dict[tuple[str, ...], int] = {
+        ("milestone_index",): demand.milestones,
+        ("ms_range_id",): demand.ranges,
+        ("date",): math.ceil(demand.days),
+    }
     partitions = known.get(table.partition, math.ceil(measured.partitions * times))
     largest = min(rows, _largest(table, demand, ledger))
     return TablePlan(
@@ -227,6 +231,8 @@ def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
         return 1
     if table.partition == ("milestone_index",):
         return in_milestone
+    if table.partition == ("date",):
+        return _rows_of(table, min(math.ceil(DAY_S / demand.interval), demand.milestones), demand, ledger)
     if "partition_id" in table.partition:
         return min(_rows_in_range(table, demand, ledger), demand.partition_size + in_milestone)
     if table in (schema.sync, schema.address_balances, schema.ms_analytics, schema.address_analytics):

@@ -55,6 +55,10 @@ class SqliteBatch:
         """The row of that key, or every row under a prefix of it."""
         self.connection.execute(delete_sql(table, len(key)), tuple(key))
 
+    def last_fact(self, table: Table, key: Sequence[Value]) -> int:  # noqa: ARG002 (what is written later comes later)
+        """Any: what is deleted is what was written before."""
+        return 0
+
     def clear(self, table: Table) -> None:
         """Every row of the table."""
         self.connection.execute(f"DELETE FROM {table.name}")

@@ -168,8 +168,14 @@ class Batch(Protocol):
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
         """The row of that key, or every row under a prefix of it that covers the partition key. Native values.
 
-        `fact`: a milestone. Where writes are ordered by milestones (etl.tables.FACT), a cluster deletes what was told
-        up to that one, and nothing that is told later, whatever clocks say.
+        `fact`: a milestone, or what `last_fact` told. Where writes are ordered by such (etl.tables.FACT), a cluster
+        deletes what was told up to that one, and nothing that is told later, whatever clocks say.
+        """
+
+    def last_fact(self, table: Table, key: Sequence[Value]) -> int:
+        """A fact that is no earlier than that of what stands under that prefix of a key, nor than now: rows told as of
+        the next one take the place of what a delete as of this one removes. What stands there was told as of one fact,
+        and its first column behind the key has a value.
         """
 
     def clear(self, table: Table) -> None:

@@ -4,14 +4,29 @@ Rules of this file: arithmetic alone; it knows no table.
 """
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 
 HOUR_S, DAY_S = 3_600, 86_400
+
+EPOCH = date(1970, 1, 1).toordinal()
 
 
 def this_day() -> int:
     """The day that it is now."""
     return int(time.time()) // DAY_S
+
+
+def calendar_interval(unit: str, day: int) -> tuple[int, int]:
+    """The day, week (ISO 8601), month or year that a day is in: its first day, and the one behind its last."""
+    today = date.fromordinal(EPOCH + day)
+    if unit == "day":
+        return day, day + 1
+    if unit == "week":
+        monday = day - today.weekday()
+        return monday, monday + 7
+    first = today.replace(day=1) if unit == "month" else today.replace(month=1, day=1)
+    end = (first + timedelta(days=31 if unit == "month" else 366)).replace(day=1)
+    return first.toordinal() - EPOCH, end.toordinal() - EPOCH
 
 
 def format_day(day: int) -> str:

@@ -8,7 +8,6 @@ not.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -20,13 +19,14 @@ from db.partitions import ms_range_id, ranges_of
 from db.queries.analytics import ANALYSED, ANALYSED_BY, SUMMED, format_runs, runs_of
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
+from etl.analytics.calendar import ACTIVE
 from etl.analytics.measures import STATE_COLUMNS, Begun
 from etl.balances import balances
-from etl.changes import far
-from etl.lake import either
+from etl.changes import Found, far
+from etl.lake import either, few_rows
 from etl.publish import ANALYSED_TO, Publication
 from etl.report import Progress
-from etl.tables import TableFrame
+from etl.tables import TableFrame, ms_timestamp
 from etl.writer import FrameMaker, upsert_frames
 
 DAYS_AT_ONCE = 30
@@ -72,7 +72,7 @@ def catch_up(publication: Publication) -> None:
     """As `analyse`, of all that lags behind."""
     reads, lake = publication.reads, publication.lake
     last, ledger = reads.ledger_index(), Intervals()
-    if last is not None and _analysed_to(publication) < last:
+    if last is not None and _analysed_to(publication, lake.genesis_index()) < last:
         ledger = [(lake.genesis_index(), last)]
     analyse(publication, lagging(publication), ledger=ledger)
 
@@ -89,29 +89,50 @@ def forget(publication: Publication, milestones: Intervals) -> None:
         _note(publication, subtract(held, milestones))
 
 
-def begun_at(publication: Publication, genesis: int, frontier: int) -> Begun | None:
-    """Where the ledger's measures go on after the frontier; None where they do not reach it."""
-    if _analysed_to(publication) < frontier:
+def begun_at(publication: Publication, found: Found, genesis: int, frontier: int, to: int) -> Begun | None:
+    """Where the ledger's measures go on after the frontier, for the changes found up to `to`; None where they do not
+    reach it.
+    """
+    reads, chunk_size = publication.reads, publication.store_settings.chunk_size
+    (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
+    if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication, genesis) < frontier:
         return None
-    chunk_size = publication.store_settings.chunk_size
-    (row,) = publication.reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
-    if row is None or any(row[name] is None for name in STATE_COLUMNS):
-        return None
-    return Begun(frontier + 1, genesis, {name: row[name] for name in STATE_COLUMNS})
+    day = F.unix_date(F.to_date("timestamp"))
+    days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).collect()[0][0]
+    begun = reads.begun_intervals(days, genesis, frontier)
+    counted = reads.interval_counts(chunk_size, begun, frontier)
+    if found.near is not None:
+        owners = sorted(set(found.near.changes["owner"].to_pylist()) - {None})
+        active = few_rows(publication.spark, ACTIVE, reads.active(owners, begun, frontier))
+    else:
+        earlier = (F.col("milestone_index") > genesis) & (F.col("milestone_index") <= frontier)
+        active = found.changes.where(earlier).select(ACTIVE.names)
+    return Begun(frontier + 1, genesis, {name: row[name] for name in STATE_COLUMNS}, counted, active)
 
 
 def ledger_makers(
-    changes: DataFrame, after: DataFrame, begun: Begun, last: int, chunk_size: int, wanted: Intervals | None = None
+    publication: Publication,
+    changes: DataFrame,
+    after: DataFrame,
+    begun: Begun,
+    last: int,
+    wanted: Intervals | None = None,
 ) -> list[FrameMaker]:
     """What the changes of [begun.first, last] and the balances after them say; `wanted`: of those milestones alone."""
+    chunk_size = publication.store_settings.chunk_size
 
     def chosen(made: TableFrame) -> TableFrame:
         return made if wanted is None else TableFrame(made.table, made.frame.where(either(wanted)))
 
+    def milestones() -> TableFrame:
+        times = publication.lake.milestones([(begun.first, last)])
+        times = times.select("milestone_index", ms_timestamp().alias("ms_timestamp"))
+        return measures.of_changes(changes, after, times, begun, last, chunk_size)
+
     # Nobody sent what genesis holds, nor are there hints that lead to it.
     later = changes.where(F.col("milestone_index") > begun.genesis)
     return [
-        lambda _: chosen(measures.of_changes(changes, after, begun, last, chunk_size)),
+        lambda _: chosen(milestones()),
         lambda _: chosen(address_analytics(later, chunk_size)),
     ]
 
@@ -148,13 +169,19 @@ def _days(publication: Publication, milestones: Intervals) -> None:
         folder = publication.staging.write("counts", counted)
         # Few rows by now: sorting and summing them in one task needs no further shuffles, nor samples of them.
         counted = publication.spark.read.schema(counted.schema).parquet(str(folder)).coalesce(1)
-        _write(publication, _day_makers(counted, lake.milestones(held).where(of_days).coalesce(1)), emptied=some)
+        of_milestones = lake.milestones(held).where(of_days).coalesce(1)
+        with publication.store.batch() as batch:
+            last = max(batch.last_fact(schema.metrics_cache, (date,)) for date in some)
+            for date in some:
+                batch.delete(schema.metrics_cache, (date,), fact=last)
+            makers = _day_makers(counted, of_milestones, last + 1)
+            upsert_frames(batch, publication.writer, makers, publication.report.wrote)
         publication.staging.free(folder)
 
 
-def _day_makers(counted: DataFrame, milestones: DataFrame) -> list[FrameMaker]:
+def _day_makers(counted: DataFrame, milestones: DataFrame, fact: int) -> list[FrameMaker]:
     return [
-        lambda _: days.metrics_cache(counted),
+        lambda _: days.metrics_cache(counted, fact),
         lambda _: days.daily_analytics(counted, milestones),
     ]
 
@@ -164,11 +191,11 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     last = publication.reads.ledger_index()
     if last is None:
         return
-    genesis, chunk_size = publication.lake.genesis_index(), publication.store_settings.chunk_size
+    genesis = publication.lake.genesis_index()
     changes = far(publication, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
-    _write(publication, ledger_makers(changes, after, begun, last, chunk_size, milestones))
+    _write(publication, ledger_makers(publication, changes, after, begun, last, milestones))
     if not subtract([(genesis, last)], milestones):
         with publication.store.batch() as batch:
             batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED_TO, str(last))])
@@ -191,11 +218,8 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def _write(publication: Publication, makers: Sequence[FrameMaker], emptied: Sequence[Any] = ()) -> None:
-    """Those frames, once the partitions of metrics_cache of those days are emptied."""
+def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
     with publication.store.batch() as batch:
-        for date in emptied:
-            batch.delete(schema.metrics_cache, (date,))
         upsert_frames(batch, publication.writer, makers, publication.report.wrote)
 
 
@@ -206,6 +230,11 @@ def _note(publication: Publication, milestones: Intervals) -> None:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
 
 
-def _analysed_to(publication: Publication) -> int:
-    """The ledger index up to which the ledger's part is there; -1: nothing is."""
-    return int(publication.reads.info(ANALYSED_TO) or -1)
+def _analysed_to(publication: Publication, genesis: int) -> int:
+    """The ledger index up to which the ledger's part is there, at both ends with the columns that there are now; -1:
+    nothing is.
+    """
+    last = int(publication.reads.info(ANALYSED_TO) or -1)
+    keys = [(ms_range_id(index, publication.store_settings.chunk_size), index) for index in (genesis, last)]
+    rows = publication.reads.many(schema.ms_analytics, keys)
+    return last if all(row and None not in (row[name] for name in STATE_COLUMNS) for row in rows) else -1

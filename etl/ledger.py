@@ -90,7 +90,7 @@ class Ledger:
         ]
         if self.analytics:
             whole = balances(changes, None, genesis - 1)
-            makers += ledger_makers(changes, whole, Begun(genesis, genesis), genesis, chunk_size)
+            makers += ledger_makers(self.publication, changes, whole, Begun(genesis, genesis), genesis)
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
         with self.publication.store.batch(publish=publish) as batch:
@@ -120,9 +120,9 @@ class Ledger:
             *balance_makers(after, chunk_size),
             *reason_makers(publication, applied, frontier, to, near=found.near is not None),
         ]
-        begun = begun_at(publication, genesis, frontier) if self.analytics else None
+        begun = begun_at(publication, found, genesis, frontier, to) if self.analytics else None
         if begun is not None:
-            makers += ledger_makers(news, after, begun, to, chunk_size)
+            makers += ledger_makers(publication, news, after, begun, to)
         wealth = self._wealth(found, genesis, frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
             publication.record(batch, opened)

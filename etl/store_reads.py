@@ -5,14 +5,14 @@ Rules of this file: a thin bridge; the questions are db/queries', each a bounded
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from db import schema, sync
 from db.intervals import Intervals
 from db.model import Lookup, Order, Table
-from db.queries import ledger
+from db.queries import calendar, ledger
 from db.roles import LEGACY
 from db.store import Bound, Key, Row, Store
 from ledger.chrysalis_values import TreasuryOutput
@@ -20,6 +20,7 @@ from ledger.stardust import decode_output
 from ledger.stardust_named import named
 
 PAGE = 10_000
+OWNERS_AT_ONCE = 32
 
 
 class StoreReads:
@@ -92,6 +93,32 @@ class StoreReads:
             for address in addresses
             if (row := self._runner.run(ledger.find_balance(self._store, address.hex(), ledger_index))) is not None
         ]
+
+    def begun_intervals(self, days: Iterable[int], genesis: int, last: int) -> list[calendar.Interval]:
+        """db.queries.calendar.list_begun."""
+        return self._runner.run(calendar.list_begun(self._store, days, genesis, last))
+
+    def interval_counts(
+        self, chunk_size: int, intervals: Sequence[calendar.Interval], last: int
+    ) -> Mapping[str, Mapping[int, int]]:
+        """db.queries.calendar.find_counts."""
+        return self._runner.run(calendar.find_counts(self._store, chunk_size, intervals, last))
+
+    def active(
+        self, owners: Sequence[bytes], intervals: Sequence[calendar.Interval], last: int
+    ) -> list[tuple[Any, ...]]:
+        """etl.analytics.calendar.ACTIVE of those of the owners that were, in the intervals up to that milestone."""
+
+        async def asked(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
+            each = (calendar.list_active(self._store, owner.hex(), intervals, last) for owner in some)
+            return await asyncio.gather(*each)
+
+        found: list[tuple[Any, ...]] = []
+        for start in range(0, len(owners), OWNERS_AT_ONCE):
+            some = owners[start : start + OWNERS_AT_ONCE]
+            milestones = self._runner.run(asked(some))
+            found += [(*each, owner) for owner, of_owner in zip(some, milestones, strict=True) for each in of_owner]
+        return found
 
     def ledger_steps(self, count: int) -> list[int]:
         """The last frontiers of the ledger state, newest first."""

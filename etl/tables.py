@@ -49,7 +49,8 @@ def carrier() -> Column:
 
 
 FACT = "fact"
-"""Beside a frame's columns: the milestone that its cells tell of, by which a cluster orders writes (decisions/0007)."""
+"""Beside a frame's columns: the milestone that its cells tell of, or what Batch.last_fact tells the next of; by it a
+cluster orders writes (decisions/0007)."""
 
 
 @dataclass(frozen=True)

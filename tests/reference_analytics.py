@@ -6,7 +6,7 @@ Stardust's bytes are read where TIP-18 says, from the outputs as the facts have 
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,12 @@ KINDS = ("legacy", "basic", "alias", "foundry", "nft")
 PAYLOADS = {0: "transaction", 6: "transaction", 1: "milestone", 7: "milestone", 2: "tagged_data", 5: "tagged_data"}
 BUCKETS = {range(8, 16): "small", range(16, 32): "medium", range(32, 64): "large", range(64, 129): "huge"}
 CHAIN_KINDS = ("alias", "foundry", "nft")
+CALENDAR: dict[str, Callable[[datetime], Any]] = {
+    "day_addresses": datetime.date,
+    "week_addresses": lambda time: time.isocalendar()[:2],
+    "month_addresses": lambda time: (time.year, time.month),
+    "year_addresses": lambda time: time.year,
+}
 
 
 def analytics_rows(milestones: Sequence[Milestone], genesis: Genesis, network: str, chunk_size: int) -> Rows:
@@ -26,7 +32,8 @@ def analytics_rows(milestones: Sequence[Milestone], genesis: Genesis, network: s
     for output_id, output in genesis.outputs.items():
         replay.create(output_id, output)
     at = {"ms_range_id": genesis.index // chunk_size, "milestone_index": genesis.index}
-    rows["ms_analytics"].append(at | state_of(replay, genesis))
+    rows["ms_analytics"].append(at | state_of(replay, genesis) | dict.fromkeys(CALENDAR, 0))
+    active = defaultdict[tuple[str, Any], set[str]](set)
     for milestone in milestones:
         at = {
             "ms_range_id": milestone.index // chunk_size,
@@ -36,7 +43,13 @@ def analytics_rows(milestones: Sequence[Milestone], genesis: Genesis, network: s
         before = dict(replay.unspent)
         news = changes(replay, milestone)
         known = before | replay.created
-        told = (cone_of(milestone), created_by(milestone), done_by(milestone, news, known), state_of(replay, genesis))
+        told = (
+            cone_of(milestone),
+            created_by(milestone),
+            done_by(milestone, news, known),
+            state_of(replay, genesis),
+            active_so_far(milestone, news, active),
+        )
         rows["ms_analytics"].append(at | {name: value for part in told for name, value in part.items()})
         for address in sorted({each["address"] for each in news}):
             own = [each for each in news if each["address"] == address]
@@ -141,6 +154,18 @@ def done_by(milestone: Milestone, news: Sequence[dict[str, Any]], known: dict[st
             found["native_tokens_burned_count"] += new[token] < old[token]
             found["native_tokens_transferred_count"] += token in old and token in new
     return dict(found)
+
+
+def active_so_far(
+    milestone: Milestone, news: Sequence[dict[str, Any]], active: dict[tuple[str, Any], set[str]]
+) -> dict[str, int]:
+    """Addresses of each calendar interval of the milestone; `active` gathers them by interval."""
+    found = {}
+    for name, of_date in CALENDAR.items():
+        interval = name, of_date(datetime.fromtimestamp(milestone.timestamp, UTC))
+        active[interval].update(each["address"] for each in news)
+        found[name] = len(active[interval])
+    return found
 
 
 def chain_objects(outputs: dict[str, Output]) -> dict[tuple[str, str], Output]:

@@ -6,7 +6,7 @@ out.
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -86,7 +86,7 @@ async def list_in_ranges(
     wanted = None if columns is None else tuple(dict.fromkeys(("milestone_index", "message_count", *columns)))
     for ms_range_id in ranges:
         partition = (ms_range_id,)
-        rows = _between(
+        rows = list_between(
             store,
             schema.ms_analytics,
             partition,
@@ -106,7 +106,7 @@ async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncI
     there, of the two that may be cut the milestones themselves.
     """
     run: Run | None = None
-    async for row in _between(store, schema.analytics_ranges, (network,), None, None, newest=True):
+    async for row in list_between(store, schema.analytics_ranges, (network,), None, None, newest=True):
         for held in reversed(parse_runs(row["runs"])):
             low, high = max(held.first, first), min(held.last, last)
             if low > high:
@@ -115,7 +115,7 @@ async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncI
             if (low, high) != (held.first, held.last):
                 bounds = (row["ms_range_id"],), (low,), (high,)
                 columns = ("milestone_index", *SUMMED)
-                rows = _between(store, schema.ms_analytics, *bounds, newest=False, columns=columns)
+                rows = list_between(store, schema.ms_analytics, *bounds, newest=False, columns=columns)
                 part = next(iter(runs_of([each async for each in rows])), None)
             if part is not None and run is not None and part.last == run.first - 1:
                 run = part.before(run)
@@ -174,7 +174,7 @@ async def list_days(
             years.update(range(_year(row["min_timestamp"]), _year(row["max_timestamp"]) + 1))
     inside = years.intersection(range(int(first[:4]), int(last[:4]) + 1))
     for year in sorted(inside, reverse=newest):
-        rows = _between(
+        rows = list_between(
             store,
             schema.daily_analytics,
             (year,),
@@ -190,13 +190,13 @@ async def list_days(
 
 async def list_address(
     store: Store, address: str, first: int, last: int, *, newest: bool = False, at_once: int | None = None
-) -> AsyncIterator[Row]:
+) -> AsyncGenerator[Row]:
     """Rows of `address_analytics` of an address (hex of its serialized form) in the milestones [first, last], as far as
     the ledger state goes.
     """
     chunk_size = await get_chunk_size(store)
     key, ranges = (address, *LEDGER_HINT), ((first // chunk_size,), (last // chunk_size,))
-    hints = _between(store, schema.addresses_hints, key, *ranges, newest=newest, at_once=at_once)
+    hints = list_between(store, schema.addresses_hints, key, *ranges, newest=newest, at_once=at_once)
     known: int | None = None
     async for hint in hints:
         ms_range_id = hint["ms_range_id"]
@@ -205,7 +205,9 @@ async def list_address(
             continue
         known = ms_range_id
         partition = (address, ms_range_id)
-        rows = _between(store, schema.address_analytics, partition, (first,), (last,), newest=newest, at_once=at_once)
+        rows = list_between(
+            store, schema.address_analytics, partition, (first,), (last,), newest=newest, at_once=at_once
+        )
         async for row in rows:
             yield row
 
@@ -213,7 +215,7 @@ async def list_address(
 async def list_metric(store: Store, date: str, variant: str, metric: str) -> AsyncIterator[Row]:
     """Rows of `metrics_cache` of a UTC day, by value: whose days they are is daily_analytics' to count."""
     key = (variant, metric)
-    async for row in _between(store, schema.metrics_cache, (date,), key, key, newest=False):
+    async for row in list_between(store, schema.metrics_cache, (date,), key, key, newest=False):
         yield row
 
 
@@ -222,7 +224,7 @@ async def find_day(store: Store, date: str) -> Row | None:
     return await store.get(schema.date_cache, (date,))
 
 
-async def _between(
+async def list_between(
     store: Store,
     table: Table,
     partition: Key,
@@ -232,8 +234,8 @@ async def _between(
     newest: bool,
     columns: tuple[str, ...] | None = None,
     at_once: int | None = None,
-) -> AsyncIterator[Row]:
-    """Rows of a partition between two bounds, the last first where `newest`."""
+) -> AsyncGenerator[Row]:
+    """Rows of a partition between two bounds of its clustering columns, both in it, the last first where `newest`."""
     bounds: dict[str, Any] = {
         "lower": None if lower is None else Bound(lower),
         "upper": None if upper is None else Bound(upper),

@@ -18,12 +18,10 @@ from db.store import Row, Store
 from db.streams import get_chunk_size
 from db.sync import complete
 from db.times import FOREVER, Window, find_window
-from db.utc_days import DAY_S, HOUR_S
+from db.utc_days import DAY_S, EPOCH, HOUR_S
 
 LAST_S = 253_402_300_799
 """The end of the year 9999: no date is later."""
-
-EPOCH = date(1970, 1, 1).toordinal()
 
 EXAMINED = 20_000
 """Milestones that a page looks at, where hours and days are summed; a day with one every five seconds has less."""

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from etl.sources.cone import INCLUDED
-from etl.tables import DUST_ALLOWANCE_OUTPUT, TREASURY_OUTPUT, TableFrame, conform
+from etl.tables import DUST_ALLOWANCE_OUTPUT, FACT, TREASURY_OUTPUT, TableFrame, conform
 
 ADDRESS, INDEX = "address", "index"
 
@@ -72,8 +72,8 @@ def _entry(is_there: Column, variant: str, value: Column, summed: dict[str, Colu
     )
 
 
-def metrics_cache(counted: DataFrame) -> TableFrame:
-    """A row for each metric of a value that is not 0."""
+def metrics_cache(counted: DataFrame, fact: int) -> TableFrame:
+    """A row for each metric of a value that is not 0, told as of `fact`, which is later than what it replaces."""
     metrics = {
         "sent": F.col("sent"),
         "received": F.col("received"),
@@ -82,7 +82,7 @@ def metrics_cache(counted: DataFrame) -> TableFrame:
     }
     rows = [F.struct(F.lit(name).alias("metric"), count.alias("metric_value")) for name, count in metrics.items()]
     kept = counted.select("date", "variant", "value", F.inline(F.array(*rows))).where("metric_value > 0")
-    return conform(kept, schema.metrics_cache)
+    return conform(kept.withColumn(FACT, F.lit(fact).cast("bigint")), schema.metrics_cache)
 
 
 def daily_analytics(counted: DataFrame, milestones: DataFrame) -> TableFrame:

@@ -5,7 +5,7 @@ state takes changes (etl.changes.CHANGES), which reach no further than that does
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
 
@@ -13,7 +13,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from db import schema
+from db.schema import CALENDAR
 from etl.analytics.activity import activity
+from etl.analytics.calendar import ACTIVE, newly_active, so_far
 from etl.analytics.chains import chains
 from etl.analytics.created_outputs import created_outputs
 from etl.analytics.entries import entries
@@ -53,7 +55,7 @@ OF_STATE: Mapping[str, Callable[[int], Aggregates]] = {
 """What the changes of a milestone added to the ledger state, by the index of genesis; `holders` is one of them."""
 
 STATE_COLUMNS = schema.ms_analytics.names[schema.ms_analytics.names.index("holders") :]
-"""Those that tell of the state after the milestone."""
+"""Those that tell of the state after the milestone; of its calendar intervals the last few."""
 
 FLOW_COLUMNS = schema.ms_analytics.names[
     schema.ms_analytics.names.index("active_addresses") : schema.ms_analytics.names.index("holders")
@@ -71,11 +73,16 @@ READ = (
 class Begun:
     """Where the ledger's measures go on: the row of ms_analytics at the milestone before `first`. `state` None: `first`
     is genesis, which the changes tell too.
+
+    `counted`: column → first second of an interval → how many were active there before; `active`: who was, of those
+    that the changes tell of (etl.analytics.calendar).
     """
 
     first: int
     genesis: int
     state: Mapping[str, int] | None = None
+    counted: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    active: DataFrame | None = None
 
 
 def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
@@ -89,9 +96,11 @@ def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
     return conform(rows.withColumn("ms_range_id", range_of("milestone_index", chunk_size)), schema.ms_analytics)
 
 
-def of_changes(changes: DataFrame, balances: DataFrame, begun: Begun, last: int, chunk_size: int) -> TableFrame:
-    """Rows of every milestone of [begun.first, last], from its changes and from the balances that they led to
-    (etl.ledger.balances).
+def of_changes(
+    changes: DataFrame, balances: DataFrame, times: DataFrame, begun: Begun, last: int, chunk_size: int
+) -> TableFrame:
+    """Rows of every milestone of [begun.first, last], from its changes, from the balances that they led to
+    (etl.ledger.balances), and from the `ms_timestamp` of each.
     """
     spark = changes.sparkSession
     states = {name: column for measure in OF_STATE.values() for name, column in measure(begun.genesis).items()}
@@ -100,17 +109,25 @@ def of_changes(changes: DataFrame, balances: DataFrame, begun: Begun, last: int,
     milestones = spark.range(begun.first, last + 1, numPartitions=1).select(
         F.col("id").cast("int").alias("milestone_index")
     )
-    parts = [milestones, state, holders(balances), *(measure(later) for measure in OF_TRANSACTIONS.values())]
+    active = later.select(ACTIVE.names)
+    if begun.active is not None:
+        active = active.unionByName(begun.active)
+    news = newly_active(active).where(F.col("milestone_index") >= begun.first)
+    parts = [milestones, state, holders(balances), news, *(measure(later) for measure in OF_TRANSACTIONS.values())]
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
-    summed = together.groupBy("milestone_index").agg(
-        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (*FLOW_COLUMNS, *STATE_COLUMNS))
+    summed = (
+        together.groupBy("milestone_index")
+        .agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (*FLOW_COLUMNS, *STATE_COLUMNS)))
+        .join(F.broadcast(times), "milestone_index", "left")
     )
-    so_far = Window.orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
+    in_order = Window.orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
     before = begun.state or dict.fromkeys(STATE_COLUMNS, 0)
     rows = summed.select(
         "milestone_index",
+        "ms_timestamp",
         *(F.when(F.col("milestone_index") > begun.genesis, F.col(name)).alias(name) for name in FLOW_COLUMNS),
-        *((F.sum(name).over(so_far) + before[name]).alias(name) for name in STATE_COLUMNS),
+        *((F.sum(name).over(in_order) + before[name]).alias(name) for name in STATE_COLUMNS if name not in CALENDAR),
+        *(so_far(name, begun.counted.get(name, {})).alias(name) for name in CALENDAR),
         range_of("milestone_index", chunk_size).alias("ms_range_id"),
     )
     return conform(rows, schema.ms_analytics)

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from base64 import b64decode
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -18,12 +19,15 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from db import schema
+from db import cassandra_batch, schema
 from db.connect import open_adapter, open_store
 from db.queries.analytics import ANALYSED, ANALYSED_BY
+from db.utc_days import DAY_S, calendar_interval
 from etl import analyse, jobs
 from etl.analyse import STEPS, Step
+from etl.analytics.calendar import newly_active, so_far
 from etl.analytics.chains import chains
 from etl.analytics.days import counts, daily_analytics
 from etl.analytics.native_tokens import native_tokens
@@ -39,7 +43,7 @@ from tests.etl.conftest import LATER_CASSANDRA, SQLITE, Loading, Stores, on
 from tests.etl.store_rows import ANALYTICS, by_key
 from tests.etl.test_two_eras import ERAS
 from tests.etl.two_eras import FIRST, stardust_lines
-from tests.reference_analytics import analytics_rows
+from tests.reference_analytics import active_so_far, analytics_rows
 from tests.reference_facts import Genesis, Milestone
 
 pytestmark = pytest.mark.spark
@@ -138,6 +142,23 @@ def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> N
     check(recomputed(both_eras), expected_of_both())
 
 
+@on(SQLITE, LATER_CASSANDRA)
+def test_a_day_is_made_again_whatever_the_clock_says(both_eras: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one that stands still, and is far behind."""
+    (date, *_) = (row["date"] for row in expected_of_both()["daily_analytics"])
+    monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: 0))
+    for value in (b"\x00", b"\xff" * 64):
+        with closing(open_store(both_eras.store, writable=True)) as store:
+            lease = store.acquire("test", "stale", 60)
+            with store.batch() as batch:
+                batch.delete(schema.metrics_cache, (date,), fact=batch.last_fact(schema.metrics_cache, (date,)))
+                batch.upsert(schema.metrics_cache, schema.metrics_cache.names, [(date, "index", "used", value, 9)])
+            store.release(lease)
+        assert found_in(both_eras)["metrics_cache"] != expected_of_both()["metrics_cache"]
+        for _ in range(2):
+            check(recomputed(both_eras, 1, 2), expected_of_both())
+
+
 def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -> None:
     loading = stores((CHUNK_SIZE, 3), eras=ERAS, ledger_near=0, analytics=True)
     lines = write(tmp_path / "chrysalis.jsonl", oracle()), write(tmp_path / "stardust.jsonl", stardust_lines())
@@ -218,6 +239,35 @@ def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None
         for items in ("inputs", "outputs")
         for name, size in (("small", 8), ("medium", 16), ("large", 32), ("huge", 65))
     }
+
+
+def test_who_was_active_is_counted_once_an_interval(spark: SparkSession) -> None:
+    """Over three years whose times fall at times; from the first milestone on, and going on with any other."""
+    rng, second = random.Random(5), int(datetime(2020, 12, 29, tzinfo=UTC).timestamp())
+    times, owners, wanted = {}, {}, {}
+    gathered = defaultdict[tuple[str, Any], set[str]](set)
+    for index in range(1, 120):
+        second += rng.choice((600, 90_000, 2_000_000)) if rng.random() < 0.8 else -rng.choice((600, 90_000))
+        times[index], owners[index] = second, rng.sample("abcdefgh", rng.randint(0, 3))
+        milestone: Any = SimpleNamespace(timestamp=second)
+        wanted[index] = active_so_far(milestone, [{"address": each} for each in owners[index]], gathered)
+    rows = [(index, 1000 * times[index], each.encode()) for index in times for each in owners[index]]
+    active = spark.createDataFrame(rows, "milestone_index INT, ms_timestamp BIGINT, owner BINARY")
+    timed = spark.createDataFrame(
+        [(index, 1000 * at) for index, at in times.items()], "milestone_index INT, ms_timestamp BIGINT"
+    )
+    for first in (1, 37, 80):
+        before: dict[str, dict[int, int]] = {}
+        for index in range(1, first):
+            for name, unit in schema.CALENDAR.items():
+                begins = DAY_S * calendar_interval(unit, times[index] // DAY_S)[0]
+                before.setdefault(name, {})[begins] = wanted[index][name]
+        news = newly_active(active).where(f"milestone_index >= {first}").groupBy("milestone_index")
+        summed = news.agg(*(F.sum(name).alias(name) for name in schema.CALENDAR))
+        rows_so_far = timed.where(f"milestone_index >= {first}").join(summed, "milestone_index", "left").na.fill(0)
+        columns = [so_far(name, before.get(name, {})).alias(name) for name in schema.CALENDAR]
+        found = {row[0]: row.asDict() for row in rows_so_far.select("milestone_index", *columns).collect()}
+        assert found == {index: {"milestone_index": index} | wanted[index] for index in range(first, 120)}
 
 
 def amounts(rng: random.Random) -> int:

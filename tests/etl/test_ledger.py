@@ -297,7 +297,15 @@ def test_a_store_of_an_earlier_version_is_migrated_and_its_state_applied_again(s
         connection.commit()
     with pytest.raises(StoreMismatch, match="lacks migration 0003_unspent; run `permanode migrate`"):
         loading.load(files[11])
-    lacking = ["0003_unspent", "0004_stardust", "0005_lookups", "0006_proofs", "0007_analytics", "0009_logged"]
+    lacking = [
+        "0003_unspent",
+        "0004_stardust",
+        "0005_lookups",
+        "0006_proofs",
+        "0007_analytics",
+        "0009_logged",
+        "0010_calendar",
+    ]
     assert migrate(loading.store) == lacking
     rows = loading.rows()
     assert rows["ledger_frontier"] == []

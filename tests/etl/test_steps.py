@@ -97,6 +97,9 @@ class Counted:
         self._counts.note("delete", table, 1, self._counts.written)
         self._inner.delete(table, key, fact=fact)
 
+    def last_fact(self, table: Table, key: Any) -> int:
+        return int(self._inner.last_fact(table, key))
+
     def clear(self, table: Table) -> None:
         self._counts.note("clear", table, 1, self._counts.written)
         self._inner.clear(table)

@@ -88,6 +88,9 @@ class Recorder:
         self._log.append(Written("delete", table, (key,)))
         self._inner.delete(table, key, fact=fact)
 
+    def last_fact(self, table: Table, key: Sequence[Any]) -> int:
+        return int(self._inner.last_fact(table, key))
+
     def clear(self, table: Table) -> None:
         self._log.append(Written("clear", table, ()))
         self._inner.clear(table)

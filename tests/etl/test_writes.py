@@ -62,6 +62,10 @@ class WriteByWrite:
         with self._store.batch() as batch:
             batch.delete(table, key, fact=fact)
 
+    def last_fact(self, table: Table, key: Sequence[Value]) -> int:
+        with self._store.batch() as batch:
+            return batch.last_fact(table, key)
+
     def clear(self, table: Table) -> None:
         self._count(table)
         with self._store.batch() as batch:

@@ -70,6 +70,7 @@ def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store
         "0006_proofs",
         "0007_analytics",
         "0009_logged",
+        "0010_calendar",
     ]
     assert found["writer"] is None
     rows = {table["table"]: table["rows"] for table in found["tables"]}

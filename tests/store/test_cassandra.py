@@ -5,11 +5,12 @@ import dataclasses
 import itertools
 import re
 import time
+from types import SimpleNamespace
 
 import pytest
 from cassandra import ConsistencyLevel, InvalidRequest, OperationTimedOut
 
-from db import migrations, schema
+from db import cassandra_batch, migrations, schema
 from db.cassandra_batch import IN_FLIGHT
 from db.cassandra_plans import ReadPlan, clear_cql, delete_cql, upsert_cql
 from db.cassandra_session import CassandraSession
@@ -397,6 +398,43 @@ def test_a_delete_as_of_a_milestone_leaves_what_is_told_later(cassandra_settings
     with store.batch() as batch:
         batch.delete(schema.tails, ("t",), fact=7)
     assert [row["ms_range_id"] for row in asyncio.run(store.slice(schema.tails, ("t",), limit=9))] == [8]
+    store.close()
+
+
+@pytest.mark.parametrize("seconds_ahead", [-10_000, 0, 10_000])
+def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say(
+    cassandra_settings, cassandra_keyspace, monkeypatch, seconds_ahead
+):
+    """By a clock that stands still, over rows of one that is behind, or ahead."""
+    now = time.time_ns()
+    monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: now))
+    store = reopened(cassandra_settings)
+
+    def told(date, value, number, written):
+        cassandra_keyspace.session.execute(
+            "INSERT INTO contract.metrics_cache (date, variant, metric, value, metric_value) "
+            "VALUES (%s, 'index', 'used', %s, %s) USING TIMESTAMP %s",
+            (date, value, number, written),
+        )
+
+    def held(date):
+        rows = asyncio.run(store.slice(schema.metrics_cache, (date,), limit=9))
+        return {row["value"]: row["metric_value"] for row in rows}
+
+    then = now // 1_000 + seconds_ahead * 1_000_000
+    for value in ("00", "01"):
+        told("2022-01-01", value, 9, then)
+        told("2022-01-02", value, 9, then)
+    for number in (1, 2, 3):
+        with store.batch() as batch:
+            last = batch.last_fact(schema.metrics_cache, ("2022-01-01",))
+            batch.delete(schema.metrics_cache, ("2022-01-01",), fact=last)
+        assert held("2022-01-01") == {}
+        # As etl/cluster_writer.py has the executors write the next fact.
+        for value in ("00", f"0{number}"):
+            told("2022-01-01", value, 9 - number, 4 * (last + 1) + 4)
+        assert held("2022-01-01") == {"00": 9 - number, f"0{number}": 9 - number}
+    assert held("2022-01-02") == {"00": 9, "01": 9}
     store.close()
 
 

@@ -56,7 +56,8 @@ def test_migration_files_are_what_the_schema_renders(dialect, protocol):
                 assert added[-1][0] in created, "a table comes before what is added to it"
     left_out = {"lease"} if dialect == "sqlite" else set()
     assert sorted(created) == sorted({table.name for table in tables} - left_out)
-    assert added == [(table.name, column.name) for table in tables for column in table.columns if column.layout > 0]
+    grown = [(table.name, column.name) for table in tables for column in table.columns if column.layout > 0]
+    assert sorted(added) == sorted(grown)
 
 
 def added_columns(statement):

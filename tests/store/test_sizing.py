@@ -60,6 +60,13 @@ def test_the_arithmetic_is_what_it_is_by_hand() -> None:
     )
 
 
+def test_a_day_is_a_partition_of_what_it_counts() -> None:
+    """2 days of 4 320 milestones each, 100 messages in each: 4 320 times the ledger's a day."""
+    days = {"metrics_cache": Measured(50, 1, 50, sqlite_bytes=3_000, cassandra_bytes=2_000)}
+    (found,) = plan(DEMAND, Ledger(100, 10, 40_000, days)).tables
+    assert found == TablePlan("metrics_cache", 432_000, 2, 25_920_000, 17_280_000, 216_000, 8_640_000)
+
+
 def test_a_partition_is_no_larger_than_its_range_and_nodes_are_no_fewer_than_copies() -> None:
     small = Demand(
         rate=5, days=0.01, interval=20, rf=3, chunk_size=3_000, partition_size=10_000, node_disk=10**15, headroom=0

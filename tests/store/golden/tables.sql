@@ -491,6 +491,10 @@ CREATE TABLE ms_analytics (
   storage_deposit_return_count INTEGER,
   storage_deposit_return_amount INTEGER,
   storage_deposit_owed INTEGER,
+  day_addresses INTEGER,
+  week_addresses INTEGER,
+  month_addresses INTEGER,
+  year_addresses INTEGER,
   PRIMARY KEY (ms_range_id, milestone_index DESC)
 ) WITHOUT ROWID;
 
