@@ -276,7 +276,7 @@ def asked_of(network: NetworkMount, route: str, filters: Mapping[str, OutputFilt
     """What those parameters ask for. BadParameter for an address of another network."""
     found = [(each, given[name]) for name, each in filters.items() if given[name] is not None]
     return Asked(
-        KINDS_OF[route],
+        [kind for kind in KINDS_OF[route] if kind in network.kinds],
         [each.standing(key_of(network, each.param.name, value)) for each, value in found if each.variants],
         [each.test(value) for each, value in found if not each.variants],
     )

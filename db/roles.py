@@ -13,6 +13,9 @@ from db.store import Key
 LEGACY, BASIC, ALIAS, FOUNDRY, NFT = KINDS = ("legacy", "basic", "alias", "foundry", "nft")
 """Values of output_kind."""
 
+STARDUST_KINDS = (BASIC, ALIAS, FOUNDRY, NFT)
+"""All that a ledger may hold that began with Stardust."""
+
 KIND_OF_TYPE = {0: LEGACY, 1: LEGACY, 3: BASIC, 4: ALIAS, 5: FOUNDRY, 6: NFT}
 """The protocol's output type number → output_kind; 2 is the treasury, which stands nowhere."""
 
