@@ -5,6 +5,7 @@ column of an output as the lake tells it, and an output that has none does not s
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from db import schema
 from db.model import Lookup, Table
@@ -59,6 +60,7 @@ ROLES: tuple[Role, ...] = (
 LOOKUP_OF_TABLE: dict[Table, Lookup] = {lookup.table: lookup for lookup in schema.ALL_LOOKUPS}
 
 
+@cache
 def roles_of(variant: str) -> tuple[Role, ...]:
     """The roles of that variant, one a kind that has it."""
     return tuple(role for role in ROLES if role.variant == variant)

@@ -1,7 +1,8 @@
 """Addresses as text: Bech32 (BIP-173; TIP-11), under any human-readable part.
 
-Rules of this file: the checksum is linear, so tables tell what many bits leave in it, two groups of five on the way
-out, a byte on the way in, as listings format by the thousand; a text is lower case on the way out and of one case on the way in; address types are not judged here.
+Rules of this file: the checksum is linear, so tables tell what many bits leave in it, ten on the way out, eight on the
+way in, as listings format by the thousand; a text is lower case on the way out and of one case on the way in; address
+types are not judged here.
 `format_address` and `parse_address` are for IOTA's serialized addresses, 33 bytes; other ledgers have other lengths.
 """
 
