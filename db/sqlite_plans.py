@@ -131,8 +131,8 @@ class ReadPlan:
 class SqlScan(NamedTuple):
     """A scan, ready to run. `whole` gives how many rows the slice has, whose `parameters` and limit it binds, and then
     what meets the conditions in it and behind it, for which it binds the `parameters` again and the `values` of the
-    conditions: right where the limit cuts nothing off. `cut`, which binds as much as `whole` once, is of the slice alone,
-    and looks longer at each row.
+    conditions: the answer, where the limit cuts nothing off. `cut` gives what meets them in the slice alone, and takes
+    longer for each row; it binds `parameters`, limit and `values`.
     """
 
     plan: ReadPlan
