@@ -20,6 +20,7 @@ from api.app import ApiSettings, create_app
 from api.metrics import SHARED_FOLDER
 from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
+from db.roles import KINDS, STARDUST_KINDS
 from settings import Settings, SettingsError, read
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
@@ -106,6 +107,7 @@ def mount(store: StoreSettings) -> NetworkMount:
         parameters=parameters,
         base_token=token,
         coordinator=coordinator,
+        kinds=STARDUST_KINDS if known.is_stardust_alone else KINDS,
     )
 
 

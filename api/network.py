@@ -10,6 +10,7 @@ from api.errors import BadParameter, NoSuchNetwork, OtherProtocol
 from api.params import ADDRESS
 from db.protocols import IOTA as IOTA_PROTOCOL
 from db.protocols import WORMHOLE
+from db.roles import KINDS
 from db.store import Store
 from ledger.base_token import IOTA, BaseToken
 from ledger.bech32 import format_address
@@ -31,6 +32,7 @@ class NetworkMount:
     )
     base_token: BaseToken = field(default=IOTA, metadata={"help": "baseToken of info"})
     coordinator: Coordinator | None = field(default=None, metadata={"help": "who signs its milestones, if that is set"})
+    kinds: tuple[str, ...] = field(default=KINDS, metadata={"help": "kinds of outputs that its ledger may hold"})
     wormhole: str | None = field(
         default=None,
         metadata={"help": "whose contracts a Wormhole network has: mainnet, testnet, devnet; none: of IOTA"},

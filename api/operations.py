@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_type_hints
-from urllib.parse import parse_qsl
+from urllib.parse import unquote_plus
 
 import orjson
 from fastapi.responses import JSONResponse, Response
@@ -146,13 +146,15 @@ def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, 
     do whose operations these are; where that `is_strict` they are a BadParameter.
     """
     values: dict[str, str] = {}
-    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
-    for name, text in pairs:
+    for pair in scope["query_string"].decode("latin-1").split("&"):
+        name, _, text = pair.partition("=")
+        if "%" in pair or "+" in pair:
+            name, text = (unquote_plus(part, errors="surrogateescape") for part in (name, text))
         if name in known:
             if name in values:
                 raise BadParameter(name, "one value", f"{values[name]}, {text}")
             values[name] = text
-        elif is_strict:
+        elif is_strict and pair:
             raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
     return values
 
@@ -187,12 +189,16 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     """The operation as an ASGI application that reads `path_params` from its scope and leaves its `operation` there."""
     handler, context = operation.handler, mount.context
     params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
-    grouped = groups(handler)
     body_argument = body_of(handler)
     from_path = [(name, param) for name, param in params.items() if param.where == "path"]
-    from_query = [(name, param) for name, param in params.items() if param.where == "query"]
-    known = frozenset(param.name for _, param in from_query)
-    defaults = {name: param.read(None) for name, param in from_query if not param.required}
+    from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
+    known = frozenset(from_query)
+    required = frozenset(name for name, (_, param) in from_query.items() if param.required)
+    defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}
+    grouped = {
+        argument: {name: defaults.pop(name, None) for name in members} for argument, members in groups(handler).items()
+    }
+    group_of = {name: argument for argument, members in grouped.items() for name in members}
     identity = next((name for name, param in params.items() if param is operation.immutable), None)
     operation_id = handler.__name__ + mount.suffix
     by_type = forms(operation, family)
@@ -201,18 +207,19 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
     is_strict = operation.is_ours or family.is_strict
 
-    def read(scope: Scope) -> dict[str, object]:
+    def read(scope: Scope) -> dict[str, Any]:
         scope["operation"], scope["error_body"] = operation_id, family.error_body
         path = scope["path_params"]
-        values = {name: param.read(path[param.name]) for name, param in from_path}
+        values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
         if from_query or is_strict:
             given = query(scope, known, is_strict=is_strict)
             values |= defaults
-            for name, param in from_query:
-                if param.required or param.name in given:
-                    values[name] = param.read(given.get(param.name))
             for argument, members in grouped.items():
-                values[argument] = {name: values.pop(name) for name in members}
+                values[argument] = members.copy()
+            for param_name in (*given, *(required - given.keys())):
+                name, param = from_query[param_name]
+                into = values[group_of[name]] if name in group_of else values
+                into[name] = param.read(given.get(param_name))
         return values
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,6 +6,7 @@ an output stands under, or tests one column of its rows; what inx-indexer compar
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any, TypeAlias
 
 from api.network import NetworkMount
@@ -256,12 +257,14 @@ SEEDS = {
 """Route → the names that filters have in seeds/003, which is older than TIP-26 → their names there."""
 
 
-def filters_of(route: str) -> dict[str, OutputFilter]:
+@cache
+def filters_of(route: str) -> Mapping[str, OutputFilter]:
     """The filters that a route takes, by their names in TIP-26."""
     return {each.param.name: each for each in FILTERS if route in each.routes}
 
 
-def seed_filters_of(route: str) -> dict[str, OutputFilter]:
+@cache
+def seed_filters_of(route: str) -> Mapping[str, OutputFilter]:
     """The filters that a route of seeds/003 takes, by their names there."""
     named = filters_of(route)
     return {name: replace(named[own], param=replace(named[own].param, name=name)) for name, own in SEEDS[route].items()}
@@ -276,7 +279,7 @@ def asked_of(network: NetworkMount, route: str, filters: Mapping[str, OutputFilt
     """What those parameters ask for. BadParameter for an address of another network."""
     found = [(each, given[name]) for name, each in filters.items() if given[name] is not None]
     return Asked(
-        KINDS_OF[route],
+        [kind for kind in KINDS_OF[route] if kind in network.kinds],
         [each.standing(key_of(network, each.param.name, value)) for each, value in found if each.variants],
         [each.test(value) for each, value in found if not each.variants],
     )

@@ -125,7 +125,8 @@ def http_ratio(folder: Path, asked: list[int], seconds: int) -> float:
     """Our rate over that of the bare route."""
     paths = [path_of(format_address(HRP, address(number))) for number in asked]
     bodies = folder / "bodies.jsonl"
-    with serving(f"sqlite:///{(folder / 'store').absolute()}", NETWORK) as ours:
+    url = f"sqlite:///{(folder / 'store').absolute()}"
+    with serving(url, NETWORK, PERMANODE_STORE_STARDUST_FROM="0") as ours:
         record(ours.base, {"basic": paths}, bodies)
         with bodies.open() as lines:
             assert all(len(json.loads(json.loads(line)[1])["items"]) == HITS_OF_KEY for line in lines)

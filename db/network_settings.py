@@ -96,7 +96,7 @@ class NetworkSettings:
         chrysalis = Era(0, CHRYSALIS, network_name=network.id_name)
         if first is None:
             return Eras((chrysalis,))
-        first = first if first > 1 else 0
+        first = 0 if network.is_stardust_alone else first
         began_with = self.stardust_parameters()
         parameters = () if began_with is None else ((first, began_with),)
         stardust = Era(first, STARDUST, parameters=parameters, network_name=network.stardust_name)

@@ -49,13 +49,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is listed: `sources` are merged by the clustering columns of `table`, `question` tells it from others;
-    `sieve` is that of the sources, which is used up by one page.
+    """What is listed: `sources` are merged by the clustering columns of `table`, the text of `question` tells it from
+    others; `sieve` is that of the sources, which is used up by one page.
     """
 
     table: Table
     sources: Sequence[Source]
-    question: str
+    question: object
     pending: Source | None = None
     sieve: Sieve | None = None
     keep: Keep | None = None
@@ -143,8 +143,7 @@ async def list_page(
     when that is of another listing.
     """
     assert start is None or listing.pending is None, "pending rows have another order"
-    question = listing.asked(newest=newest)
-    after = _position(listing, cursor, question, newest=newest) if cursor is not None else None
+    after = _position(listing, cursor, newest=newest) if cursor is not None else None
     reader = _Reader(store, listing, after, start, newest=newest)
     bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
     shown: list[Row] = []
@@ -158,12 +157,13 @@ async def list_page(
             return Page(shown, None, reader.as_of)
         shown += kept
         pending += [reader.pending] * len(kept)
+        if reader.ended and len(shown) <= page_size:
+            return Page(shown, None, reader.as_of)
         read += len(rows)
         examined = read + (listing.sieve.left_out if listing.sieve else 0)
         if examined >= bound and len(shown) <= page_size:
-            return Page(shown, format_cursor(reader.cursor(rows[-1], pending=reader.pending), question), reader.as_of)
-    last = reader.cursor(shown[page_size - 1], pending=pending[page_size - 1])
-    return Page(shown[:page_size], format_cursor(last, question), reader.as_of)
+            return reader.page(shown, rows[-1], pending=reader.pending)
+    return reader.page(shown[:page_size], shown[page_size - 1], pending=pending[page_size - 1])
 
 
 def read_columns(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
@@ -173,10 +173,10 @@ def read_columns(table: Table, columns: Sequence[str] | None, window: Window | N
     return tuple(dict.fromkeys((*table.clustering, *columns, *(["ms_timestamp"] if window else []))))
 
 
-def _position(listing: Listing, text: str, question: str, *, newest: bool) -> Cursor:
+def _position(listing: Listing, text: str, *, newest: bool) -> Cursor:
     """Where a cursor says that the page begins; a state of Chronicle's begins with all rows of its milestone."""
     try:
-        return parse_cursor(text, question)
+        return parse_cursor(text, listing.asked(newest=newest))
     except CursorError:
         by_milestone = listing.table.clustering[0] == "milestone_index"
         milestone_index = chronicle_state.find_milestone(text) if newest and by_milestone else None
@@ -209,6 +209,11 @@ class _Reader:
         """Whether the rows read last are pending ones."""
         return self._parts[0]
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing follows, as far as that is known."""
+        return len(self._parts) == 1 and self._stream is not None and self._stream.ended
+
     async def next(self, limit: int) -> tuple[list[Row], list[Row]]:
         """The next rows, and those of them that are shown; no rows only at the end."""
         while self._parts:
@@ -221,11 +226,13 @@ class _Reader:
             self._stream = self._start = None
         return [], []
 
-    def cursor(self, row: Row, *, pending: bool) -> Cursor:
-        """The cursor that continues after a row."""
+    def page(self, rows: list[Row], last: Row, *, pending: bool) -> Page:
+        """A page with those rows, which another one follows that begins behind `last`."""
         if pending:
-            return Cursor(key_of(schema.pending, row), pending=True, final_to=self._final_to)
-        return Cursor(key_of(self._listing.table, row), final_to=self.as_of)
+            cursor = Cursor(key_of(schema.pending, last), pending=True, final_to=self._final_to)
+        else:
+            cursor = Cursor(key_of(self._listing.table, last), final_to=self.as_of)
+        return Page(rows, format_cursor(cursor, self._listing.asked(newest=self._newest)), self.as_of)
 
     def _open(self) -> Stream:
         if self.pending:

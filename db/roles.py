@@ -5,6 +5,7 @@ column of an output as the lake tells it, and an output that has none does not s
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from db import schema
 from db.model import Lookup, Table
@@ -12,6 +13,9 @@ from db.store import Key
 
 LEGACY, BASIC, ALIAS, FOUNDRY, NFT = KINDS = ("legacy", "basic", "alias", "foundry", "nft")
 """Values of output_kind."""
+
+STARDUST_KINDS = (BASIC, ALIAS, FOUNDRY, NFT)
+"""All that a ledger may hold that began with Stardust."""
 
 KIND_OF_TYPE = {0: LEGACY, 1: LEGACY, 3: BASIC, 4: ALIAS, 5: FOUNDRY, 6: NFT}
 """The protocol's output type number → output_kind; 2 is the treasury, which stands nowhere."""
@@ -56,6 +60,7 @@ ROLES: tuple[Role, ...] = (
 LOOKUP_OF_TABLE: dict[Table, Lookup] = {lookup.table: lookup for lookup in schema.ALL_LOOKUPS}
 
 
+@cache
 def roles_of(variant: str) -> tuple[Role, ...]:
     """The roles of that variant, one a kind that has it."""
     return tuple(role for role in ROLES if role.variant == variant)

@@ -44,6 +44,13 @@ class SpanStream:
         self._left = spans if newest else spans[::-1]
         self._stream: Stream | None = None
 
+    @property
+    def ended(self) -> bool:
+        """Whether the last interval is at its end."""
+        if len(self._left) == 1:
+            return self._stream is not None and self._stream.ended
+        return not self._left
+
     async def next(self, limit: int) -> list[Row]:
         """The next rows, of one interval."""
         while self._left:

@@ -57,7 +57,7 @@ class ReadPlan:
         self._alive = f" AND {EXPIRES_AT} > ?" if self.expires else ""
         self.get = self._select + " AND ".join(f"{name} = ?" for name in table.key) + self._alive
         self._slices: dict[Shape, str] = {}
-        self._scans: dict[tuple[str, tuple[tuple[tuple[str, str], ...], ...]], str] = {}
+        self._scans: dict[tuple[str, tuple[tuple[tuple[str, str], ...], ...]], tuple[str, str]] = {}
 
     def key(self, key: Sequence[Value]) -> list[Native]:
         """A key, or a prefix of one, as SQLite holds it; ValueError when an id is not hex."""
@@ -101,7 +101,7 @@ class ReadPlan:
         if sql is None:
             sql = self._scans[sliced, tests] = self._render_scan(shape_of(lower, upper, reverse=reverse), where)
         values = [self._value(each) for test in where for each in test if each.relation in COMPARISONS]
-        return SqlScan(self, sql, values, sliced, parameters, limit)
+        return SqlScan(self, *sql, values, sliced, parameters, limit)
 
     def _value(self, condition: Condition) -> Native:
         value = condition.value
@@ -110,14 +110,18 @@ class ReadPlan:
     def _render(self, shape: Shape) -> str:
         return self._select + self._rows_of(shape) + ordering(self.table, shape) + " LIMIT ?"
 
-    def _render_scan(self, shape: Shape, where: Where) -> str:
-        table, rows = self.table, self._rows_of(shape)
+    def _render_scan(self, shape: Shape, where: Where) -> tuple[str, str]:
+        """SqlScan.whole and SqlScan.cut."""
+        table, rows, order = self.table, self._rows_of(shape), ordering(self.table, shape)
         names, nulls = ", ".join(self._names), ", NULL" * (len(self._names) - 1)
         read = ", ".join(dict.fromkeys([*self._names, *(table.column(name).name for name in columns_of(where))]))
-        found = f"SELECT {read} FROM {table.name} WHERE {rows}{ordering(table, shape)} LIMIT ?"
-        looked_at = f"SELECT 1 FROM {table.name} WHERE {rows} LIMIT ?"
         tests = " AND ".join(f"({' OR '.join(map(_condition_sql, test))})" for test in where) or "TRUE"
-        return f"SELECT {names} FROM ({found}) WHERE {tests} UNION ALL SELECT count(*){nulls} FROM ({looked_at})"
+        looked_at = f"SELECT 1 FROM {table.name} WHERE {rows} LIMIT ?"
+        # With a limit, which is none, SQLite keeps the order of a part.
+        met = f"SELECT {names} FROM {table.name} WHERE {rows} AND {tests}{order} LIMIT -1"
+        sliced = f"SELECT {read} FROM {table.name} WHERE {rows}{order} LIMIT ?"
+        whole = f"SELECT count(*){nulls} FROM ({looked_at}) UNION ALL SELECT * FROM ({met})"
+        return whole, f"SELECT {names} FROM ({sliced}) WHERE {tests}"
 
     def _rows_of(self, shape: Shape) -> str:
         where = [*(f"{name} = ?" for name in self.table.partition), *conditions(self.table, shape)]
@@ -125,12 +129,15 @@ class ReadPlan:
 
 
 class SqlScan(NamedTuple):
-    """A scan, ready to run. `sql` gives what meets the conditions, whose `values` it binds, and last how many rows the
-    slice has, whose `parameters` it binds before those and once more behind them.
+    """A scan, ready to run. `whole` gives how many rows the slice has, whose `parameters` and limit it binds, and then
+    what meets the conditions in it and behind it, for which it binds the `parameters` again and the `values` of the
+    conditions: the answer, where the limit cuts nothing off. `cut` gives what meets them in the slice alone, and takes
+    longer for each row; it binds `parameters`, limit and `values`.
     """
 
     plan: ReadPlan
-    sql: str
+    whole: str
+    cut: str
     values: list[Native]
     sliced: str
     parameters: list[Native]
@@ -141,9 +148,11 @@ class SqlScan(NamedTuple):
         slice_of = [*self.parameters, self.limit]
         # A transaction, as the last row is asked for by how many there are before it.
         with connection:
-            native: list[Native] = connection.execute(self.sql, [*slice_of, *self.values, *slice_of]).fetchall()
-            examined: int = native.pop()[0]
-            rows = self.plan.rows(native)
+            reading = connection.execute(self.whole, [*slice_of, *self.parameters, *self.values])
+            examined: int = next(reading)[0]
+            if examined == self.limit:
+                reading = connection.execute(self.cut, [*slice_of, *self.values])
+            rows = self.plan.rows(reading.fetchall())
             if examined == self.limit or (examined and not rows):
                 skipping = connection.execute(f"{self.sliced} OFFSET ?", [*self.parameters, 1, examined - 1])
                 (last,) = self.plan.rows(skipping.fetchall())

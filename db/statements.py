@@ -20,8 +20,14 @@ class Shape(NamedTuple):
     reverse: bool
 
 
+WHOLE = {reverse: Shape(0, True, 0, True, reverse) for reverse in (False, True)}  # noqa: FBT003
+"""Of slices without bounds."""
+
+
 def shape_of(lower: Bound | None, upper: Bound | None, *, reverse: bool) -> Shape:
     """The shape of a slice."""
+    if lower is None and upper is None:
+        return WHOLE[reverse]
     return Shape(
         len(lower.values) if lower else 0,
         lower.inclusive if lower else True,

@@ -34,7 +34,10 @@ class Sieve:
 
 
 class Stream(Protocol):
-    """A listing under way."""
+    """A listing under way. `ended`: nothing follows, as far as that is known without reading."""
+
+    @property
+    def ended(self) -> bool: ...  # noqa: D102
 
     async def next(self, limit: int) -> list[Row]:
         """The next rows in order, 1 to `limit`; none only at the end. `limit` counts what a sieve leaves out, too."""
@@ -70,11 +73,11 @@ class PartitionStream:
         self._sieve = sieve
         self._end = Bound(prefix) if prefix else None
         self._start, self._newest = start or self._end, newest
-        self._ended = False
+        self.ended = False
 
     async def next(self, limit: int) -> list[Row]:
         """The next rows: one slice."""
-        if self._ended:
+        if self.ended:
             return []
         lower, upper = (self._end, self._start) if self._newest else (self._start, self._end)
         reverse = (self._table.order is Order.DESC) != self._newest
@@ -103,7 +106,7 @@ class PartitionStream:
             )
             self._sieve.left_out += examined - len(rows)
         if examined < limit:
-            self._ended = True
+            self.ended = True
         else:
             self._start = Bound(key_of(self._table, rows[-1]), inclusive=False)
         return rows
@@ -130,6 +133,12 @@ class HintedStream:
         self._hint_stream: PartitionStream | None = None
         self._named: list[Row] = []
         self._rows: Stream | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last partition is at its end."""
+        hints, rows = self._hint_stream, self._rows
+        return not self._named and hints is not None and hints.ended and rows is not None and rows.ended
 
     async def next(self, limit: int) -> list[Row]:
         """The next rows, of one partition."""
@@ -159,6 +168,8 @@ class MergedStream:
     """Several streams in one order; a row that several of them have comes once. What `sieve` leaves out counts as read:
     no stream is read again for rows that would be too many with it.
     """
+
+    ended = False
 
     def __init__(
         self, streams: Sequence[Stream], sort_key: Callable[[Row], Key], sieve: Sieve | None, *, newest: bool
@@ -199,6 +210,8 @@ class MergedStream:
 
 class ChainedStream:
     """Streams one after the other, where all rows of one come before those of the next."""
+
+    ended = False
 
     def __init__(self, streams: Sequence[Stream]) -> None:
         self._left = [*reversed(streams)]

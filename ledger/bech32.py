@@ -1,17 +1,19 @@
 """Addresses as text: Bech32 (BIP-173; TIP-11), under any human-readable part.
 
-Rules of this file: five-bit groups are taken two at a time from tables of 1,024 entries, as listings format by the
-thousand; a text is lower case on the way out and of one case on the way in; address types are not judged here.
+Rules of this file: the checksum is linear, so tables tell what many bits leave in it, ten on the way out, eight on the
+way in, as listings format by the thousand; a text is lower case on the way out and of one case on the way in; address
+types are not judged here.
 `format_address` and `parse_address` are for IOTA's serialized addresses, 33 bytes; other ledgers have other lengths.
 """
 
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import getitem, xor
 
 ADDRESS_BYTES = 33
 
 _CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _PAIRS = [high + low for high in _CHARSET for low in _CHARSET]
-_VALUES = {pair: value for value, pair in enumerate(_PAIRS)}
+_DIGITS = str.maketrans(_CHARSET, "0123456789abcdefghijklmnopqrstuv")
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _CHECKSUM_CHARS = 6
 _MAX_CHARS = 90
@@ -47,6 +49,32 @@ def _start(hrp: str) -> int:
     for value in [*(ord(char) >> 5 for char in hrp), 0, *(ord(char) & 31 for char in hrp)]:
         state = _step(state, value)
     return state
+
+
+@lru_cache(maxsize=64)
+def _start_before(hrp: str, chars: int) -> int:
+    """What the human-readable part leaves in the state behind so many characters."""
+    state = _start(hrp)
+    for _ in range(chars):
+        state = _step(state, 0)
+    return state
+
+
+def _left_by_bytes() -> list[list[int]]:
+    """What each byte of the data, checksum included, leaves in the state at its end, by its place from the last on."""
+    of_bits = [1 << bit for bit in range(5)]
+    while len(of_bits) < 5 * _MAX_CHARS + 7:
+        of_bits.append(_step(of_bits[-5], 0))
+    places = []
+    for first in range(0, 5 * _MAX_CHARS, 8):
+        left = [0]
+        for of_bit in of_bits[first : first + 8]:
+            left += [of_bit ^ each for each in left]
+        places.append(left)
+    return places
+
+
+_LEFT_BY_BYTES = _left_by_bytes()
 
 
 def format_address(hrp: str, address: bytes) -> str:
@@ -99,21 +127,15 @@ def decode(text: str, size: int | None = None) -> tuple[str, bytes]:
     expected = (8 * size + 4) // 5
     if chars != expected:
         raise AddressError(f"expected {expected + _CHECKSUM_CHARS} characters after the 1, found {len(data)}")
-    state = _start(hrp)
     if len(hrp) + chars > _MOST_CHARS:
         raise _too_long(hrp)
+    state = _start_before(hrp, len(data))
     wrong = data.lstrip(_CHARSET)
     if wrong:
         raise AddressError(f"expected characters of the Bech32 alphabet, found {wrong[0]!r}")
-    bits, odd = 0, len(data) & 1
-    if odd:
-        bits = _CHARSET.index(data[0])
-        state = _step(state, bits)
-    for at in range(odd, len(data), 2):
-        ten = _VALUES[data[at : at + 2]]
-        state = (state & 0xFFFFF) << 10 ^ ten ^ _TWO_STEPS[state >> 20]
-        bits = bits << 10 | ten
-    if state != 1:
+    bits = int(data.translate(_DIGITS), 32)
+    data_bytes = bits.to_bytes((5 * len(data) + 7) // 8, "little")
+    if reduce(xor, map(getitem, _LEFT_BY_BYTES, data_bytes), state) != 1:
         raise AddressError("the checksum does not match: a character is wrong")
     bits >>= 5 * _CHECKSUM_CHARS
     filling = 5 * chars - 8 * size

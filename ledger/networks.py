@@ -21,6 +21,11 @@ class Network:
     coordinator_keys: tuple[str, ...] = ()
     coordinator_threshold: int = 0
 
+    @property
+    def is_stardust_alone(self) -> bool:
+        """Whether nothing of it is of Chrysalis, its genesis neither."""
+        return self.stardust_from is not None and self.stardust_from <= 1
+
 
 _MAINNET = Network("mainnet", "chrysalis-mainnet", "iota", "iota-mainnet", 7_669_901)
 _DEVNET = Network("devnet", "chrysalis-devnet", "atoi", "devnet")

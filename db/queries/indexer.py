@@ -111,7 +111,7 @@ def _rank(standing: Standing) -> tuple[int, int]:
 
 def _is_met(standing: Standing, lookup: Standing | None) -> bool:
     """Whether all that the lookup finds meets the condition."""
-    return lookup is not None and set(lookup) <= set(standing)
+    return standing is lookup or (lookup is not None and set(lookup) <= set(standing))
 
 
 def _test(standing: Standing, lookup: Standing | None) -> Test:

@@ -59,7 +59,7 @@ async def list_created(
             lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=included), read, sieve)
             for role, by in standing
         ],
-        f"created {included} {spent} {question_of(standing)} {text_of(where)}",
+        Question(f"created {included} {spent}", standing, where),
         sieve=sieve,
         keep=_spent(store) if spent else None,
         window=window,
@@ -128,6 +128,14 @@ def _ended(output: Row | None, as_of: int | None) -> bool:
     return output is not None and is_spent(output, as_of)
 
 
-def question_of(standing: Sequence[tuple[Role, By]]) -> str:
-    """What is asked for, as text: no other keys give the same."""
-    return " ".join(f"{role.output_kind}:{by.variant}:{by.key}" for role, by in standing)
+@dataclass(slots=True)
+class Question:
+    """What is asked for; no other keys and conditions have the same text, which cursors alone need."""
+
+    which: str
+    standing: Sequence[tuple[Role, By]]
+    where: Where
+
+    def __str__(self) -> str:
+        keys = " ".join(f"{role.output_kind}:{by.variant}:{by.key}" for role, by in self.standing)
+        return f"{self.which} {keys} {text_of(self.where)}"

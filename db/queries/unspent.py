@@ -11,7 +11,7 @@ from db import schema
 from db.conditions import text_of
 from db.paging import CursorError, Listing, Page, list_page, read_columns
 from db.partitions import ms_range_id
-from db.queries.lookups import By, is_spent, list_states, question_of, sieve_of, standing_under
+from db.queries.lookups import By, Question, is_spent, list_states, sieve_of, standing_under
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
 from db.store import Bound, Key, Row, Store, Where
 from db.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
@@ -47,7 +47,7 @@ async def list_unspent(
     listing = Listing(
         schema.unspent_outputs,
         sources,
-        f"unspent {question_of(standing)} {text_of(where)}",
+        Question("unspent", standing, where),
         sieve=sieve,
         keep=_living,
         window=window,
@@ -146,6 +146,8 @@ async def _genesis_keys(store: Store, output_kind: str, genesis: int) -> dict[in
 
 class _GenesisStream:
     """Outputs of a kind that genesis holds, all of one milestone and in the first partition of its range: by id."""
+
+    ended = False
 
     def __init__(
         self,

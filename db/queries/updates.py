@@ -74,6 +74,11 @@ class _GenesisUpdates:
     def __init__(self, outputs: Stream) -> None:
         self._outputs = outputs
 
+    @property
+    def ended(self) -> bool:
+        """Whether the outputs are at their end."""
+        return self._outputs.ended
+
     async def next(self, limit: int) -> list[Row]:
         """The next rows; those that messages made in that milestone are told by its updates."""
         while rows := await self._outputs.next(limit):

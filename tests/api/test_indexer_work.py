@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from api.app import ApiSettings, create_app
@@ -14,6 +15,8 @@ from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from ledger.bech32 import format_address
+from serving import make_app
+from settings import read
 from tests.api.indexing import Json, walk
 from tests.api.test_work import CountingStore
 from tests.store.made_outputs import LAST, Made, put_made
@@ -85,3 +88,23 @@ async def test_few_of_many_rows_are_found_page_by_page(
     bodies, items = await walk(app, store, f"/api/indexer/v1/{route}", {**query, "maxNativeTokenCount": 1}, page_size)
     assert items == []
     assert (len(bodies) > 1) == (rows > max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size))
+
+
+async def test_a_network_of_stardust_alone_is_not_searched_for_outputs_of_chrysalis(tmp_path: Path) -> None:
+    settings = StoreSettings(f"sqlite:///{tmp_path}", NETWORK, CHUNK_SIZE)
+    migrate(settings)
+    store = open_store(settings, writable=True)
+    kinds = ("legacy", "basic", "legacy", "basic")
+    ids = [bytes([at]) * 34 for at in range(len(kinds))]
+    put_made(store, [Made(kind, 1 + at, at, ids[at], {"address": OWNER}, None, {}) for at, kind in enumerate(kinds)], 1)
+    with store.batch() as batch:
+        batch.upsert(schema.ledger_frontier, schema.ledger_frontier.names, [(NETWORK, 0), (NETWORK, LAST)])
+    store.close()
+    path = f"/api/indexer/v1/outputs/basic?address={format_address('atoi', OWNER)}"
+    for first, wanted in (("", ids), ("2", ids), ("0", ids[1::2]), ("1", ids[1::2])):
+        variables = {"PERMANODE_STORE": settings.url, "PERMANODE_NETWORK": NETWORK}
+        variables["PERMANODE_STORE_CHUNK_SIZE"] = str(CHUNK_SIZE)
+        app = make_app(read(None, variables | ({"PERMANODE_STORE_STARDUST_FROM": first} if first else {}), {}))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode") as client:
+            found = (await client.get(path)).json()
+        assert found["items"] == [f"0x{each.hex()}" for each in wanted]

@@ -1,6 +1,7 @@
 """How texts become values, one parameter at a time."""
 
 import json
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from api import page_sizes, params
 from api.errors import BadParameter
+from api.operations import query
 from api.params import Param, parse_hex, parse_int
 
 ALL = [value for value in vars(params).values() if isinstance(value, Param)]
@@ -109,3 +111,15 @@ def test_no_page_is_larger_than_the_maximum_or_empty(text: str) -> None:
             assert 1 <= sizes.read(text, 100) <= page_sizes.MAXIMUM
         except ValueError:
             assert sizes in (page_sizes.NODE_V1, page_sizes.EXPLORER_V2)
+
+
+@given(st.text("ab=&+%2C;é", max_size=12))
+def test_a_query_is_parted_as_the_standard_library_parts_it(text: str) -> None:
+    raw, known = f"a={text}".encode(), frozenset({"a", "b"})
+    found = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, errors="surrogateescape")
+    pairs = [(name, value) for name, value in found if name in known]
+    if len(pairs) == len(dict(pairs)):
+        assert query({"query_string": raw}, known, is_strict=False) == dict(pairs)
+    else:
+        with pytest.raises(BadParameter, match="one value"):
+            query({"query_string": raw}, known, is_strict=False)
