@@ -98,8 +98,8 @@ def begun_at(publication: Publication, found: Found, genesis: int, frontier: int
     if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication, genesis) < frontier:
         return None
     day = F.unix_date(F.to_date("timestamp"))
-    days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).collect()[0][0]
-    begun = reads.begun_intervals(days, genesis, frontier)
+    of_days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).first()
+    begun = reads.begun_intervals(of_days[0] if of_days else [], genesis, frontier)
     counted = reads.interval_counts(chunk_size, begun, frontier)
     if found.near is not None:
         owners = sorted(set(found.near.changes["owner"].to_pylist()) - {None})
