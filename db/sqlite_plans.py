@@ -145,15 +145,22 @@ class SqlScan(NamedTuple):
 
     def run(self, connection: apsw.Connection) -> Scan:
         """What it finds."""
+        reading = connection.execute(self.whole, [*self.parameters, self.limit, *self.parameters, *self.values])
+        examined: int = next(reading)[0]
+        if examined < self.limit:
+            rows = self.plan.rows(reading.fetchall())
+            if rows or not examined:
+                return Scan(rows, examined)
+        return self._cut(connection)
+
+    def _cut(self, connection: apsw.Connection) -> Scan:
+        """What the slice has that meets the conditions, and its last row, whether that does or not."""
         slice_of = [*self.parameters, self.limit]
         # A transaction, as the last row is asked for by how many there are before it.
         with connection:
-            reading = connection.execute(self.whole, [*slice_of, *self.parameters, *self.values])
-            examined: int = next(reading)[0]
-            if examined == self.limit:
-                reading = connection.execute(self.cut, [*slice_of, *self.values])
-            rows = self.plan.rows(reading.fetchall())
-            if examined == self.limit or (examined and not rows):
+            (examined,) = next(connection.execute(f"SELECT count(*) FROM ({self.sliced})", slice_of))
+            rows = self.plan.rows(connection.execute(self.cut, [*slice_of, *self.values]).fetchall())
+            if examined:
                 skipping = connection.execute(f"{self.sliced} OFFSET ?", [*self.parameters, 1, examined - 1])
                 (last,) = self.plan.rows(skipping.fetchall())
                 if not rows or rows[-1] != last:
