@@ -1,8 +1,8 @@
 """SQLite as a store: one directory, one file a generation, reads that never wait for the writer.
 
-Rules of this file: no read transaction outlives a call; a thread reads through a connection of its own; a big load
-builds the next generation beside the served one and switches, a small one is a transaction in WAL mode. The path of
-a point read allocates nothing it does not return; SQL is rendered once (sqlite_plans).
+Rules of this file: a thread reads through a connection of its own; a big load builds the next generation beside the
+served one and switches, a small one is a transaction in WAL mode. The path of a point read allocates nothing it does
+not return; SQL is rendered once (sqlite_plans).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import apsw
 
@@ -53,6 +53,7 @@ PAGE_BYTES = 16_384
 
 READ_THREADS = 4
 
+Connect: TypeAlias = Callable[[], apsw.Connection]
 
 T = TypeVar("T")
 
@@ -86,14 +87,14 @@ class SqliteStore:
     async def get(self, table: Table, key: Key) -> Row | None:
         """The row of that whole primary key, or None. Expired rows do not exist."""
         if self._readers.inline:
-            return self._get(table, key)
-        return await self._in_thread(lambda: self._get(table, key))
+            return self._get(self._readers.connection_of_turn, table, key)
+        return await self._in_thread(lambda: self._get(self._readers.connection, table, key))
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
         """One answer a key, in the order asked."""
         if self._readers.inline:
-            return [self._get(table, key) for key in keys]
-        return await self._in_thread(lambda: [self._get(table, key) for key in keys])
+            return [self._get(self._readers.connection_of_turn, table, key) for key in keys]
+        return await self._in_thread(lambda: [self._get(self._readers.connection, table, key) for key in keys])
 
     async def slice(
         self,
@@ -113,8 +114,8 @@ class SqliteStore:
             parameters.append(int(self._clock()))
         parameters.append(limit)
         if self._readers.inline:
-            return self._slice(plan, sql, parameters)
-        return await self._in_thread(lambda: self._slice(plan, sql, parameters))
+            return self._slice(self._readers.connection_of_turn, plan, sql, parameters)
+        return await self._in_thread(lambda: self._slice(self._readers.connection, plan, sql, parameters))
 
     async def scan(
         self,
@@ -132,8 +133,8 @@ class SqliteStore:
         plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         scan = plan.scan(partition, lower, upper, where, reverse=reverse, limit=limit, now_s=int(self._clock()))
         if self._readers.inline:
-            return self._scan(scan)
-        return await self._in_thread(lambda: self._scan(scan))
+            return self._scan(self._readers.connection_of_turn, scan)
+        return await self._in_thread(lambda: self._scan(self._readers.connection, scan))
 
     async def ping(self) -> None:
         """Returns when the served generation answers."""
@@ -144,26 +145,26 @@ class SqliteStore:
         """Rows and bytes of every table, by walking it; bytes are those of the values, keys included."""
         return await self._in_thread(lambda: measure(self._readers, self._tables))
 
-    def _get(self, table: Table, key: Key) -> Row | None:
+    def _get(self, connect: Connect, table: Table, key: Key) -> Row | None:
         plan = self._plans.get((table.name, None)) or self._plan(table)
         parameters = plan.key(key)
         if plan.expires:
             parameters.append(int(self._clock()))
         try:
-            native = self._readers.connection().execute(plan.get, parameters).fetchone()
+            native = connect().execute(plan.get, parameters).fetchone()
         except apsw.Error as error:
             raise store_error(error) from error
         return None if native is None else plan.rows([native])[0]
 
-    def _slice(self, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
+    def _slice(self, connect: Connect, plan: ReadPlan, sql: str, parameters: Sequence[object]) -> list[Row]:
         try:
-            return plan.rows(self._readers.connection().execute(sql, parameters).fetchall())
+            return plan.rows(connect().execute(sql, parameters).fetchall())
         except apsw.Error as error:
             raise store_error(error) from error
 
-    def _scan(self, scan: SqlScan) -> Scan:
+    def _scan(self, connect: Connect, scan: SqlScan) -> Scan:
         try:
-            return scan.run(self._readers.connection())
+            return scan.run(connect())
         except apsw.Error as error:
             raise store_error(error) from error
 
@@ -191,6 +192,8 @@ class SqliteStore:
         self._refuse_unless_writable()
         if self._lease is None:
             self._lease_file.refuse_others()
+        # A checkpoint would wait for it.
+        self._readers.end_turn()
         with self._writing, translated(), self._building() if publish else self._appending() as batch:
             yield batch
 
@@ -258,6 +261,7 @@ class SqliteStore:
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+        self._readers.look_again()
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
@@ -333,7 +337,7 @@ class SqliteStore:
     def read_all(self, table: Table) -> list[Row]:
         """Every row of a table that is known to be small."""
         plan = self._plans.get((table.name, None)) or self._plan(table)
-        return self._slice(plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
+        return self._slice(self._readers.connection, plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
 
     def execute(self, statements: Iterable[str]) -> None:
         """Runs statements of a migration, all or none; creates the first generation."""

@@ -2,9 +2,11 @@
 
 Rules of this file: CURRENT is looked at no more often than CHECK_S, as a point read costs little more than that look;
 a generation that vanishes while it is opened was superseded, and the new one is tried. A connection interrupts its
-own statement when the deadline of the question passes.
+own statement when the deadline of the question passes. No read transaction outlives a turn of the event loop, or
+CHECK_S where that turn is longer.
 """
 
+import asyncio
 import threading
 import time
 from pathlib import Path
@@ -17,7 +19,7 @@ from db.sqlite_files import current_generation, current_stamp, half_of_memory
 from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
 
 CHECK_S = 0.02
-"""A reader serves a superseded generation no longer than this."""
+"""A reader serves what is superseded no longer than this."""
 
 STEPS_BETWEEN_LOOKS = 10_000
 """A statement under way looks at its deadline each time it made so many steps of SQLite's: about half a millisecond."""
@@ -28,10 +30,11 @@ OPEN_ATTEMPTS = 20
 
 
 class _Local(threading.local):
-    """A thread's connection, and the CURRENT it was opened under."""
+    """A thread's connection, the CURRENT it was opened under, and the look at it that its read transaction followed."""
 
     connection: apsw.Connection | None = None
     stamp: tuple[int, int] | None = None
+    look: float = 0.0
 
 
 class Readers:
@@ -47,7 +50,7 @@ class Readers:
         self._lock = threading.Lock()
 
     def look_again(self) -> None:
-        """The next read looks at CURRENT, however recently that was done."""
+        """The next read sees what is there now, however recently the last look at CURRENT was."""
         self._check_after = 0.0
 
     def close(self) -> None:
@@ -70,6 +73,29 @@ class Readers:
         if local.connection is not None and local.stamp == self._stamp:
             return local.connection
         return self._open()
+
+    def connection_of_turn(self) -> apsw.Connection:
+        """As connection(), for an event loop's thread: in one read transaction for all that is read in this turn of the
+        loop, until the next look at CURRENT, as taking a lock and giving it back costs more than a point read.
+
+        A request sees what was there when it came: its reads begin in a turn after that.
+        """
+        connection, local = self.connection(), self._local
+        if not connection.in_transaction:
+            asyncio.get_running_loop().call_soon(self.end_turn)
+        elif local.look == self._check_after:
+            return connection
+        else:
+            connection.execute("COMMIT")
+        connection.execute("BEGIN")
+        local.look = self._check_after
+        return connection
+
+    def end_turn(self) -> None:
+        """Ends the calling thread's read transaction."""
+        connection = self._local.connection
+        if connection is not None and connection.in_transaction:
+            connection.execute("COMMIT")
 
     def _open(self) -> apsw.Connection:
         local = self._local

@@ -19,6 +19,9 @@ _CHECKSUM_CHARS = 6
 _MAX_CHARS = 90
 _MOST_CHARS = _MAX_CHARS - 1 - _CHECKSUM_CHARS  # of the human-readable part and the data
 
+_PARSED_KEPT = 4096
+"""Addresses parsed lately: wallets and explorers ask about the same ones again and again."""
+
 
 class AddressError(ValueError):
     """A text that is no address; the message says what is wrong with it."""
@@ -84,6 +87,7 @@ def format_address(hrp: str, address: bytes) -> str:
     return encode(hrp, address)
 
 
+@lru_cache(maxsize=_PARSED_KEPT)
 def parse_address(text: str) -> tuple[str, bytes]:
     """Human-readable part and serialized address (33 bytes, type first) of a text. Raises AddressError."""
     return decode(text, ADDRESS_BYTES)

@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import apsw
 import pytest
 
 from db import schema, sqlite, sqlite_files, sqlite_readers
@@ -137,6 +138,56 @@ async def test_reads_go_on_during_a_batch_and_see_it_whole_or_not_at_all(setting
     assert counts <= {1, 1000}
     reader.close()
     writer.close()
+
+
+async def indices(store):
+    return [row["milestone_index"] for row in await store.slice(schema.sync, (0,), limit=99)]
+
+
+def truncated(folder):
+    """Whether nobody reads what is in the log of writes."""
+    (file,) = folder.glob("gen-*.sqlite")
+    connection = apsw.Connection(str(file))  # the library that holds the locks, as they are those of a process
+    (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    connection.close()
+    return not busy
+
+
+async def test_one_turn_of_the_event_loop_reads_one_state_and_the_next_one_what_is_new(settings, folder, monkeypatch):
+    monkeypatch.setattr(sqlite_readers, "CHECK_S", 60)
+    writer, reader = reopened(settings), open_store(settings)
+    put(writer, 1, publish=False)
+    assert await indices(reader) == [1]
+    put(writer, 2, publish=False)
+    assert await indices(reader) == [1]
+    assert await reader.get(schema.sync, (0, 2)) is None
+    assert not truncated(folder)
+    await asyncio.sleep(0)
+    assert truncated(folder)
+    assert await indices(reader) == [2, 1]
+    reader.close()
+    writer.close()
+
+
+async def test_a_long_turn_reads_what_is_new_at_each_look_at_the_store(settings, monkeypatch):
+    monkeypatch.setattr(sqlite_readers, "CHECK_S", 0)
+    writer, reader = reopened(settings), open_store(settings)
+    for index in (1, 2, 3):
+        put(writer, index, publish=False)
+        assert await indices(reader) == [*range(index, 0, -1)]
+    reader.close()
+    writer.close()
+
+
+async def test_a_store_reads_what_it_wrote_in_the_same_turn_and_does_not_wait_for_itself(settings, monkeypatch):
+    monkeypatch.setattr(sqlite_readers, "CHECK_S", 60)
+    store = reopened(settings)
+    for index, publish in ((1, False), (2, False), (3, True), (4, False), (5, True)):
+        begun = time.monotonic()
+        put(store, index, publish=publish)
+        assert time.monotonic() - begun < sqlite_readers.BUSY_MS / 2000
+        assert await indices(store) == [*range(index, 0, -1)]
+    store.close()
 
 
 @pytest.mark.parametrize("publish", [False, True])
