@@ -25,6 +25,9 @@ ANSWERED_BY = {Era.CHRYSALIS: "node REST v1", Era.STARDUST: "core API v2"}
 MESSAGE = {Era.CHRYSALIS: "message", Era.STARDUST: "block"}
 """What each calls it."""
 
+MESSAGE_ERAS = {int(era): era for era in Era}
+"""By the version of a message."""
+
 MILESTONE_ERAS = {1: Era.CHRYSALIS, 7: Era.STARDUST}
 """By the payload type of a milestone."""
 
@@ -34,7 +37,7 @@ RECEIPT_ERAS = {3: Era.CHRYSALIS, 0: Era.STARDUST}
 
 def of_message(row: Row) -> Era:
     """The era of a row of `messages` or `pending_messages`."""
-    return Era(row["version"])
+    return MESSAGE_ERAS[row["version"]]
 
 
 def of_output(row: Row) -> Era:
@@ -52,14 +55,21 @@ def of_receipt(row: Row) -> Era:
     return RECEIPT_ERAS[row["payload"][0]]
 
 
+def other(found: Era, what: str) -> OtherEra:
+    """The error that says which family answers `what`, which is of that era."""
+    return OtherEra(f"{what} is of the {found.name.capitalize()} era: {ANSWERED_BY[found]} answers it")
+
+
 def expect(wanted: Era, found: Era, what: str) -> None:
-    """Returns where both are the same; else OtherEra says which family answers `what`."""
+    """Returns where both are the same; OtherEra otherwise."""
     if wanted is not found:
-        raise OtherEra(f"{what} is of the {found.name.capitalize()} era: {ANSWERED_BY[found]} answers it")
+        raise other(found, what)
 
 
 async def get_message(network: NetworkMount, message_id: str, wanted: Era) -> Row:
     """The row of a message of that era; NotFound when it is unknown, OtherEra for one of the other."""
     row = await messages.get_message(network.store, message_id)
-    expect(wanted, of_message(row), f"{MESSAGE[of_message(row)]} {message_id}")
+    found = of_message(row)
+    if wanted is not found:
+        raise other(found, f"{MESSAGE[found]} {message_id}")
     return row
