@@ -52,10 +52,8 @@ PAGE_BYTES = 16_384
 """Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
 
 READ_THREADS = 4
-
-Connect: TypeAlias = Callable[[], apsw.Connection]
-
 T = TypeVar("T")
+Connect: TypeAlias = Callable[[], apsw.Connection]
 
 
 class SqliteStore:
@@ -192,8 +190,7 @@ class SqliteStore:
         self._refuse_unless_writable()
         if self._lease is None:
             self._lease_file.refuse_others()
-        # A checkpoint would wait for it.
-        self._readers.end_turn()
+        self._readers.end_turn()  # a checkpoint would wait for it
         with self._writing, translated(), self._building() if publish else self._appending() as batch:
             yield batch
 
