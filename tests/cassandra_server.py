@@ -26,6 +26,10 @@ from etl.class_archive import java
 
 STARTED_S = 120.0
 STOPPED_S = 30.0
+PAUSED_S = 10.0
+
+PAUSED = frozenset("TZX")
+"""The states of threads that do nothing until they are told to go on, or ever (proc(5))."""
 
 QUICK = (
     "-XX:TieredStopAtLevel=1",
@@ -50,6 +54,14 @@ GUARD = '"$@" & echo $! >pid.part; mv pid.part pid; read -r _; kill -9 $!; wait'
 """Starts the server and kills it when standard input ends: with whoever holds the other end of that pipe.
 
 The file of its process is there when it is written: opened and not yet written, it would be read as no number."""
+
+
+def _state(task: Path) -> str:
+    """The letter of a thread's state; of one that has ended X."""
+    try:
+        return (task / "stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
 
 
 @dataclass(frozen=True)
@@ -140,8 +152,13 @@ class CassandraServer:
             self._guard = None
 
     def pause(self) -> None:
-        """Stops it without ending it: connections stay and nothing is answered."""
+        """Stops it without ending it: connections stay and nothing is answered, from the return of this on."""
         os.kill(self.pid, signal.SIGSTOP)
+        # Its threads stop one by one, each when it next leaves the kernel: one may answer meanwhile.
+        limit = time.monotonic() + PAUSED_S
+        while not all(_state(each) in PAUSED for each in Path(f"/proc/{self.pid}/task").iterdir()):
+            assert time.monotonic() < limit, "a thread that SIGSTOP does not stop"
+            time.sleep(0.01)
 
     def resume(self) -> None:
         """Goes on after a pause."""
