@@ -13,6 +13,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.sqlite import SqliteStore
+from tests.store.stores import MIGRATIONS
 
 NETWORK = "permatest-1"
 
@@ -61,17 +62,7 @@ def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store
     assert found["unlogged"] == [[1, 1], [6, 6]]
     assert found["proved"] == {"believed": [], "merkle": [[6, 6]], "signed": [[1, 3]], "full": []}
     assert found["versions"]["chunk_size"] == "7"
-    assert found["migrations"] == [
-        "0001_chrysalis",
-        "0002_ledger",
-        "0003_unspent",
-        "0004_stardust",
-        "0005_lookups",
-        "0006_proofs",
-        "0007_analytics",
-        "0009_logged",
-        "0010_calendar",
-    ]
+    assert found["migrations"] == MIGRATIONS
     assert found["writer"] is None
     rows = {table["table"]: table["rows"] for table in found["tables"]}
     assert rows["rejects"] == 2

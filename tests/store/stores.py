@@ -9,6 +9,19 @@ NETWORK = "permatest-1"
 CHUNK_SIZE = 7
 PARTITION_SIZE = 3
 
+MIGRATIONS = [
+    "0001_chrysalis",
+    "0002_ledger",
+    "0003_unspent",
+    "0004_stardust",
+    "0005_lookups",
+    "0006_proofs",
+    "0007_analytics",
+    "0009_logged",
+    "0010_calendar",
+]
+"""All of a store of IOTA, as their files are named: told here once more, by hand."""
+
 STORES = [
     pytest.param("sqlite"),
     pytest.param("cassandra", marks=pytest.mark.cassandra),
