@@ -24,36 +24,22 @@ from db.model import Table
 from db.protocols import IOTA, TABLES_OF
 from db.sqlite_batch import SqliteBatch, check_built
 from db.sqlite_errors import store_error, translated
-from db.sqlite_files import (
-    current_generation,
-    fsync_generation,
-    next_generation,
-    publish,
-    remove_leftovers,
-)
+from db.sqlite_files import current_generation, fsync_generation, next_generation, publish, remove_leftovers
 from db.sqlite_lease import LeaseFile
 from db.sqlite_plans import ReadPlan, SqlScan
 from db.sqlite_readers import BUSY_MS, STATEMENTS_KEPT, Readers
 from db.sqlite_schema import find_drift, has_column, list_tables, measure
-from db.store import (
-    Bound,
-    DeadlinePassed,
-    Key,
-    Lease,
-    Row,
-    Scan,
-    StoreError,
-    StoreMismatch,
-    TableSize,
-    Where,
-)
+from db.store import Bound, DeadlinePassed, Key, Lease, Row, Scan, StoreError, StoreMismatch, TableSize, Where
 
 PAGE_BYTES = 16_384
 """Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
 
 READ_THREADS = 4
+
 T = TypeVar("T")
+
 Connect: TypeAlias = Callable[[], apsw.Connection]
+"""The calling thread's connection: for a call alone, or for the turn of an event loop."""
 
 
 class SqliteStore:
