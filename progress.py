@@ -19,7 +19,7 @@ from db.intervals import Intervals, add, in_words, intersect, size
 from db.sizing import PARTITION_BYTES, Demand, Plan, format_size
 from db.status import Status
 from db.status_wormhole import Holdings
-from etl.report import Notify, Progress, Report
+from etl.report import SPARK_START, Notify, Progress, Report
 
 if TYPE_CHECKING:
     from etl.archive.export import Exported
@@ -74,8 +74,8 @@ def report_lines(report: Report) -> list[str]:
     skipped = f", {report.skipped:,} were complete already" if report.skipped else ""
     reopened = f", {report.reopened:,} again from the lake" if report.reopened else ""
     pending = f", {report.pending:,} pending" if report.pending else ""
-    stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != "spark_start"}
-    start = report.seconds.get("spark_start", 0.0)
+    stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != SPARK_START}
+    start = report.seconds.get(SPARK_START, 0.0)
     lines = [
         f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}{reopened}",
         f"{report.messages:,} messages{pending}: {_counts(report.messages_by_kind)}",

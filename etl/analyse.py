@@ -1,13 +1,14 @@
 """What `permanode load` ends with and `permanode analytics` does: the analytics tables, as far as they lag behind.
 
-Rules of this file: steps are data, and run in their order; what was done is noted in keyspace_info, after its rows, so
-that the next run completes one that was killed. Milestones are analysed once they are complete, those of a run again;
-of their days all is made anew. What the ledger state says is written with it (etl/ledger.py), and here where it was
-not.
+Rules of this file: steps are data, need nothing of one another and run side by side; what was done is noted in
+keyspace_info, after its rows, so that the next run completes one that was killed. Milestones are analysed once they are
+complete, those of a run again; of their days all is made anew. What the ledger state says is written with it
+(etl/ledger.py), and here where it was not.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -26,8 +27,9 @@ from etl.changes import Found, far
 from etl.lake import either, few_rows
 from etl.publish import ANALYSED_TO, Publication
 from etl.report import Progress
+from etl.session import UNREVISED, session_beside
 from etl.tables import TableFrame, ms_timestamp
-from etl.writer import FrameMaker, upsert_frames
+from etl.writer import Earlier, FrameMaker, Prepared, upsert_frames
 
 DAYS_AT_ONCE = 30
 """Made anew in one transaction."""
@@ -49,19 +51,28 @@ def lagging(publication: Publication) -> Intervals:
 
 
 def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals, only: str | None = None) -> None:
-    """Every step, or the one of that name: of the complete ones of `milestones`, and of the ledger's part of `ledger`;
-    the report tells rows and seconds of each. Milestones count as analysed once every step is through, and not while
-    one is at work: days are emptied before they are filled.
+    """Every step, or the one of that name: of the complete ones of `milestones`, and of those of `ledger` that the
+    ledger state has; the report tells rows and seconds of each. Milestones count as analysed once every step is
+    through, and not while one is at work: days are emptied before they are filled.
     """
     wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
     wanted["days"] = wanted["milestones"]
     before = analysed(publication)
     forget(publication, wanted["milestones"])
-    for number, step in enumerate(STEPS, start=1):
-        if wanted[step.name] and only in (None, step.name):
-            publication.notify(Progress("analytics", number, len(STEPS), f"analytics, {step.name}"))
-            with publication.report.timed(f"analytics_{step.name}"):
-                step.run(publication, wanted[step.name])
+    steps = [step for step in STEPS if wanted[step.name] and only in (None, step.name)]
+
+    def run(step: Step) -> None:
+        with publication.report.timed(f"analytics_{step.name}"):
+            step.run(publication, wanted[step.name])
+
+    def tell(done: int) -> None:
+        publication.notify(Progress("analytics", done, len(steps), "steps of the analytics"))
+
+    tell(0)
+    with ThreadPoolExecutor(len(STEPS), thread_name_prefix="analytics") as pool:
+        for done, ended in enumerate(as_completed([pool.submit(run, step) for step in steps]), start=1):
+            ended.result()
+            tell(done)
     if wanted["milestones"] and only is None:
         _note(publication, add(before, wanted["milestones"]))
     elif wanted["milestones"]:
@@ -192,7 +203,12 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     if last is None:
         return
     genesis = publication.lake.genesis_index()
-    changes = far(publication, genesis, genesis, last, measures.READ).changes
+    milestones = intersect([(genesis, last)], milestones)
+    if not milestones:
+        return
+    # Planning anew what is left whenever a stage has run costs more than it finds.
+    unrevised = replace(publication, spark=session_beside(publication.spark, UNREVISED))
+    changes = far(unrevised, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
     _write(publication, ledger_makers(publication, changes, after, begun, last, milestones))
@@ -219,8 +235,18 @@ STEPS: tuple[Step, ...] = (
 
 
 def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
-    with publication.store.batch() as batch:
-        upsert_frames(batch, publication.writer, makers, publication.report.wrote)
+    """Each frame in a transaction of its own, begun when it is prepared: until then other steps write."""
+    with ThreadPoolExecutor(len(makers), thread_name_prefix="frame") as pool:
+        preparing = [pool.submit(_prepare, publication, make) for make in makers]
+        for each in as_completed(preparing):
+            prepared = each.result()
+            with publication.store.batch() as batch:
+                publication.report.wrote(prepared.table.name, prepared.write(batch))
+            prepared.drop()
+
+
+def _prepare(publication: Publication, make: FrameMaker) -> Prepared:
+    return publication.writer.prepare(make(Earlier()))
 
 
 def _note(publication: Publication, milestones: Intervals) -> None:

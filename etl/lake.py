@@ -91,10 +91,11 @@ class Lake:
         self.spark = spark
         self._few = session_beside(spark, FEW_ROWS)
         self.root = root
-        self._planning = threading.Lock()
-        self._files: dict[tuple[str, str], list[str]] = {}
+        self._planning = {table: threading.Lock() for table in TABLES}
+        self._files: dict[str, dict[str, list[str]]] = {table: {} for table in TABLES}
         self._asking = threading.Lock()
         self._stardust: dict[str, bool] = {}
+        self._genesis_index: int | None = None
 
     @cached_property
     def _many(self) -> SparkSession:
@@ -169,11 +170,11 @@ class Lake:
         return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
 
     def _files_of(self, table: str, predicate: str) -> list[str]:
-        with self._planning:
-            place = table, predicate
-            if place not in self._files:
-                self._files[place] = self._found(table, predicate)
-            return self._files[place]
+        with self._planning[table]:
+            known = self._files[table]
+            if predicate not in known:
+                known[predicate] = self._found(table, predicate)
+            return known[predicate]
 
     def _found(self, table: str, predicate: str) -> list[str]:
         """The table's files that hold such rows; they are few rows themselves."""
@@ -196,8 +197,8 @@ class Lake:
             if partitions:
                 writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
         writer.save(self.path(table))
-        with self._planning:
-            self._files = {place: files for place, files in self._files.items() if place[0] != table}
+        with self._planning[table]:
+            self._files[table].clear()
         with self._asking:
             self._stardust.clear()
 
@@ -233,9 +234,12 @@ class Lake:
 
     def genesis_index(self) -> int:
         """The milestone after which genesis is the ledger state."""
-        row = self.genesis().agg(F.min("milestone_index")).first()
-        assert row is not None
-        return int(row[0])
+        with self._asking:
+            if self._genesis_index is None:
+                row = self.genesis().agg(F.min("milestone_index")).first()
+                assert row is not None
+                self._genesis_index = int(row[0])
+            return self._genesis_index
 
     def set_genesis(self, rows: DataFrame) -> None:
         """Puts GENESIS there; ValueError when another one is there already."""

@@ -3,9 +3,11 @@
 Rules of this file: values only; how they look on a terminal or in a log is the command line's business.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
@@ -30,11 +32,16 @@ def quiet(_: Progress) -> None:
 GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 """Exit codes of a run."""
 
+SPARK_START = "spark_start"
+"""The stage that no rate counts."""
+
+_stage: ContextVar[str] = ContextVar("stage")
+
 
 @dataclass
 class Report:
-    """The totals of a run. `seconds` by stage, and the rows that each wrote by table; spark_start stands apart from the
-    rate.
+    """The totals of a run. `seconds` by stage, and the rows that each wrote by table; stages may be at work side by
+    side, and in `elapsed_s` at least one was, but for SPARK_START.
 
     `reopened`: milestones that were not whole in the store and were written again from the lake, beside the files'.
     `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
@@ -61,6 +68,12 @@ class Report:
     faults: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     rows_by_stage: dict[str, dict[str, int]] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._counting = threading.Lock()
+        self._at_work = 0
+        self._since = 0.0
 
     @property
     def exit_code(self) -> int:
@@ -70,30 +83,42 @@ class Report:
     @property
     def messages_per_second(self) -> float:
         """Messages over the seconds from the first file opened to the last commit."""
-        seconds = sum(seconds for stage, seconds in self.seconds.items() if stage != "spark_start")
-        return self.messages / seconds if seconds else 0.0
+        return self.messages / self.elapsed_s if self.elapsed_s else 0.0
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Adds the block's seconds, and the rows it writes, to a stage; stages follow one another."""
-        start, before = time.perf_counter(), dict(self.rows_by_table)
+        """Adds the block's seconds to a stage, and the rows that this thread writes in it."""
+        counts, start = stage != SPARK_START, time.perf_counter()
+        with self._counting:
+            self.seconds.setdefault(stage, 0.0)
+            self.rows_by_stage.setdefault(stage, {})
+            if not self._at_work:
+                self._since = start
+            self._at_work += counts
+        token = _stage.set(stage)
         try:
             yield
         finally:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-            rows = self.rows_by_stage.setdefault(stage, {})
-            for table, count in self.rows_by_table.items():
-                if count > before.get(table, 0):
-                    rows[table] = rows.get(table, 0) + count - before.get(table, 0)
+            _stage.reset(token)
+            end = time.perf_counter()
+            with self._counting:
+                self.seconds[stage] += end - start
+                self._at_work -= counts
+                if counts and not self._at_work:
+                    self.elapsed_s += end - self._since
 
     def wrote(self, table: str, rows: int) -> None:
-        """Counts rows of a table."""
-        self.rows_by_table[table] = self.rows_by_table.get(table, 0) + rows
+        """Counts rows of a table, also in the stage that this thread is in."""
+        with self._counting:
+            of_stage = self.rows_by_stage.get(_stage.get(""), {})
+            for counted in (self.rows_by_table, of_stage):
+                counted[table] = counted.get(table, 0) + rows
 
     def as_json(self) -> dict[str, Any]:
         """The report as one JSON object."""
         return asdict(self) | {
             "messages_per_second": round(self.messages_per_second, 1),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self.seconds.items()},
+            "elapsed_s": round(self.elapsed_s, 3),
             "exit_code": self.exit_code,
         }

@@ -5,9 +5,10 @@ Rules of this file: a thin bridge; the questions are db/queries', each a bounded
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from db import schema, sync
 from db.intervals import Intervals
@@ -19,25 +20,39 @@ from ledger.chrysalis_values import TreasuryOutput
 from ledger.stardust import decode_output
 from ledger.stardust_named import named
 
+T = TypeVar("T")
+
 PAGE = 10_000
 OWNERS_AT_ONCE = 32
 
 
 class StoreReads:
-    """Synchronous reads of one store."""
+    """Synchronous reads of one store; any thread may ask."""
 
     def __init__(self, store: Store, network: str) -> None:
         self._store = store
         self.network = network
         self._runner = asyncio.Runner()
+        self._asking = threading.Lock()
 
     def close(self) -> None:
         """Ends the event loop."""
         self._runner.close()
 
+    def _answer(self, question: Coroutine[Any, Any, T]) -> T:
+        """Threads are answered one after the other. The loop turns once more, which ends what a turn of it began."""
+
+        async def answered() -> T:
+            answer = await question
+            await asyncio.sleep(0)
+            return answer
+
+        with self._asking:
+            return self._runner.run(answered())
+
     def held(self) -> sync.Held:
         """Its milestones, as they stand in the store."""
-        return self._runner.run(sync.held(self._store, self.network))
+        return self._answer(sync.held(self._store, self.network))
 
     def complete(self) -> Intervals:
         """Complete milestones, ascending."""
@@ -45,11 +60,11 @@ class StoreReads:
 
     def newest_milestone(self) -> int | None:
         """The highest complete milestone."""
-        return self._runner.run(sync.find_newest_milestone(self._store, self.network))
+        return self._answer(sync.find_newest_milestone(self._store, self.network))
 
     def ledger_index(self) -> int | None:
         """The milestone whose ledger state the store has; None when genesis was never applied."""
-        return self._runner.run(ledger.find_ledger_index(self._store, self.network))
+        return self._answer(ledger.find_ledger_index(self._store, self.network))
 
     def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """etl.changes.OWNED of those of the outputs that were created here."""
@@ -91,18 +106,18 @@ class StoreReads:
                 *(row[name] for name in ("balance", "unspent_count", "dust_allowance", "dust_outputs")),
             )
             for address in addresses
-            if (row := self._runner.run(ledger.find_balance(self._store, address.hex(), ledger_index))) is not None
+            if (row := self._answer(ledger.find_balance(self._store, address.hex(), ledger_index))) is not None
         ]
 
     def begun_intervals(self, days: Iterable[int], genesis: int, last: int) -> list[calendar.Interval]:
         """db.queries.calendar.list_begun."""
-        return self._runner.run(calendar.list_begun(self._store, days, genesis, last))
+        return self._answer(calendar.list_begun(self._store, days, genesis, last))
 
     def interval_counts(
         self, chunk_size: int, intervals: Sequence[calendar.Interval], last: int
     ) -> Mapping[str, Mapping[int, int]]:
         """db.queries.calendar.find_counts."""
-        return self._runner.run(calendar.find_counts(self._store, chunk_size, intervals, last))
+        return self._answer(calendar.find_counts(self._store, chunk_size, intervals, last))
 
     def active(
         self, owners: Sequence[bytes], intervals: Sequence[calendar.Interval], last: int
@@ -116,18 +131,18 @@ class StoreReads:
         found: list[tuple[Any, ...]] = []
         for start in range(0, len(owners), OWNERS_AT_ONCE):
             some = owners[start : start + OWNERS_AT_ONCE]
-            milestones = self._runner.run(asked(some))
+            milestones = self._answer(asked(some))
             found += [(*each, owner) for owner, of_owner in zip(some, milestones, strict=True) for each in of_owner]
         return found
 
     def ledger_steps(self, count: int) -> list[int]:
         """The last frontiers of the ledger state, newest first."""
-        rows = self._runner.run(self._store.slice(schema.ledger_frontier, (self.network,), limit=count))
+        rows = self._answer(self._store.slice(schema.ledger_frontier, (self.network,), limit=count))
         return [row["ledger_index"] for row in rows]
 
     def wealth(self, ledger_index: int) -> tuple[list[tuple[bytes, int]], dict[int, tuple[int, int]]]:
         """What etl.rich_list.Wealth holds of that frontier."""
-        rows = self._runner.run(ledger.get_distribution(self._store, self.network, ledger_index))
+        rows = self._answer(ledger.get_distribution(self._store, self.network, ledger_index))
         richest = self.partition(schema.rich_list, (self.network, ledger_index))
         return (
             [(bytes.fromhex(row["address"]), row["balance"]) for row in richest],
@@ -170,12 +185,12 @@ class StoreReads:
 
     def info(self, name: str) -> str | None:
         """What keyspace_info says of that name."""
-        row = self._runner.run(self._store.get(schema.keyspace_info, (name,)))
+        row = self._answer(self._store.get(schema.keyspace_info, (name,)))
         return None if row is None else row["value"]
 
     def many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
         """One answer a key, in the order asked."""
-        return self._runner.run(self._store.get_many(table, keys))
+        return self._answer(self._store.get_many(table, keys))
 
     def sync_rows(self, ms_range_id: int) -> list[Row]:
         """The range's slice of `sync`."""
@@ -187,7 +202,7 @@ class StoreReads:
         descending = table.order is Order.DESC
         while True:
             bound: dict[str, Any] = {} if after is None else {"upper" if descending else "lower": after}
-            page = self._runner.run(self._store.slice(table, partition, limit=PAGE, columns=columns, **bound))
+            page = self._answer(self._store.slice(table, partition, limit=PAGE, columns=columns, **bound))
             yield from page
             if len(page) < PAGE:
                 return

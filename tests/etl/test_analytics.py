@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +35,7 @@ from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
 from etl.publish import ANALYSED_TO
-from etl.report import Report, quiet
+from etl.report import Notify, Report, quiet
 from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl import test_stardust_oracle, test_two_eras
@@ -284,12 +285,12 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
         parts = [part for part in (split, made and made - (split or 0)) if part]
         for is_spent, amount in ((True, taken), *((False, part) for part in parts)):
             data = bytes(9) + b"\x01" + bytes(38) + amount.to_bytes(32, "little")
-            rows.append((number, b"t", is_spent, (1,), data))
+            rows.append((number, 0, is_spent, (1,), data))
         gone = made is None
         wanted[number] = (not gone and made > taken, not gone, gone or made < taken)
     frame = spark.createDataFrame(
         rows,
-        "milestone_index INT, transaction_id BINARY, is_spent BOOLEAN, stardust STRUCT<native_tokens: SMALLINT>, "
+        "milestone_index INT, white_flag_index INT, is_spent BOOLEAN, stardust STRUCT<native_tokens: SMALLINT>, "
         "data BINARY",
     )
     found = {row[0]: tuple(map(bool, row[1:])) for row in native_tokens(frame).collect()}
@@ -331,14 +332,14 @@ def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None
         return b"\x04" + bytes(8) + bytes([tokens]) + bytes(70 * tokens + 32) + state_index.to_bytes(4, "little")
 
     rows = [
-        (1, b"t", 4, True, (b"a", b"g", 1), alias(7, 1)),
-        (1, b"t", 4, False, (b"a", b"g", 0), alias(8, 0)),
-        (2, b"u", 4, True, (b"a", b"g", 0), alias(8, 0)),
-        (2, b"u", 4, False, (b"a", b"h", 2), alias(8, 2)),
+        (1, 0, 4, True, (b"a", b"g", 1), alias(7, 1)),
+        (1, 0, 4, False, (b"a", b"g", 0), alias(8, 0)),
+        (2, 5, 4, True, (b"a", b"g", 0), alias(8, 0)),
+        (2, 5, 4, False, (b"a", b"h", 2), alias(8, 2)),
     ]
     frame = spark.createDataFrame(
         rows,
-        "milestone_index INT, transaction_id BINARY, output_type TINYINT, is_spent BOOLEAN, "
+        "milestone_index INT, white_flag_index INT, output_type TINYINT, is_spent BOOLEAN, "
         "stardust STRUCT<chain_id: BINARY, governor: BINARY, native_tokens: SMALLINT>, data BINARY",
     )
     found = {row["milestone_index"]: {n for n, told in row.asDict().items() if told} for row in chains(frame).collect()}
@@ -516,6 +517,43 @@ def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stor
         before = values
 
 
+def test_steps_run_side_by_side_and_one_that_fails_leaves_its_milestones_to_the_next_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    infos = {ANALYSED: "[[1, 50]]"}
+    met, shown = Barrier(2, timeout=30), list[tuple[int, int | None]]()
+
+    def fails(*_: object) -> None:
+        met.wait()
+        raise ValueError("no disk")
+
+    steps = (Step("milestones", "", (), lambda *_: met.wait() and None), Step("days", "", (), fails))
+    monkeypatch.setattr(analyse, "STEPS", steps)
+    publication = noting(infos, lambda progress: shown.append((progress.done, progress.total)))
+    with pytest.raises(ValueError, match="no disk"):
+        analyse.analyse(publication, [(10, 19)], ledger=[])
+    assert infos[ANALYSED] == "[[1, 9], [20, 50]]"
+    assert shown[0] == (0, 2)
+    monkeypatch.setattr(analyse, "STEPS", (*steps[:1], Step("ledger", "", (), steps[0].run)))
+    analyse.analyse(publication, [(10, 19)], ledger=[(10, 19)])
+    assert (infos[ANALYSED], shown[-3:]) == ("[[1, 50]]", [(0, 2), (1, 2), (2, 2)])
+
+
+def noting(infos: dict[str, str], notify: Notify = quiet) -> Any:
+    """A publication of milestones 1 to 60 that keeps its notes in `infos`."""
+
+    @contextmanager
+    def batch() -> Iterator[Any]:
+        yield SimpleNamespace(upsert=lambda _, __, rows: infos.update(rows))
+
+    return SimpleNamespace(
+        reads=SimpleNamespace(complete=lambda: [(1, 60)], info=infos.get),
+        store=SimpleNamespace(batch=batch),
+        report=Report(run="1"),
+        notify=notify,
+    )
+
+
 @pytest.mark.parametrize("only", [None, "days"])
 def test_milestones_do_not_count_as_analysed_while_they_are_analysed_again(
     only: str | None, monkeypatch: pytest.MonkeyPatch
@@ -523,18 +561,7 @@ def test_milestones_do_not_count_as_analysed_while_they_are_analysed_again(
     """A cluster has no transactions: a run that is killed behind the emptying of a day leaves it to the next load."""
     infos = {ANALYSED: "[[1, 50]]"}
     seen: list[str] = []
-
-    @contextmanager
-    def batch() -> Iterator[Any]:
-        yield SimpleNamespace(upsert=lambda _, __, rows: infos.update(rows))
-
-    publication: Any = SimpleNamespace(
-        reads=SimpleNamespace(complete=lambda: [(1, 60)], info=infos.get),
-        store=SimpleNamespace(batch=batch),
-        report=Report(run="1"),
-        notify=quiet,
-    )
     monkeypatch.setattr(analyse, "STEPS", (Step("days", "", (), lambda *_: seen.append(infos[ANALYSED])),))
-    analyse.analyse(publication, [(10, 19), (51, 55)], ledger=[], only=only)
+    analyse.analyse(noting(infos), [(10, 19), (51, 55)], ledger=[], only=only)
     assert seen == ["[[1, 9], [20, 50]]"]
     assert infos == {ANALYSED: "[[1, 55]]" if only is None else "[[1, 50]]", ANALYSED_BY: "1"}

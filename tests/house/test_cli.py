@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -168,9 +170,37 @@ def test_steps_are_told_with_the_rows_of_each_table() -> None:
     assert [line.split() for line in step_lines(report)] == [
         ["step", "rows", "seconds"],
         ["days", "1,202", "0.0"],
-        ["outputs", "2"],
         ["metrics_cache", "1,200"],
+        ["outputs", "2"],
     ]
+
+
+def test_stages_side_by_side_count_their_own_rows_and_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`days` from 1 s to 6, `ledger` from 2 s to 4, then from 9 s to 10, after Spark's start from 0 s to 1."""
+    times = iter([0.0, 1.0, 1.0, 2.0, 4.0, 6.0, 9.0, 10.0])
+    monkeypatch.setattr("etl.report.time", SimpleNamespace(perf_counter=lambda: next(times)))
+    report = Report("run", messages=60)
+
+    def ledger() -> None:
+        with report.timed("ledger"):
+            report.wrote("outputs", 3)
+
+    with ThreadPoolExecutor(1) as pool:
+        with report.timed("spark_start"):
+            pass
+        with report.timed("days"):
+            report.wrote("outputs", 4)
+            pool.submit(ledger).result()
+            report.wrote("metrics_cache", 1)
+        ledger()
+    assert report.seconds == {"spark_start": 1.0, "days": 5.0, "ledger": 3.0}
+    assert report.rows_by_stage == {
+        "spark_start": {},
+        "days": {"outputs": 4, "metrics_cache": 1},
+        "ledger": {"outputs": 6},
+    }
+    assert report.rows_by_table == {"outputs": 10, "metrics_cache": 1}
+    assert (report.elapsed_s, report.messages_per_second, report.as_json()["elapsed_s"]) == (6.0, 10.0, 6.0)
 
 
 def test_config_prints_no_secret(tmp_path: Path) -> None:

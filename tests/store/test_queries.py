@@ -1,5 +1,6 @@
 """Questions that are more than one read: pending messages, half-written outputs, how far the ledger is complete."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -144,6 +145,16 @@ def test_what_archive_files_hold_is_noted_once_and_only_of_what_is_complete(stor
         found = [row for each in (0, 1, 4) for row in reads.sync_rows(each)]
         assert sorted(row["milestone_index"] for row in found if row["logged_by"] == 0) == marked
         assert {row["message_count"] for row in found} == {3}, "the rest of a row stays"
+
+
+def test_any_thread_may_ask_and_leaves_no_read_under_way(store):
+    put(store, schema.keyspace_info, schema.keyspace_info.names, [(f"name {each}", str(each)) for each in range(50)])
+    with closing(StoreReads(store, "n")) as reads, ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(lambda each: reads.info(f"name {each % 50}"), range(400))] == [
+            str(each % 50) for each in range(400)
+        ]
+        put(store, schema.keyspace_info, schema.keyspace_info.names, [("name 7", "later")])
+        assert {*pool.map(reads.info, ["name 7"] * 100)} == {"later"}
 
 
 async def test_a_range_written_before_logged_milestones_were_summed_names_none(store):
