@@ -24,14 +24,14 @@ def chains(changes: DataFrame) -> DataFrame:
         changes.where("stardust.chain_id IS NOT NULL")
         .select(
             "milestone_index",
-            "transaction_id",
+            "white_flag_index",
             "output_type",
             F.col("stardust.chain_id").alias("chain_id"),
             "is_spent",
             state.alias("state"),
             F.col("stardust.governor").alias("governor"),
         )
-        .groupBy("milestone_index", "transaction_id", "output_type", "chain_id")
+        .groupBy("milestone_index", "white_flag_index", "output_type", "chain_id")
         .agg(
             F.count_if(taken).alias("taken"),
             F.count_if(made).alias("made"),

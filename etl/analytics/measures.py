@@ -63,7 +63,7 @@ FLOW_COLUMNS = schema.ms_analytics.names[
 """Those that tell what its changes did."""
 
 READ = (
-    "milestone_index", "ms_timestamp", "transaction_id", "is_spent", "output_type", "address", "owner", "amount",
+    "milestone_index", "ms_timestamp", "white_flag_index", "is_spent", "output_type", "address", "owner", "amount",
     "created_milestone_index", "stardust", "data",
 )  # fmt: skip
 """Of etl.changes.CHANGES what any measure looks at."""
@@ -113,7 +113,8 @@ def of_changes(
     if begun.active is not None:
         active = active.unionByName(begun.active)
     news = newly_active(active).where(F.col("milestone_index") >= begun.first)
-    parts = [milestones, state, holders(balances), news, *(measure(later) for measure in OF_TRANSACTIONS.values())]
+    several = [holders(balances), news, *(measure(later) for measure in OF_TRANSACTIONS.values())]
+    parts = [milestones, state, *(_summed(rows) for rows in several)]
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     summed = (
         together.groupBy("milestone_index")
@@ -131,3 +132,9 @@ def of_changes(
         range_of("milestone_index", chunk_size).alias("ms_range_id"),
     )
     return conform(rows, schema.ms_analytics)
+
+
+def _summed(rows: DataFrame) -> DataFrame:
+    """A row a milestone, of its own columns alone: side by side with all others each row would have a hundred."""
+    columns = [name for name in rows.columns if name != "milestone_index"]
+    return rows.groupBy("milestone_index").agg(*(F.sum(name).alias(name) for name in columns))

@@ -32,10 +32,10 @@ def native_tokens(changes: DataFrame) -> DataFrame:
         ),
     )
     rows = changes.where("stardust.native_tokens > 0").select(
-        "milestone_index", "transaction_id", "is_spent", F.inline(held)
+        "milestone_index", "white_flag_index", "is_spent", F.inline(held)
     )
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
-    gains = rows.groupBy("milestone_index", "transaction_id", "token_id").agg(
+    gains = rows.groupBy("milestone_index", "white_flag_index", "token_id").agg(
         (F.count_if("is_spent") > 0).alias("taken"),
         (F.count_if(~F.col("is_spent")) > 0).alias("made"),
         *(F.sum(sign * _part(number)).alias(f"part_{number}") for number in range(PARTS)),
