@@ -16,9 +16,11 @@ from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JVMView
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
-NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector", "2 compiler directives added")
+from etl.compiler import DIRECTIVES
+
+NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector", f"{DIRECTIVES} compiler directives added")
 """The JDK prints the first for a module that Spark's launcher always adds, before any logging is configured, the second
-for every file of compiler directives (etl/jit.json)."""
+for every file of compiler directives."""
 
 
 class _KnownClass(JavaClass):  # type: ignore[misc]

@@ -34,9 +34,9 @@ from etl.ledger import Ledger
 from etl.logged import note_logged, sealed_by
 from etl.publish import Publication
 from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
-from etl.report import Notify, Progress, Report, quiet
+from etl.report import SPARK_START, Notify, Progress, Report, quiet
 from etl.reprove import Proved, reprove
-from etl.session import VAA_WEIGHT, EtlSettings, Span, span_of, spark_session
+from etl.session import VAA_WEIGHT, EtlSettings, Span, span_of, span_of_analytics, spark_session
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
@@ -228,11 +228,11 @@ def analytics(
     """Makes the analytics of the complete milestones of [first, last), and of their days, once more from the lake; all,
     or those of one of etl.analyse.STEPS.
     """
-    with _run(store_settings, settings, notify) as (_, lake, publication, report):
+    with _run(store_settings, settings, notify, None) as (_, _, publication, report):
         wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
-        report.ledger_index = publication.reads.ledger_index()
-        known = [] if report.ledger_index is None else [(lake.genesis_index(), report.ledger_index)]
-        analyse.analyse(publication, wanted, ledger=intersect(known, wanted), only=only)
+        last_known = report.ledger_index = publication.reads.ledger_index()
+        ledger = [] if last_known is None else intersect([(0, last_known)], wanted)
+        analyse.analyse(publication, wanted, ledger=ledger, only=only)
     return report
 
 
@@ -293,11 +293,12 @@ def _run(
     store_settings: StoreSettings,
     settings: EtlSettings,
     notify: Notify,
-    span: Span = Span.MINUTES,
+    span: Span | None = Span.MINUTES,
     *,
     bulk: bool = False,
     protocol: str = IOTA,
 ) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
+    """`span` None: that of making the analytics of all that the store holds."""
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
     if bulk:
@@ -309,11 +310,12 @@ def _run(
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))
+        reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         notify(Progress("spark", 0, None, "starting"))
         beside = CONNECTOR if store.nodes() else ()
-        with report.timed("spark_start"):
+        with report.timed(SPARK_START):
+            span = span or span_of_analytics(reads.held().messages)
             spark = stack.enter_context(spark_session(settings, span=span, beside=beside))
-        reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)

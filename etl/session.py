@@ -22,16 +22,20 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from etl.class_archive import class_archive
+from etl.compiler import directives
 from etl.gateway import spark_context
 from etl.jars import LAKE, Coordinates, jar_cache, resolve_jars
 from ledger.levels import FULL, SIGNED
 
 
 class Span(Enum):
-    """How long a run lasts, about: what it may spend on compiling code follows from that."""
+    """How long a run lasts, about: what it may spend on compiling code follows from that. ANALYTICS: a minute too, of
+    Spark's own work alone.
+    """
 
     SECONDS = auto()
     MINUTE = auto()
+    ANALYTICS = auto()
     MINUTES = auto()
 
 
@@ -48,6 +52,15 @@ def span_of(files: Sequence[Path], weight: int = 1) -> Span:
     return Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
 
 
+ANALYTICS_MESSAGES = 2_000_000
+"""The analytics of fewer messages than these take about a minute."""
+
+
+def span_of_analytics(messages: int) -> Span:
+    """How long making the analytics of a store with so many messages lasts, about."""
+    return Span.ANALYTICS if messages < ANALYTICS_MESSAGES else Span.MINUTES
+
+
 JAVA_OPTIONS = (
     "-Duser.timezone=UTC",
     "-XX:+UseParallelGC",
@@ -59,7 +72,6 @@ JAVA_OPTIONS = (
     "-XX:Tier4CompileThreshold=150000",
     "-XX:Tier4BackEdgeThreshold=400000",
     "-XX:+UnlockDiagnosticVMOptions",
-    f"-XX:CompilerDirectivesFile={Path(__file__).with_name('jit.json')}",
 )
 """Of the driver's JVM. A load of minutes runs each generated stage once or twice: with the defaults the optimizing
 compiler took as much processor time as the work itself (docs/performance.md)."""
@@ -69,6 +81,7 @@ QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 
 JAVA_OPTIONS_OF = {
     Span.MINUTES: JAVA_OPTIONS,
+    Span.ANALYTICS: JAVA_OPTIONS,
     Span.MINUTE: ("-Duser.timezone=UTC", "-XX:+UseParallelGC", "-XX:+UseTransparentHugePages", *QUICK_COMPILER),
     Span.SECONDS: ("-Duser.timezone=UTC", "-XX:+UseSerialGC", *QUICK_COMPILER),
 }
@@ -90,7 +103,12 @@ INTERPRETED = UNREVISED | {"spark.sql.codegen.wholeStage": "false", "spark.sql.c
 COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 """Code is, whatever the run is like."""
 
-OPTIONS_OF: dict[Span, dict[str, str]] = {Span.SECONDS: INTERPRETED, Span.MINUTE: UNREVISED, Span.MINUTES: {}}
+OPTIONS_OF: dict[Span, dict[str, str]] = {
+    Span.SECONDS: INTERPRETED,
+    Span.MINUTE: UNREVISED,
+    Span.ANALYTICS: {},
+    Span.MINUTES: {},
+}
 
 GROUPINGS = ("", "partition", "replica_set", "none")
 
@@ -223,6 +241,8 @@ def spark_session(
         "spark.hadoop.parquet.size.statistics.enabled": "false",
         # A task of a lake's write has a partition or two: their files are open at once, and nothing is sorted before.
         "spark.sql.maxConcurrentOutputFileWriters": "8",
+        # Where a join's rows are seen to be few they are hashed; sorting both sides takes longer.
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
         # Lists of counts are collected for each key of a lookup: of more keys than this all rows are sorted before.
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
         "spark.python.worker.reuse": "true",
@@ -240,7 +260,7 @@ def spark_session(
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
         java_options = [
-            *JAVA_OPTIONS_OF[span],
+            *_java_options(span, Path(scratch)),
             *stack.enter_context(_prepared_jvm(cache / "beside" if beside else cache, jars)),
         ]
         options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
@@ -269,6 +289,15 @@ def session_beside(spark: SparkSession, options: dict[str, str]) -> SparkSession
     for name, value in ({partitions: str(spark.conf.get(partitions))} | options).items():
         beside.conf.set(name, value)
     return beside
+
+
+def _java_options(span: Span, scratch: Path) -> list[str]:
+    options = [*JAVA_OPTIONS_OF[span]]
+    if JAVA_OPTIONS_OF[span] is JAVA_OPTIONS:
+        file = scratch / "compiler.json"
+        file.write_text(directives(generated=span is Span.MINUTES))
+        options.append(f"-XX:CompilerDirectivesFile={file}")
+    return options
 
 
 @contextmanager

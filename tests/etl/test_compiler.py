@@ -1,0 +1,28 @@
+"""The directives for the JVM's compilers, read by the JVM that the tests run with."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from etl.class_archive import java
+from etl.compiler import GENERATED, directives
+from etl.gateway import NOISE
+
+
+def told(tmp_path: Path, text: str) -> list[str]:
+    """What a JVM says of directives, before all else."""
+    file = tmp_path / "compiler.json"
+    file.write_text(text)
+    options = ("-XX:+UnlockDiagnosticVMOptions", f"-XX:CompilerDirectivesFile={file}", "-version")
+    done = subprocess.run([java(), *options], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("generated", [True, False])
+def test_a_jvm_takes_them_and_what_it_says_of_them_is_known_as_noise(tmp_path: Path, *, generated: bool) -> None:
+    text = directives(generated=generated)
+    assert (GENERATED in text) is not generated
+    (line,) = told(tmp_path, text)
+    assert line in NOISE
+    assert told(tmp_path, text.replace("Exclude", "Excluded")) != [line]
