@@ -141,7 +141,11 @@ class EtlSettings:
         default="16m", metadata={"help": "spark.driver.maxResultSize: no rows cross to the driver, so it stays small"}
     )
     shuffle_partitions: int = field(
-        default=0, metadata={"help": "partitions of a shuffle; 0: two a core, and one in loads of seconds"}
+        default=0,
+        metadata={
+            "help": "partitions of a shuffle; 0: two a core, one in analytics of a minute, and one in all in loads of "
+            "seconds"
+        },
     )
     executor_python: str = field(
         default="python3", metadata={"help": "interpreter of a cluster's executors; it needs pyspark and pyarrow only"}
@@ -276,8 +280,7 @@ def spark_session(
         stack.enter_context(spark_context(conf))
         session = SparkSession.builder.config(conf=conf).getOrCreate()
         stack.callback(session.stop)
-        several = 1 if span is Span.SECONDS else 2 * session.sparkContext.defaultParallelism
-        partitions = settings.shuffle_partitions or several
+        partitions = settings.shuffle_partitions or _partitions(span, session.sparkContext.defaultParallelism)
         session.conf.set("spark.sql.shuffle.partitions", str(partitions))
         yield session
 
@@ -289,6 +292,10 @@ def session_beside(spark: SparkSession, options: dict[str, str]) -> SparkSession
     for name, value in ({partitions: str(spark.conf.get(partitions))} | options).items():
         beside.conf.set(name, value)
     return beside
+
+
+def _partitions(span: Span, cores: int) -> int:
+    return {Span.SECONDS: 1, Span.ANALYTICS: cores}.get(span, 2 * cores)
 
 
 def _java_options(span: Span, scratch: Path) -> list[str]:
