@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JVMView
+from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JavaObject, JVMView
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
@@ -63,6 +63,15 @@ def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
             gateway.proc.wait()
 
 
+def java_classes(jvm: JVMView, name: str) -> JavaObject:
+    """A class loader of what is in that file beside this one; Janino, which pyspark ships, compiles it."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    # The first Java whose interfaces have static methods.
+    compiler.setTargetVersion(8)
+    compiler.cookFile(str(Path(__file__).with_name(name)))
+    return compiler.getClassLoader()
+
+
 def _launch(conf: SparkConf) -> JavaGateway:
     read, write = os.pipe()
     stream = os.fdopen(read, errors="replace")
@@ -77,9 +86,8 @@ def _launch(conf: SparkConf) -> JavaGateway:
 
 def _open_local_files(jvm: JVMView) -> None:
     """Makes etl/LocalFiles.java the file system of local paths: Hadoop keeps the first that it opens."""
-    compiler = jvm.org.codehaus.janino.SimpleCompiler(str(Path(__file__).with_name("LocalFiles.java")))
     conf = jvm.org.apache.hadoop.conf.Configuration()
-    conf.setClassLoader(compiler.getClassLoader())
+    conf.setClassLoader(java_classes(jvm, "LocalFiles.java"))
     conf.set("fs.file.impl", "LocalFiles")
     jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf)
 

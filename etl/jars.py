@@ -22,6 +22,8 @@ Coordinates: TypeAlias = tuple[str, str, str]
 LAKE: tuple[Coordinates, ...] = (
     ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
     ("io.delta", "delta-storage", "4.4.0"),
+    ("io.delta", "delta-kernel-api", "4.4.0"),
+    ("io.delta", "delta-kernel-defaults", "4.4.0"),
 )
 """pyspark ships what these need."""
 

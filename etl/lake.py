@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, size
+from etl.lake_files import LakeFile, LakeLog
 from etl.lake_vaas import PRICES_DDL, VAAS_DDL
 from etl.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
@@ -91,8 +92,9 @@ class Lake:
         self.spark = spark
         self._few = session_beside(spark, FEW_ROWS)
         self.root = root
-        self._planning = {table: threading.Lock() for table in TABLES}
-        self._files: dict[str, dict[str, list[str]]] = {table: {} for table in TABLES}
+        self._log = LakeLog(spark)
+        self._listing = threading.Lock()
+        self._files: dict[str, list[LakeFile]] = {}
         self._asking = threading.Lock()
         self._stardust: dict[str, bool] = {}
         self._genesis_index: int | None = None
@@ -118,17 +120,21 @@ class Lake:
 
     def read(self, table: str) -> DataFrame:
         """A table's rows; none when it was never written."""
-        if not self.has(table):
-            return self.spark.createDataFrame([], TABLES[table][0])
-        return self.spark.read.format("delta").load(self.path(table))
+        ddl, partitions = TABLES[table]
+        if not (files := self._listed(table)):
+            return self.spark.createDataFrame([], ddl)
+        reader = self.spark.read.schema(ddl)
+        if partitions:
+            reader = reader.option("basePath", self.path(table))
+        return reader.parquet(*(file.path for file in files))
 
     def messages(self, intervals: Intervals) -> DataFrame:
         """Messages of those milestones."""
-        return self._planned_once("messages", intervals, self._many if size(intervals) >= MANY else self.spark)
+        return self._rows("messages", intervals, self._many if size(intervals) >= MANY else self.spark)
 
     def milestones(self, intervals: Intervals) -> DataFrame:
         """Milestones of those intervals."""
-        return self._planned_once("milestones", intervals, self._few)
+        return self._rows("milestones", intervals, self._few)
 
     def has_stardust(self, intervals: Intervals) -> bool:
         """Whether those milestones have blocks of Stardust."""
@@ -142,45 +148,40 @@ class Lake:
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
         """Which milestones of the run the lake has, and which of those it has whole."""
-        if (found := self._listed(run)) is None:
+        if (found := self._proofs(run)) is None:
             return [], []
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
 
     def held(self, wanted: Intervals) -> Intervals:
         """Which of those milestones the lake has; told apart only where it does not have all of them, as it should."""
-        if (found := self._listed(wanted)) is None:
+        if (found := self._proofs(wanted)) is None:
             return []
         return wanted if found.count() == size(wanted) else intervals_of(found)
 
-    def _listed(self, wanted: Intervals) -> DataFrame | None:
+    def _proofs(self, wanted: Intervals) -> DataFrame | None:
         """milestone_index and verified of those milestones that the lake has; None where it has no file of them."""
-        files = self._found("milestones", within(wanted)) if wanted else []
+        files = [file.path for file in self._listed("milestones") if file.may_hold(wanted)]
         if not files:
             return None
         return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
 
-    def _planned_once(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
-        """Rows of the files of today's snapshot that hold those milestones.
-
-        A run asks a dozen times for the same rows, and planning a Delta read costs more than reading a few of them.
-        """
+    def _rows(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
+        """Rows of the files of today's snapshot that hold those milestones."""
         schema = TABLES[table][0].replace("lake_range INT,", "")
-        files = self._files_of(table, within(intervals)) if intervals else []
+        files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
         read = spark.read.schema(schema)
         return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
 
-    def _files_of(self, table: str, predicate: str) -> list[str]:
-        with self._planning[table]:
-            known = self._files[table]
-            if predicate not in known:
-                known[predicate] = self._found(table, predicate)
-            return known[predicate]
+    def _files_of(self, table: str) -> list[LakeFile]:
+        """Asked once between writes: a run asks a dozen times for the same rows."""
+        with self._listing:
+            if table not in self._files:
+                self._files[table] = self._listed(table)
+            return self._files[table]
 
-    def _found(self, table: str, predicate: str) -> list[str]:
-        """The table's files that hold such rows; they are few rows themselves."""
-        if not self.has(table):
-            return []
-        return self._few.read.format("delta").load(self.path(table)).where(predicate).inputFiles()
+    def _listed(self, table: str) -> list[LakeFile]:
+        """The table's files now; none when it was never written."""
+        return self._log.files(self.path(table)) if self.has(table) else []
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
@@ -197,8 +198,8 @@ class Lake:
             if partitions:
                 writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
         writer.save(self.path(table))
-        with self._planning[table]:
-            self._files[table].clear()
+        with self._listing:
+            self._files.pop(table, None)
         with self._asking:
             self._stardust.clear()
 
@@ -223,14 +224,12 @@ class Lake:
 
     def add_pending(self, rows: DataFrame) -> None:
         """Adds pending messages; those it has stay as they are."""
-        files = self.read("pending").inputFiles()
-        reader = self.spark.read.schema(MESSAGE_DDL)
-        known = reader.parquet(*files) if files else self.spark.createDataFrame([], MESSAGE_DDL)
+        known = self.read("pending")
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
 
     def genesis(self) -> DataFrame:
         """GENESIS; of a lake that was made before Stardust too."""
-        return self.spark.read.schema(GENESIS_DDL).parquet(*self._files_of("genesis", "true"))
+        return self.spark.read.schema(GENESIS_DDL).parquet(*(file.path for file in self._files_of("genesis")))
 
     def genesis_index(self) -> int:
         """The milestone after which genesis is the ledger state."""
