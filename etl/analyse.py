@@ -18,6 +18,7 @@ from db.intervals import Intervals, add, format_intervals, intersect, parse_inte
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
 from db.queries.analytics import ANALYSED, ANALYSED_BY, SUMMED, format_runs, runs_of
+from etl import tables_milestones
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
 from etl.analytics.calendar import ACTIVE
@@ -164,11 +165,16 @@ def _milestones(publication: Publication, milestones: Intervals) -> None:
 
 
 def _days(publication: Publication, milestones: Intervals) -> None:
-    """metrics_cache and daily_analytics of the days that those milestones touch, from all that is complete of them."""
+    """metrics_cache and daily_analytics of the days that those milestones touch, from all that is complete of them;
+    date_cache where a day of them lacks.
+    """
     lake = publication.lake
     touched = lake.milestones(milestones).where("verified IS NOT NULL")
     row = touched.agg(F.sort_array(F.collect_set(F.to_date("timestamp").cast("string")))).first()
     dates = row[0] if row else []
+    if None in publication.reads.many(schema.date_cache, [(date,) for date in dates]):
+        # Loads write it with the milestones; who deleted it with the analytics gets it again with them.
+        _write(publication, [lambda _: tables_milestones.date_cache(publication.whole_days(touched))])
     for some in (dates[at : at + DAYS_AT_ONCE] for at in range(0, len(dates), DAYS_AT_ONCE)):
         spans = publication.reads.many(schema.date_cache, [(date,) for date in some])
         held = intersect(
@@ -224,7 +230,12 @@ STEPS: tuple[Step, ...] = (
         (schema.ms_analytics, schema.analytics_ranges),
         _milestones,
     ),
-    Step("days", "what is counted by day, of whole days", (schema.metrics_cache, schema.daily_analytics), _days),
+    Step(
+        "days",
+        "what is counted by day, of whole days, and which milestones a day has where that is not known",
+        (schema.metrics_cache, schema.daily_analytics, schema.date_cache),
+        _days,
+    ),
     Step(
         "ledger",
         "what the ledger state says of each milestone and of each address",

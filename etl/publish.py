@@ -217,7 +217,7 @@ class Publication:
             lambda _: tables_milestones.receipts(milestones(), self.store_settings.network),
             lambda _: tables_milestones.treasury(milestones(), self.store_settings.network),
             lambda _: tables_milestones.protocol_parameters(milestones(), self.store_settings.network),
-            lambda _: tables_milestones.date_cache(self._days(milestones())),
+            lambda _: tables_milestones.date_cache(self.whole_days(milestones())),
             lambda _: tables.tags(lake, opening.result().placement),
             *(self._placed(tables.owned(lake, fields), table, opening) for table in role_tables),
             lambda _: history.transactions_by_address(lake, opening.result().placement),
@@ -247,7 +247,7 @@ class Publication:
     def _placed(owned: DataFrame, table: Table, opening: Future[Opened]) -> FrameMaker:
         return lambda _: placed(owned, opening.result().placement, table)
 
-    def _days(self, milestones: DataFrame) -> DataFrame:
+    def whole_days(self, milestones: DataFrame) -> DataFrame:
         """All milestones of the lake on the UTC days that these touch."""
         touched = milestones.agg(
             F.min(F.to_date("timestamp")).alias("first"), F.max(F.to_date("timestamp")).alias("last")

@@ -61,8 +61,13 @@ async def info(network: NetworkMount) -> Json:
 
 
 async def parameters_at(network: NetworkMount, milestone_index: int) -> ProtocolParameters:
-    """The protocol parameters that hold at a milestone."""
+    """The protocol parameters that hold at a milestone; NotKept where nothing tells them."""
     announced = await milestones.list_parameters(network.store, network.name, milestone_index)
+    if network.parameters is None and all(row["milestone_index"] > milestone_index for row in announced):
+        raise NotKept(
+            f"no protocol parameters are known of milestone {milestone_index}: none are announced up to it, and the "
+            "setting protocol_parameters of the network is empty"
+        )
     return holding(network, announced, milestone_index)
 
 

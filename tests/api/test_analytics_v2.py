@@ -5,7 +5,7 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,8 @@ class Served:
 
     client: httpx.AsyncClient
     figures: Figures
-    rent: Json
+    rent: Json | None
+    """What an output's bytes cost; None where nothing tells it."""
 
     async def body(self, path: str, model: type[BaseModel], **query: Any) -> Json:
         """A good answer, which is also as the contract says."""
@@ -74,7 +75,7 @@ class Served:
         return found
 
 
-def served(mount: NetworkMount, figures: Figures, rent: Json) -> Served:
+def served(mount: NetworkMount, figures: Figures, rent: Json | None) -> Served:
     app = create_app({"testing": mount}, "testing", ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
     return Served(client, figures, rent)
@@ -105,7 +106,7 @@ def spread(
     settings = new_store(request, tmp_path_factory, "spread", spread_figures.network)
     store = filled_with(settings, rows_of(spread_figures, settings))
     mount = NetworkMount(store, settings.network, oracle.expected["bech32Hrp"])
-    yield served(mount, spread_figures, dict.fromkeys(("vByteCost", "vByteFactorKey", "vByteFactorData"), 0))
+    yield served(mount, spread_figures, None)
     store.close()
 
 
@@ -120,8 +121,28 @@ def as_it_is(stardust_store: Any, stardust: StardustLedger, stardust_figures: Fi
     return served(stardust.mount(stardust_store), stardust_figures, rent)
 
 
+TOLD: dict[Any, list[tuple[int, bytes]]] = {}
+"""By test, but for its store: status and bytes of each answer, in order."""
+
+IN_STORES = [each.values[0] for each in STORES]
+
+
 class Answers:
     """What holds of either ledger."""
+
+    @pytest.fixture(autouse=True)
+    def every_store_gives_the_same_bytes(self, request: pytest.FixtureRequest, ledger: Served) -> Iterator[None]:
+        told: list[tuple[int, bytes]] = []
+
+        async def note(response: httpx.Response) -> None:
+            told.append((response.status_code, await response.aread()))
+
+        ledger.client.event_hooks = {"response": [note]}
+        yield
+        ledger.client.event_hooks = {}
+        params = {name: value for name, value in request.node.callspec.params.items() if value not in IN_STORES}
+        assert told
+        assert TOLD.setdefault((type(self), request.node.originalname, *sorted(params.items())), told) == told
 
     async def test_the_ledger_at_every_index(self, ledger: Served) -> None:
         figures = ledger.figures
@@ -131,11 +152,16 @@ class Answers:
             assert await ledger.body("ledger/native-tokens", of_outputs, **at) == figures.unspent(index, "foundry")
             assert await ledger.body("ledger/nfts", of_outputs, **at) == figures.unspent(index, "nft")
             assert await ledger.body("activity/claimed-tokens", answers.Claimed, **at) == figures.claimed(index)
-            found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
-            assert found == figures.deposits(index, rent)
+            if rent is None:
+                refusal = await ledger.refused("ledger/storage-deposit", 501, **at)
+                assert f"no protocol parameters are known of milestone {index}" in refusal
+            else:
+                found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
+                assert found == figures.deposits(index, rent)
         assert await ledger.body("activity/claimed-tokens", answers.Claimed) == figures.claimed(None)
         assert int(figures.claimed(None)["count"]) > len(figures.by_index)
-        assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
+        if rent is not None:
+            assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
         assert "51" in await ledger.refused("ledger/nfts", 404, ledgerIndex=51)
 
     async def test_who_owns_most_as_explorer_v2_tells_it(self, ledger: Served) -> None:
@@ -410,6 +436,39 @@ async def test_what_the_ledger_state_does_not_tell_is_null(lagging: Served, inte
         sums = await lagging.body("activity/nfts", answers.ObjectStatistics)
         assert sums == lagging.figures.became_of(1, KNOWN_TO + 1, "nft")
         await lagging.refused("ledger/nfts", 404, ledgerIndex=KNOWN_TO + 1)
+
+
+async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
+    stardust: StardustLedger, stardust_figures: Figures, tmp_path: Path
+) -> None:
+    """Announced at 30 for 40 is another rent than the one before; where that is not set, nobody knows it."""
+    settings = StoreSettings(f"sqlite:///{tmp_path}", stardust.network)
+    rows = reference_stardust.whole_rows(
+        stardust.milestones, [], settings.chunk_size, settings.partition_size, settings.network
+    )
+    before = {"vByteCost": 100, "vByteFactorKey": 10, "vByteFactorData": 1}
+    after = {"vByteCost": 250, "vByteFactorKey": 7, "vByteFactorData": 3}
+    (announced,) = rows["protocol_parameters"]
+    assert announced["milestone_index"] == KNOWN_TO
+    # The rent is cost, factor of data and factor of key, and the token supply is the last eight bytes.
+    params = bytearray(announced["params"])
+    at = len(params) - 8 - 6
+    assert (int.from_bytes(params[at : at + 4], "little"), params[at + 4], params[at + 5]) == (100, 1, 10)
+    params[at : at + 6] = (250).to_bytes(4, "little") + bytes((3, 7))
+    announced["params"] = bytes(params)
+    store = filled_with(settings, rows)
+    mount = stardust.mount(store)
+    known, unknown = (served(each, stardust_figures, None) for each in (mount, replace(mount, parameters=None)))
+    for index in (1, KNOWN_TO - 1, KNOWN_TO, 50):
+        rent = before if index < KNOWN_TO else after
+        wanted = stardust_figures.deposits(index, rent)
+        path, at_index = "ledger/storage-deposit", {"ledgerIndex": index}
+        assert await known.body(path, answers.StorageDepositStatistics, **at_index) == wanted
+        if index < KNOWN_TO:
+            assert f"milestone {index}:" in await unknown.refused(path, 501, **at_index)
+        else:
+            assert await unknown.body(path, answers.StorageDepositStatistics, **at_index) == wanted
+    store.close()
 
 
 async def test_without_genesis_there_is_no_ledger_state(oracle: Oracle, tmp_path: Path) -> None:

@@ -17,6 +17,9 @@ import httpx
 SLOW_S = 30.0
 """Longer than any client here waits."""
 
+LATE_S = 0.02
+"""Long enough for other questions to come."""
+
 Spoil: TypeAlias = Callable[[str, int], str | None]
 """(path, which time it is asked, from 1) → what goes wrong: one of the names in _answer; None: nothing."""
 
@@ -26,12 +29,14 @@ Edit: TypeAlias = Callable[[str, int, bytes], tuple[int, bytes]]
 
 @dataclass
 class Proxy:
-    """`asked` counts by path what reached it."""
+    """`asked` counts by path what reached it; `most` were answered at once."""
 
     upstream: str
     spoil: Spoil
     edit: Edit
     asked: Counter[str] = field(default_factory=Counter)
+    under_way: int = 0
+    most: int = 0
     url: str = ""
 
     async def serve(self, started: threading.Event, stop: asyncio.Event) -> None:
@@ -67,11 +72,16 @@ class Proxy:
             path = request.split(" ")[1]
             accept = next(each[7:].strip() for each in headers if each.lower().startswith("accept:"))
             self.asked[path] += 1
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
             fault = self.spoil(path, self.asked[path])
             answer = await client.get(f"{self.upstream}{path}", headers={"accept": accept})
             status, body = self.edit(path, answer.status_code, answer.content)
             if fault == "timeout":
                 await asyncio.sleep(SLOW_S)
+            if fault == "late":
+                await asyncio.sleep(LATE_S)
+            self.under_way -= 1
             if fault == "503":
                 status, body = 503, b"busy"
             if fault == "404":

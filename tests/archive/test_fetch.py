@@ -11,10 +11,12 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -25,7 +27,7 @@ from db.connect import StoreSettings
 from etl.fetch import follow as following
 from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, wait_s
 from etl.fetch.follow import Pace, Run
-from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID, Fault
+from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
 from etl.fetch.run import fetch
 from etl.report import Progress
 from ledger.eras import CHRYSALIS
@@ -50,6 +52,14 @@ def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path
     done = fetch(ledger.store, [node], tmp_path, [(1, 6)], QUICK)
     assert (done.count, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
     assert lines_of(tmp_path) == ledger.lines(1, 7)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_no_more_is_asked_at_once_than_is_set(ledger: Ledger, node: str, tmp_path: Path, at_once: int) -> None:
+    with proxied(node, spoil=lambda path, nth: "late") as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 6)], replace(QUICK, requests=at_once))
+    assert (done.count, done.lacking, done.faults.total()) == (6, [], 0)
+    assert proxy.most == at_once
 
 
 def test_a_permanodes_network_is_a_node_too(ledger: Ledger, node: str, tmp_path: Path) -> None:
@@ -396,3 +406,23 @@ def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
 
 def test_tries_without_number_wait_longest() -> None:
     assert wait_s(FetchSettings(), 5_000, Fault(TIMEOUT, "")) == BACKOFF_MOST_S
+
+
+def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
+    settings = FetchSettings(backoff_s=0.5)
+    waited = [wait_s(settings, tries, Fault(REFUSED, "")) for tries in range(8)]
+    assert waited == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert [wait_s(settings, tries, Fault(REFUSED, "", wait_s=5.0)) for tries in (0, 3, 4)] == [5.0, 5.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"), [("7", 7.0), ("0", 0.0), ("86400", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.0), (None, 0.0)]
+)
+async def test_a_node_that_is_busy_says_how_long(asked: str | None, waits: float) -> None:
+    headers = {} if asked is None else {"retry-after": asked}
+    answers = httpx.MockTransport(lambda request: httpx.Response(429, headers=headers))
+    async with Http("http://node", "--node", at_once=1, timeout_s=1.0) as node:
+        node._client = httpx.AsyncClient(transport=answers)
+        with pytest.raises(Fault, match="429") as told:
+            await node.get("http://node/health", "application/json")
+    assert (told.value.kind, told.value.wait_s) == (REFUSED, waits)

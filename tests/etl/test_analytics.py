@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
+from itertools import groupby
 from pathlib import Path
 from threading import Barrier
 from types import SimpleNamespace
@@ -85,6 +86,18 @@ def found_in(loading: Loading) -> dict[str, list[Json]]:
         return {table.name: by_key(table, store.read_all(table)) for table in ANALYTICS}
 
 
+def days_of_both() -> list[tuple[str, list[Milestone]]]:
+    """The milestones of each UTC day, in order."""
+    facts, _ = facts_of_both()
+    dates = groupby(facts, lambda fact: datetime.fromtimestamp(fact.timestamp, UTC).date().isoformat())
+    return [(date, [*each]) for date, each in dates]
+
+
+def days_in(loading: Loading) -> list[Json]:
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        return by_key(schema.date_cache, store.read_all(schema.date_cache))
+
+
 def check(found: dict[str, list[Json]], wanted: dict[str, list[Json]]) -> None:
     for table, rows in wanted.items():
         assert found[table] == rows, table
@@ -95,7 +108,7 @@ def clear(loading: Loading) -> None:
     with closing(open_store(loading.store, writable=True)) as store:
         lease = store.acquire("test", "clear", 60)
         with store.batch() as batch:
-            for table in ANALYTICS:
+            for table in (*ANALYTICS, schema.date_cache):
                 batch.clear(table)
             for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
                 batch.delete(schema.keyspace_info, (name,))
@@ -137,10 +150,14 @@ def test_a_gap_filled_later_gives_the_rows_of_the_input_files(both_eras: Loading
 @on(SQLITE, LATER_CASSANDRA)
 def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> None:
     """Its state made from the lake."""
+    days = [{"date": date, "start_ms": each[0].index, "end_ms": each[-1].index} for date, each in days_of_both()]
+    assert days_in(both_eras) == days
     clear(both_eras)
     assert not any(found_in(both_eras).values())
-    check(recomputed(both_eras), expected_of_both())
-    check(recomputed(both_eras), expected_of_both())
+    assert days_in(both_eras) == []
+    for _ in range(2):
+        check(recomputed(both_eras), expected_of_both())
+        assert days_in(both_eras) == days
 
 
 @on(SQLITE, LATER_CASSANDRA)
@@ -188,7 +205,8 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
         report = job.run(both_eras.store, both_eras.settings, None, None, quiet)
         assert [*report.rows_by_stage] == [*report.seconds] == ["spark_start", f"analytics_{step.name}"]
         told |= report.rows_by_stage
-        assert set(job.tables) <= {name for name, rows in found_in(both_eras).items() if rows}
+        found = found_in(both_eras) | {"date_cache": days_in(both_eras)}
+        assert set(job.tables) <= {name for name, rows in found.items() if rows}
     counts = {name: len(rows) for name, rows in wanted.items()}
     late = sum(row["message_count"] is None for row in wanted["ms_analytics"])
     assert told == {
@@ -197,7 +215,8 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
             "ms_analytics": counts["ms_analytics"] - late,
             "analytics_ranges": counts["analytics_ranges"],
         },
-        "analytics_days": {name: counts[name] for name in ("metrics_cache", "daily_analytics")},
+        "analytics_days": {name: counts[name] for name in ("metrics_cache", "daily_analytics")}
+        | {"date_cache": len(days_of_both())},
         "analytics_ledger": {name: counts[name] for name in ("ms_analytics", "address_analytics")},
     }
     check(found_in(both_eras), wanted)

@@ -160,6 +160,47 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
     assert (told["level"], told["milestones"][0]) == (level, {"first": 3, "last": 7, "level": "full", "reason": ""})
 
 
+STORE = ["--store", "sqlite:///nowhere", "--network", "permatest-1"]
+
+
+@pytest.mark.parametrize(("arguments", "span"), [(["3:9"], (3, 9)), (["3:"], (3, None)), (["--all"], (None, None))])
+def test_analytics_are_made_again_of_a_range_or_of_all(
+    arguments: list[str], span: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def analytics(*_: object, notify: object, **options: object) -> Report:
+        asked.append(options)
+        return Report("run")
+
+    monkeypatch.setattr("etl.jobs.analytics", analytics)
+    done = CliRunner().invoke(cli.app, [*STORE, "analytics", *arguments])
+    assert (done.exit_code, asked) == (0, [{"first": span[0], "last": span[1]}])
+
+
+@pytest.mark.parametrize("arguments", [[], ["3:9", "--all"], ["9:3"], ["3"]])
+def test_analytics_of_neither_or_of_both_are_a_usage_error(arguments: list[str]) -> None:
+    done = CliRunner().invoke(cli.app, [*STORE, "analytics", *arguments])
+    assert done.exit_code == 2
+    assert "RANGE" in done.output
+
+
+@pytest.mark.parametrize(("flags", "wanted"), [([], True), (["--analytics"], True), (["--no-analytics"], False)])
+@pytest.mark.parametrize(("job", "sources"), [("load", [str(ROOT / "sample")]), ("rebuild", [])])
+def test_loads_and_rebuilds_end_with_analytics_unless_told_otherwise(
+    job: str, sources: list[str], flags: list[str], wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def run(*_: object, **options: object) -> Report:
+        asked.append(options["analytics"])
+        return Report("run")
+
+    monkeypatch.setattr(f"etl.jobs.{job}", run)
+    done = CliRunner().invoke(cli.app, [*STORE, job, *sources, *flags])
+    assert (done.exit_code, asked) == (0, [wanted])
+
+
 def test_steps_are_told_with_the_rows_of_each_table() -> None:
     report = Report("run")
     report.wrote("outputs", 5)
