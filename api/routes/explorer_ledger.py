@@ -4,8 +4,10 @@ Rules of this file: as in explorer_v2.py.
 """
 
 from collections import Counter
+from collections.abc import AsyncGenerator
 
 from api.errors import BadParameter, NotKept
+from api.exports import exports_of
 from api.listing import Json
 from api.network import NetworkMount
 from api.operations import Operation
@@ -31,6 +33,9 @@ OUTPUTS_MAX = 100_000
 """Unspent outputs whose conditions one request looks at."""
 
 DECODED_AT_ONCE = 1_000
+
+FIGURES = ("addressCount", "totalBalance")
+"""Of a power of ten."""
 
 
 async def balance_of_address(network: NetworkMount, address: Address) -> Json:
@@ -123,6 +128,19 @@ async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex) -
     return {"distribution": distribution, "ledgerIndex": index}
 
 
+async def all_richest(
+    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
+) -> AsyncGenerator[list[Json]]:
+    """The owners of `richest_addresses`."""
+    yield (await richest_addresses(network, top, ledger_index, as_served))["top"]
+
+
+async def all_powers(network: NetworkMount, ledger_index: LedgerIndex) -> AsyncGenerator[list[Json]]:
+    """The items of `token_distribution`, each with the ends of its range beside its figures."""
+    distribution = (await token_distribution(network, ledger_index))["distribution"]
+    yield [each["range"] | {name: each[name] for name in FIGURES} for each in distribution]
+
+
 async def known_index(network: NetworkMount, asked: int | None) -> int:
     """The ledger index asked for, else that of now; NotFound for one that is not reached."""
     newest = await ledger.get_ledger_index(network.store, network.name)
@@ -136,8 +154,20 @@ def not_kept(index: int) -> NotKept:
     return NotKept(f"who owned how much at {index} is not kept: ask without ledgerIndex, or for one of the last loads")
 
 
-RICHEST_ADDRESSES = Operation("/ledger/richest-addresses", richest_addresses, RichestAddresses, (404, 501))
-TOKEN_DISTRIBUTION = Operation("/ledger/token-distribution", token_distribution, TokenDistribution, (404, 501))
+RICHEST_ADDRESSES = Operation(
+    "/ledger/richest-addresses",
+    richest_addresses,
+    RichestAddresses,
+    (404, 501),
+    exports=exports_of(all_richest, ("address", "balance")),
+)
+TOKEN_DISTRIBUTION = Operation(
+    "/ledger/token-distribution",
+    token_distribution,
+    TokenDistribution,
+    (404, 501),
+    exports=exports_of(all_powers, ("start", "end", *FIGURES)),
+)
 """These two stand in analytics v2 as well."""
 
 EXPLORER_LEDGER = (

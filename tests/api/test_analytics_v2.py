@@ -175,6 +175,12 @@ class Answers:
         told = [(address, items[-1]["balance"]) for address, items in owners if items[-1]["balance"] != "0"]
         assert len(told) > 10
         assert [balances[address] for address, _ in told] == [balance for _, balance in told]
+        assert await self.exported(ledger, "ledger/richest-addresses", top="1000") == richest["top"]
+        assert await self.exported(ledger, "ledger/richest-addresses", top="3") == richest["top"][:3]
+        found = await ledger.body("ledger/token-distribution", TokenDistribution)
+        powers = [each.pop("range") | each for each in found["distribution"]]
+        assert await self.exported(ledger, "ledger/token-distribution") == powers
+        assert len(powers) > 1
 
     async def test_activity_in_a_span(self, ledger: Served) -> None:
         figures = ledger.figures
