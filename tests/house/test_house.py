@@ -150,3 +150,18 @@ def test_ci_calls_the_documented_test_command() -> None:
 def test_the_hooks_fetch_nothing() -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
     assert re.findall(r"repo: *(\S+)", hooks) == ["local"]
+
+
+PER_ROW = {
+    "udf", "pandas_udf", "arrow_udf", "udtf", "mapInArrow", "mapInPandas", "applyInArrow", "applyInPandas", "foreach",
+    "foreachPartition", "rdd", "collect", "toArrow", "toPandas", "toLocalIterator",
+}  # fmt: skip
+"""What of PySpark runs Python on rows, or brings them to the driver."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "etl" / "analytics").glob("*.py")), ids=lambda path: path.stem)
+def test_measures_are_spark_s_own_columns(path: Path) -> None:
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    named |= {each.name for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
+    assert not named & PER_ROW
