@@ -105,6 +105,7 @@ def mount(store: StoreSettings) -> NetworkMount:
         known.bech32_hrp,
         stardust_name=known.stardust_name,
         parameters=parameters,
+        stardust_from=0 if known.is_stardust_alone else known.stardust_from or 0,
         base_token=token,
         coordinator=coordinator,
         kinds=STARDUST_KINDS if known.is_stardust_alone else KINDS,

@@ -30,6 +30,7 @@ class NetworkMount:
     parameters: ProtocolParameters | None = field(
         default=None, metadata={"help": "protocol parameters of Stardust before a milestone announced any"}
     )
+    stardust_from: int = field(default=0, metadata={"help": "first milestone of Stardust; 0: no other era is known"})
     base_token: BaseToken = field(default=IOTA, metadata={"help": "baseToken of info"})
     coordinator: Coordinator | None = field(default=None, metadata={"help": "who signs its milestones, if that is set"})
     kinds: tuple[str, ...] = field(default=KINDS, metadata={"help": "kinds of outputs that its ledger may hold"})

@@ -1,18 +1,18 @@
 """The parameters of analytics v2: spans of milestones as inx-chronicle has them, and ours of the series.
 
-Rules of this file: as in params.py. What may be measured is what the tables have (db.queries.series), in camel case.
+Rules of this file: as in params.py. What may be measured stands in measures.py.
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
+from api.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures, wire_name
 from api.params import INDEX_MAX, Param, parse_int
 from api.params_explorer import START_MILESTONE, parse_index
 from db.queries.analytics import SUMMED
-from db.queries.series import OF_DAYS, OF_HOURS, OF_MILESTONES, Edge
+from db.queries.series import Edge
 from db.utc_days import DAY_S
 
 FIRST_TIME = 10**9
@@ -30,26 +30,10 @@ def parse_edge(text: str) -> Edge:
     return Edge(milestone=number) if number < FIRST_TIME else Edge(number, number)
 
 
-def wire_name(column: str) -> str:
-    """A column in camel case."""
-    head, *rest = column.split("_")
-    return head + "".join(word.capitalize() for word in rest)
-
-
-def wire_names(columns: Sequence[str]) -> Mapping[str, str]:
-    """What is measured: name on the wire → column."""
-    return {wire_name(column): column for column in columns}
-
-
-MILESTONE_MEASURES = wire_names(OF_MILESTONES)
-HOUR_MEASURES = wire_names(OF_HOURS)
-DAY_MEASURES = wire_names(tuple(dict.fromkeys((*OF_DAYS, *OF_HOURS))))
-
-
-def measures(known: Mapping[str, str]) -> Param:
+def measures(known: Measures) -> Param:
     """What a series tells."""
 
-    def parse(text: str) -> Mapping[str, str]:
+    def parse(text: str) -> Measures:
         names = dict.fromkeys(text.split(","))
         if not names.keys() <= known.keys():
             raise ValueError("not a measure")
@@ -86,6 +70,6 @@ StartIndex: TypeAlias = Annotated[int | None, START_INDEX]
 EndIndex: TypeAlias = Annotated[int | None, END_INDEX]
 Start: TypeAlias = Annotated[Edge | None, START]
 End: TypeAlias = Annotated[Edge | None, END]
-MilestoneMeasures: TypeAlias = Annotated[Mapping[str, str], measures(MILESTONE_MEASURES)]
-HourMeasures: TypeAlias = Annotated[Mapping[str, str], measures(HOUR_MEASURES)]
-DayMeasures: TypeAlias = Annotated[Mapping[str, str], measures(DAY_MEASURES)]
+MilestoneMeasures: TypeAlias = Annotated[Measures, measures(MILESTONE_MEASURES)]
+HourMeasures: TypeAlias = Annotated[Measures, measures(HOUR_MEASURES)]
+DayMeasures: TypeAlias = Annotated[Measures, measures(DAY_MEASURES)]

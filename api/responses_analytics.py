@@ -1,27 +1,22 @@
 """Answers of analytics v2: what inx-chronicle's had (1.0.0-beta.22), and our series.
 
 Rules of this file: as in responses_explorer.py. Counts are texts where inx-chronicle had them so; in series counts and
-bytes are numbers, amounts of base tokens texts. The measures of a series, with their meaning, are the tables' columns.
+bytes are numbers, amounts of base tokens texts. The measures of a series stand in measures.py.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, Field, create_model
 
-from api.params_analytics import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES
+from api.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures
 from api.responses import omitted, whole_example
 from api.responses_explorer import BECH32, CURSOR, Bech32
 from api.responses_v1_payloads import U32, U64Text
 from api.responses_v2 import RentStructure
-from db import schema
 
 CountText: TypeAlias = Annotated[str, Field(pattern="^[0-9]+$")]
 AmountText: TypeAlias = Annotated[str, Field(pattern="^[0-9]+$")]
 Date: TypeAlias = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
-
-AMOUNTS = ("_tokens", "_amount", "_owed")
-"""How columns that hold base tokens end."""
 
 
 class OutputStatistics(BaseModel):
@@ -117,13 +112,12 @@ class MilestoneStatistics(BaseModel):
     perInclusionState: InclusionCounts
 
 
-def measured(known: Mapping[str, str]) -> dict[str, Any]:
-    """A field for each measure that may be asked for, with the meaning of its column; null: not known."""
+def measured(known: Measures) -> dict[str, Any]:
+    """A field for each measure that may be asked for, with its meaning; null: not known."""
     found: dict[str, Any] = {}
-    for name, column in known.items():
-        table = schema.ms_analytics if column in schema.ms_analytics.names else schema.daily_analytics
-        kind: Any = AmountText if column.endswith(AMOUNTS) else int
-        found[name] = (Annotated[kind | None, Field(description=table.column(column).meaning)], omitted())
+    for name, measure in known.items():
+        kind: Any = AmountText if measure.is_amount else int
+        found[name] = (Annotated[kind | None, Field(description=measure.meaning)], omitted())
     return found
 
 

@@ -14,13 +14,15 @@ import orjson
 from api.errors import BadParameter
 from api.exports import CSV, NDJSON, Export, csv_text, exports_of
 from api.listing import Json
+from api.measures import Measures, columns_of
 from api.network import NetworkMount
 from api.operations import Operation
 from api.params import OldestFirst
 from api.params_analytics import END, DayMeasures, End, HourMeasures, MilestoneMeasures, Start
 from api.params_explorer import After, ExplorerPageSize, OwnCursor
 from api.rendered_days import RenderedDays, rendered_days
-from api.responses_analytics import AMOUNTS, DaySeries, HourSeries, MilestoneSeries
+from api.responses_analytics import DaySeries, HourSeries, MilestoneSeries
+from api.routes.info_v2 import parameter_history
 from db.cursor import Cursor, format_cursor, parse_cursor
 from db.intervals import intersect
 from db.paging import Page
@@ -42,7 +44,6 @@ from db.times import Window
 from db.utc_days import DAY_S, HOUR_S
 
 Render: TypeAlias = Callable[[Row], Json]
-Measures: TypeAlias = Mapping[str, str]
 
 
 def edges(start: Edge | None, end: Edge | None) -> tuple[Edge, Edge]:
@@ -59,15 +60,19 @@ def edges(start: Edge | None, end: Edge | None) -> tuple[Edge, Edge]:
     return first, last
 
 
-def measured(measures: Measures) -> Render:
+async def measured(network: NetworkMount, measures: Measures) -> Render:
     """What is told of each row: amounts as texts."""
-    asked = [(name, column, column.endswith(AMOUNTS)) for name, column in measures.items()]
+    asked = [(name, measure.told, measure.is_amount) for name, measure in measures.items()]
+    needs_parameters = any(measure.needs_parameters for measure in measures.values())
+    history = await parameter_history(network) if needs_parameters else None
 
     def render(row: Row) -> Json:
-        return {
-            name: str(row[column]) if is_amount and row[column] is not None else row[column]
-            for name, column, is_amount in asked
-        }
+        parameters = None if history is None else history.at(row["milestone_index"])
+        found: Json = {}
+        for name, told, is_amount in asked:
+            value = told(row, parameters)
+            found[name] = str(value) if is_amount and value is not None else value
+        return found
 
     return render
 
@@ -119,7 +124,7 @@ class Asked:
     @property
     def columns(self) -> tuple[str, ...]:
         """Those that are measured."""
-        return tuple(self.measures.values())
+        return columns_of(self.measures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,20 +136,21 @@ class Series:
     position: str
     batches: Callable[[NetworkMount, Asked], AsyncIterator[Batch]]
 
-    def point(self, measures: Measures) -> Render:
+    async def point(self, network: NetworkMount, measures: Measures) -> Render:
         """An item."""
-        values, head = measured(measures), self.head.items()
+        values, head = await measured(network, measures), self.head.items()
         return lambda row: {name: told(row) for name, told in head} | values(row)
 
     def question(self, asked: Asked) -> str:
         """What a cursor is of."""
-        return f"{self.name} {asked.start} {asked.end} {asked.measures} {asked.newest}"
+        return f"{self.name} {asked.start} {asked.end} {list(asked.measures)} {asked.newest}"
 
     async def page(self, network: NetworkMount, asked: Asked, at: After) -> Json:
         """A page of it."""
         question = self.question(asked)
         batches = self.batches(network, replace(asked, after=place(at, question), at_once=at.page_size + 1))
-        return await page_of(batches, self.point(asked.measures), self.position, question, at)
+        point = await self.point(network, asked.measures)
+        return await page_of(batches, point, self.position, question, at)
 
     def exports(self) -> Mapping[str, Export]:
         """All of it, as CSV and NDJSON."""
@@ -152,7 +158,7 @@ class Series:
         async def items(
             network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
         ) -> AsyncGenerator[list[Json]]:
-            point = self.point(measures)
+            point = await self.point(network, measures)
             async for batch in self.batches(network, Asked(start, end, measures, newest)):
                 yield [point(row) for row in batch.rows]
 
@@ -251,17 +257,17 @@ OF_KEPT_DAYS = frozenset(OF_DAYS)
 
 def are_kept(measures: Measures) -> bool:
     """Whether rows of days alone tell all of it."""
-    return OF_KEPT_DAYS.issuperset(measures.values())
+    return OF_KEPT_DAYS.issuperset(columns_of(measures))
 
 
 async def days_as(network: NetworkMount, form: str, measures: Measures) -> RenderedDays:
     """All days of the network as lines of that media type."""
-    point = DAYS.point(measures)
+    point = await DAYS.point(network, measures)
     return await rendered_days(
         network.store,
         network.name,
         form,
-        tuple(measures.values()),
+        columns_of(measures),
         lambda rows: LINES[form]([point(row) for row in rows]),
     )
 

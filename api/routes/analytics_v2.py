@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from api.errors import NotKept, flat_error_body
 from api.listing import Json
+from api.measures import byte_cost
 from api.network import NetworkMount
 from api.operations import Family, Handler, Operation
 from api.params import MilestoneIndex
@@ -61,14 +62,13 @@ async def storage_deposits(network: NetworkMount, ledger_index: LedgerIndex) -> 
     """What unspent outputs of Stardust store, what that costs, and the deposits that they owe."""
     row = await ledger_row(network, ledger_index)
     parameters = await parameters_at(network, row["milestone_index"])
-    virtual = row["key_bytes"] * parameters.v_byte_factor_key + row["data_bytes"] * parameters.v_byte_factor_data
     return {
         "outputCount": str(sum(row[f"{kind}_count"] for kind in STARDUST)),
         "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
         "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
         "totalKeyBytes": str(row["key_bytes"]),
         "totalDataBytes": str(row["data_bytes"]),
-        "totalByteCost": str(parameters.v_byte_cost * virtual),
+        "totalByteCost": str(byte_cost(row, parameters)),
         "ledgerIndex": row["milestone_index"],
         "rentStructure": {
             "vByteCost": parameters.v_byte_cost,

@@ -31,8 +31,8 @@ NEWEST = schema.PENDING_RANGE
 
 OF_MILESTONES = schema.ms_analytics.names[schema.ms_analytics.names.index("message_count") :]
 
-STANDING = OF_MILESTONES[OF_MILESTONES.index("holders") :]
-"""What stands after a milestone; the measures before them are counted in it."""
+STANDING = ("milestone_index", *OF_MILESTONES[OF_MILESTONES.index("holders") :])
+"""What stands after a milestone, itself too; the measures before them are counted in it."""
 
 OF_DAYS = schema.daily_analytics.names[schema.daily_analytics.names.index("total_addresses") :]
 """What is kept of a whole day."""
@@ -138,8 +138,8 @@ def _of_window(rows: list[Row], window: Window) -> Batch:
 async def list_by_day(
     store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool, at_once: int
 ) -> AsyncIterator[Batch]:
-    """Days, by their first second in `second`, with those columns: of OF_DAYS, and of OF_HOURS, for which all
-    milestones of the day are read; for what stands after it the last one alone.
+    """Days, by their first second in `second`, with those columns: of OF_DAYS, and of OF_HOURS and STANDING, for
+    which all milestones of the day are read; for what stands after it the last one alone.
     """
     others = [name for name in columns if name not in OF_DAYS]
     ends = set(others) <= set(STANDING)
@@ -159,7 +159,7 @@ async def list_by_day(
 async def list_by_hour(
     store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool
 ) -> AsyncIterator[Batch]:
-    """Hours, by their first second in `second`, with those columns of OF_HOURS; those of a day are one batch."""
+    """Hours, by their first second in `second`, with those columns of OF_HOURS, STANDING; a day's are one batch."""
     first, last = seconds
     async for day, is_last in _ended(list_kept_days(store, network, seconds, (), newest=newest, at_once=1)):
         hours: dict[int, list[Row]] = {}

@@ -1,7 +1,8 @@
 """How many addresses were active so far in the UTC day, ISO week, month and year of a milestone.
 
-Rules of this file: as in transfers.py. A milestone is in the intervals of its own time, which may fall in Chrysalis;
-who was active in one is counted with the first milestone of it that tells so. Sums of days would count many twice.
+Rules of this file: as in active_addresses.py. A milestone is in the intervals of its own time, which may fall in
+Chrysalis; who was active in one is counted with the first milestone of it that tells so. Sums of days would count many
+twice.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """What happened to aliases, foundries and NFTs: those a transaction made, changed, passed on or ended.
 
-Rules of this file: as in transfers.py.
+Rules of this file: as in active_addresses.py.
 """
 
 from pyspark.sql import Column, DataFrame

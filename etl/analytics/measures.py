@@ -14,17 +14,21 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.schema import CALENDAR
+from etl.analytics.active_addresses import active_addresses
 from etl.analytics.activity import activity
 from etl.analytics.calendar import ACTIVE, newly_active, so_far
 from etl.analytics.chains import chains
 from etl.analytics.created_outputs import created_outputs
 from etl.analytics.entries import entries
 from etl.analytics.holders import holders
+from etl.analytics.ledger_size import ledger_size
 from etl.analytics.message_sizes import message_sizes
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
-from etl.analytics.transfers import active_addresses, transferred_amount
-from etl.analytics.unspent_outputs import ledger_size, unclaimed, unlock_conditions, unspent_outputs
+from etl.analytics.transferred_amount import transferred_amount
+from etl.analytics.unclaimed_outputs import unclaimed_outputs
+from etl.analytics.unlock_conditions import unlock_conditions
+from etl.analytics.unspent_outputs import unspent_outputs
 from etl.placement import range_of
 from etl.tables import TableFrame, conform
 
@@ -49,7 +53,7 @@ OF_TRANSACTIONS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
 OF_STATE: Mapping[str, Callable[[int], Aggregates]] = {
     "unspent outputs": lambda _: unspent_outputs(),
     "ledger size": lambda _: ledger_size(),
-    "unclaimed outputs": unclaimed,
+    "unclaimed outputs": unclaimed_outputs,
     "unlock conditions": lambda _: unlock_conditions(),
 }
 """What the changes of a milestone added to the ledger state, by the index of genesis; `holders` is one of them."""

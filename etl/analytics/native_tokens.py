@@ -1,7 +1,7 @@
 """Native tokens that transactions minted, passed on and burned.
 
-Rules of this file: as in transfers.py. Amounts are u256, which no SQL type holds: they are summed in parts of 32 bits,
-and only the sign of what is gained or lost is asked.
+Rules of this file: as in active_addresses.py. Amounts are u256, which no SQL type holds: they are summed in parts of
+32 bits, and only the sign of what is gained or lost is asked.
 """
 
 from functools import reduce

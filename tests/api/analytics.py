@@ -7,7 +7,7 @@ summed here, milestone by milestone.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -36,12 +36,39 @@ def in_two_years(milestones: Sequence[Milestone]) -> list[Milestone]:
     return [replace(each, timestamp=time) for each, time in zip(milestones, times, strict=True)]
 
 
+BOOKED = tuple(f"{kind}_created_amount" for kind in ("legacy", "basic", "alias", "foundry", "nft"))
+
+
+def byte_cost(row: Mapping[str, Any], rent: Mapping[str, int]) -> int:
+    """What the bytes of all unspent outputs cost."""
+    virtual: int = row["key_bytes"] * rent["vByteFactorKey"] + row["data_bytes"] * rent["vByteFactorData"]
+    return rent["vByteCost"] * virtual
+
+
+OF_PROTOCOL: Mapping[str, Callable[[Json], Any]] = {
+    "protocolVersion": lambda protocol: protocol["version"],
+    "minPowScore": lambda protocol: protocol["minPowScore"],
+    "belowMaxDepth": lambda protocol: protocol["belowMaxDepth"],
+    "vByteCost": lambda protocol: protocol["rentStructure"]["vByteCost"],
+    "vByteFactorKey": lambda protocol: protocol["rentStructure"]["vByteFactorKey"],
+    "vByteFactorData": lambda protocol: protocol["rentStructure"]["vByteFactorData"],
+    "tokenSupply": lambda protocol: protocol["tokenSupply"],
+}
+"""Measure → what a node's info says of it under `protocol`."""
+
+
 def of_stardust(ledger: StardustLedger) -> "Figures":
     """The Stardust oracle ledger's."""
     milestones = [reference_stardust.milestone_fact(line) for line in ledger.milestones]
     genesis = reference_stardust.genesis_fact(reference.read_json(reference_stardust.ORACLE / "genesis.json"))
     hrp = ledger.expected["bech32Hrp"]
-    return Figures(milestones, genesis, ledger.network, lambda each: format_address(hrp, bytes.fromhex(each)))
+    return Figures(
+        milestones,
+        genesis,
+        ledger.network,
+        lambda each: format_address(hrp, bytes.fromhex(each)),
+        {0: ledger.expected["info"]["protocol"]},
+    )
 
 
 def column_of(name: str) -> str:
@@ -61,6 +88,8 @@ class Figures:
     genesis: Genesis
     network: str
     bech32: Callable[[str], str]
+    protocol: Mapping[int, Json] = field(default_factory=dict)
+    """Milestone → what info says under `protocol` from it on, ascending; none is known before the first."""
 
     @cached_property
     def rows(self) -> Rows:
@@ -85,7 +114,8 @@ class Figures:
     @cached_property
     def milestone_measures(self) -> list[str]:
         keys = {"ms_range_id", "milestone_index", "ms_timestamp"}
-        return self.names(each for each in self.by_index[1] if each not in keys)
+        columns = self.names(each for each in self.by_index[1] if each not in keys)
+        return [*columns, "bookedAmount", "byteCost", *OF_PROTOCOL]
 
     @cached_property
     def hour_measures(self) -> list[str]:
@@ -98,9 +128,19 @@ class Figures:
 
     def told(self, row: Mapping[str, Any], measures: Sequence[str]) -> Json:
         """Those figures as an item has them."""
-        found = {name: row[column_of(name)] for name in measures}
+        derived = self.derived(row)
+        found = {name: derived[name] if name in derived else row[column_of(name)] for name in measures}
         amounts = ("Tokens", "Amount", "Owed")
         return {name: str(value) if name.endswith(amounts) else value for name, value in found.items()}
+
+    def derived(self, row: Mapping[str, Any]) -> Json:
+        """What follows from figures that end with the milestone of that row, and from its protocol parameters."""
+        held = [protocol for first, protocol in self.protocol.items() if first <= row["milestone_index"]]
+        found: Json = {"bookedAmount": sum(row[name] for name in BOOKED), "byteCost": None}
+        if not held:
+            return found | dict.fromkeys(OF_PROTOCOL)
+        found["byteCost"] = str(byte_cost(row, held[-1]["rentStructure"]))
+        return found | {name: told(held[-1]) for name, told in OF_PROTOCOL.items()}
 
     def by_milestone(self, measures: Sequence[str]) -> list[Json]:
         return [
@@ -112,7 +152,8 @@ class Figures:
         """The figures of some milestones as one."""
         rows = [self.by_index[each.index] for each in sorted(milestones, key=lambda each: each.index)]
         summed = {name: sum(row[name] for row in rows) for name in rows[0] if name not in self.standing}
-        return summed | {name: rows[-1][name] for name in self.standing} | {"milestone_count": len(rows)}
+        standing = {name: rows[-1][name] for name in ("milestone_index", *self.standing)}
+        return summed | standing | {"milestone_count": len(rows)}
 
     def by_hour(self, measures: Sequence[str]) -> list[Json]:
         hours: dict[int, list[Milestone]] = {}
@@ -184,14 +225,13 @@ class Figures:
     def deposits(self, index: int, rent: Mapping[str, int]) -> Json:
         """The answer about storage deposits where bytes cost so much."""
         row = self.by_index[index]
-        virtual = row["key_bytes"] * rent["vByteFactorKey"] + row["data_bytes"] * rent["vByteFactorData"]
         return {
             "outputCount": str(row["key_bytes"] // 34),
             "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
             "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
             "totalKeyBytes": str(row["key_bytes"]),
             "totalDataBytes": str(row["data_bytes"]),
-            "totalByteCost": str(rent["vByteCost"] * virtual),
+            "totalByteCost": str(byte_cost(row, rent)),
             "ledgerIndex": index,
             "rentStructure": dict(rent),
         }

@@ -24,7 +24,7 @@ from db.connect import StoreSettings
 from db.queries import analytics, series
 from ledger.bech32 import format_address
 from tests import reference, reference_stardust
-from tests.api.analytics import FALLING, Figures, date_of, in_two_years, of_stardust
+from tests.api.analytics import FALLING, OF_PROTOCOL, Figures, date_of, in_two_years, of_stardust
 from tests.api.conftest import STORES, filled_store, filled_with, new_store
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
@@ -474,6 +474,20 @@ async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
             assert f"milestone {index}:" in await unknown.refused(path, 501, **at_index)
         else:
             assert await unknown.body(path, answers.StorageDepositStatistics, **at_index) == wanted
+    protocol = stardust.expected["info"]["protocol"]
+    changed = protocol | {"rentStructure": after}
+    names = ["byteCost", *OF_PROTOCOL, "keyBytes", "bookedAmount"]
+    for asked, told in ((known, {0: protocol, KNOWN_TO: changed}), (unknown, {KNOWN_TO: changed})):
+        figures = replace(stardust_figures, protocol=told)
+        for interval, model in SERIES.items():
+            expected = items_of(figures, interval, names)
+            assert await asked.walk(f"series/{interval}", model, 7, measures=",".join(names)) == expected
+    costs = {each["vByteCost"] for each in items_of(figures, "milestone", names)}
+    assert costs == {None, 250}
+    late = served(replace(mount, stardust_from=10), stardust_figures, None)
+    assert "of Chrysalis" in await late.refused("ledger/storage-deposit", 501, ledgerIndex=9)
+    expected = items_of(replace(stardust_figures, protocol={10: protocol, KNOWN_TO: changed}), "milestone", names)
+    assert await late.walk("series/milestone", answers.MilestoneSeries, 7, measures=",".join(names)) == expected
     store.close()
 
 

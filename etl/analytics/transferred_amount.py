@@ -1,20 +1,10 @@
-"""Who was active in a milestone, and what changed hands in its transactions.
+"""What changed hands in transactions.
 
-Rules of this file: etl.changes.CHANGES in; out come rows of a milestone and the columns of ms_analytics that they add
-to, several a milestone.
+Rules of this file: as in active_addresses.py.
 """
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-
-
-def active_addresses(changes: DataFrame) -> DataFrame:
-    """A row an address whose outputs were created or spent."""
-    return (
-        changes.select("milestone_index", "owner")
-        .distinct()
-        .select("milestone_index", F.lit(1).alias("active_addresses"))
-    )
 
 
 def transferred_amount(changes: DataFrame) -> DataFrame:
