@@ -3,21 +3,32 @@
 Rules of this file: it reads the lake alone, at one version of each table, and needs no store.
 """
 
+from collections.abc import Callable, Iterator
+
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType
+from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
 
 from etl.lake import Lake, lake_root
 from etl.lake_views import ask, statements
 from etl.session import EtlSettings, spark_session
 
+CSV: dict[str, bool | str] = {
+    "header": True,
+    "escape": '"',
+    "multiLine": True,
+    "ignoreLeadingWhiteSpace": False,
+    "ignoreTrailingWhiteSpace": False,
+}
+"""As RFC 4180 has it, and whole."""
+
 
 def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str) -> int:
     """Writes a table, a view or a query's rows into files of a new folder, as `parquet` or `csv`; how many rows.
 
-    CSV has a line of names, and bytes as lowercase hex. Raises ValueError for what CSV cannot hold, for a query that
-    Spark cannot run, in its words, and for a folder that is there.
+    CSV has a line of names, of parts their paths, bytes as lowercase hex, and lists as JSON. Raises ValueError for a
+    query that Spark cannot run, in its words, and for a folder that is there.
     """
     with spark_session(settings) as spark:
         try:
@@ -31,22 +42,43 @@ def _export(apart: SparkSession, lake: str, what: str, into: str, form: str) -> 
     rows = ask(Lake(apart, lake_root(lake)), what)
     if form == "csv":
         rows = as_text(rows)
-    written = rows.write.format(form).mode("errorifexists")
-    (written.option("header", value=True) if form == "csv" else written).save(into)
-    return apart.read.schema(rows.schema).format(form).option("header", value=True).load(into).count()
+    options = CSV if form == "csv" else {}
+    rows.write.format(form).options(**options).mode("errorifexists").save(into)
+    return apart.read.schema(rows.schema).format(form).options(**options).load(into).count()
 
 
 def as_text(rows: DataFrame) -> DataFrame:
-    """Bytes as hex. ValueError names a column that has parts."""
-    for field in rows.schema:
-        if field.dataType.typeName() in ("struct", "array"):
-            raise ValueError(f"{field.name} has parts, which CSV cannot hold: select them by name, or write Parquet")
-    return rows.select(
-        *(
-            F.lower(F.hex(field.name)).alias(field.name) if isinstance(field.dataType, BinaryType) else field.name
-            for field in rows.schema
-        )
-    )
+    """Rows that a line of CSV holds: bytes as hex, parts side by side under their path, lists as JSON."""
+
+    def column(name: str) -> Column:
+        return F.col("`" + name.replace("`", "``") + "`")
+
+    return rows.select(*(told.alias(path) for path, told in _flat(rows.schema, "", column)))
+
+
+def _flat(parts: StructType, above: str, part: Callable[[str], Column]) -> Iterator[tuple[str, Column]]:
+    """Path and text of every part that has none itself."""
+    for field in parts:
+        path, column, kind = f"{above}{field.name}", part(field.name), field.dataType
+        if isinstance(kind, StructType):
+            yield from _flat(kind, f"{path}.", column.getField)
+        elif isinstance(kind, ArrayType):
+            yield path, F.to_json(_plain(column, kind), {"ignoreNullFields": "false"})
+        else:
+            yield path, _plain(column, kind)
+
+
+def _plain(column: Column, kind: DataType) -> Column:
+    """As JSON may hold it: bytes as hex, wherever they are."""
+    if isinstance(kind, BinaryType):
+        return F.lower(F.hex(column))
+    if isinstance(kind, ArrayType):
+        inner = kind.elementType
+        return F.transform(column, lambda item: _plain(item, inner))
+    if isinstance(kind, StructType):
+        parts = (_plain(column.getField(field.name), field.dataType).alias(field.name) for field in kind)
+        return F.when(column.isNotNull(), F.struct(*parts))
+    return column
 
 
 def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:

@@ -3,14 +3,15 @@ what plain Python finds in the oracle ledger's input file; `permanode export` wr
 """
 
 import csv
+import io
+import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from contextlib import contextmanager
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
@@ -24,14 +25,15 @@ from etl import jobs
 from etl.export import export
 from etl.lake import TABLES, Lake
 from etl.lake_views import VIEWS, statements
-from tests import reference, reference_stardust
+from tests import reference_stardust
 from tests.conftest import ROOT
+from tests.etl import test_two_eras
+from tests.etl.analysts import Ledger, Rows, tokens
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.stardust_archives import NETWORK, oracle
-from tests.reference_facts import Milestone, Output
+from tests.etl.test_analytics import facts_of_both, stardust_facts
 from tests.reference_ledger import transaction_of
-from tests.reference_rows import u16
 
 pytestmark = pytest.mark.spark
 
@@ -40,149 +42,11 @@ SECTION = re.compile(r"^### ([^\n]+)\n\n(?:[^\n]+\n\n)?```sql\n(.*?)```", re.MUL
 QUERIES: dict[str, str] = dict(SECTION.findall(PAGE))
 ADDRESS = "004824e29e8b56513d7919004fbd98abf3950a8789adc1903ace23179bb5977713"
 
-Rows: TypeAlias = list[tuple[Any, ...]]
 
-
-@cache
-def milestones() -> list[Milestone]:
-    return [reference_stardust.milestone_fact(line) for line in oracle()]
-
-
-def messages() -> Iterator[tuple[Milestone, Any]]:
-    return ((milestone, message) for milestone in milestones() for message in milestone.messages)
-
-
-def created() -> Iterator[tuple[int, str, Output]]:
-    """Milestone, id and output, in the order in which they came, genesis first."""
-    genesis = reference_stardust.genesis_fact(reference.read_json(reference_stardust.ORACLE / "genesis.json"))
-    yield from ((genesis.index, *each) for each in genesis.outputs.items())
-    for milestone in milestones():
-        for message in milestone.messages:
-            if message.state == 1:
-                made = transaction_of(message)
-                for place, output in enumerate(made.outputs):
-                    yield milestone.index, made.transaction_id + u16(place).hex(), output
-        for place, output in enumerate(milestone.receipt.funds if milestone.receipt else ()):
-            yield milestone.index, milestone.milestone_id + u16(place).hex(), output
-
-
-def spent() -> dict[str, int]:
-    """Output → milestone."""
-    return {
-        spend.output_id: milestone.index
-        for milestone, message in messages()
-        if message.state == 1
-        for spend in transaction_of(message).spends
-    }
-
-
-def unspent() -> list[Output]:
-    gone = spent()
-    return [output for _, output_id, output in created() if output_id not in gone]
-
-
-def day(milestone: Milestone) -> date:
-    return datetime.fromtimestamp(milestone.timestamp, UTC).date()
-
-
-def daily_volume() -> Rows:
-    counts, volume = Counter[date](), Counter[date]()
-    for milestone, message in messages():
-        if message.state == 1:
-            counts[day(milestone)] += 1
-            volume[day(milestone)] += sum(output.amount for output in transaction_of(message).outputs)
-    return [(each, counts[each], volume[each]) for each in sorted(counts)]
-
-
-def busiest_tags() -> Rows:
-    counts = Counter(tag for _, message in messages() for tag in message.tags)
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:5]
-
-
-def address_statement() -> Rows:
-    received, sent, gone, rows, balance = Counter[int](), Counter[int](), spent(), [], 0
-    for index, output_id, output in created():
-        if output.owner == ADDRESS:
-            received[index] += output.amount
-            if output_id in gone:
-                sent[gone[output_id]] += output.amount
-    for index in sorted(received | sent):
-        balance += received[index] - sent[index]
-        rows.append((index, received[index], sent[index], balance))
-    return rows
-
-
-def richest_addresses() -> Rows:
-    balances, counts = Counter[str](), Counter[str]()
-    for output in unspent():
-        balances[output.owner] += output.amount
-        counts[output.owner] += 1
-    ranked = sorted(balances.items(), key=lambda item: (-item[1], item[0]))
-    return [(address, amount, counts[address]) for address, amount in ranked[:10]]
-
-
-def token_holders() -> Rows:
-    held = Counter[tuple[str, str]]()
-    for output in unspent():
-        for at in range(10, 10 + 70 * output.data[9], 70):
-            token, amount = output.data[at : at + 38].hex(), output.data[at + 38 : at + 70]
-            held[token, output.owner] += int.from_bytes(amount, "little")
-    return sorted(((*key, amount) for key, amount in held.items()), key=lambda row: (row[0], -row[2], row[1]))
-
-
-def nft_transfers() -> Rows:
-    owners, rows = dict[str, str](), []
-    for index, output_id, output in created():
-        if output.kind == "nft":
-            nft = output.keys(output_id)["chain"]
-            if owners.get(nft) != output.owner:
-                rows.append((index, nft, owners.get(nft), output.owner))
-            owners[nft] = output.owner
-    return [(nft, index, *rest) for index, nft, *rest in sorted(rows, key=lambda row: row[:2])]
-
-
-def conflict_rate() -> Rows:
-    counts: dict[date, Counter[int]] = defaultdict(Counter)
-    for milestone, message in messages():
-        counts[day(milestone)][message.state] += 1
-    return [
-        (each, states[1] + states[2], states[2], states[2] / (states[1] + states[2]))
-        for each, states in sorted(counts.items())
-    ]
-
-
-def conflict_reasons() -> Rows:
-    counts = Counter(message.conflict_reason for _, message in messages() if message.state == 2)
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def what_messages_carry() -> Rows:
-    counts, sizes = Counter[int | None](), Counter[int | None]()
-    for _, message in messages():
-        counts[message.payload_kind] += 1
-        sizes[message.payload_kind] += len(message.data)
-    return sorted(((kind, counts[kind], sizes[kind]) for kind in counts), key=lambda row: (-row[1], -row[2]))
-
-
-def busiest_milestones() -> Rows:
-    rows, pairs = [], zip(milestones(), milestones()[1:], strict=False)
-    for before, milestone in pairs:
-        rows.append((milestone.index, len(milestone.messages), milestone.timestamp - before.timestamp))
-    return sorted(rows, key=lambda row: (-row[1], row[0]))[:10]
-
-
-EXPECTED: dict[str, Callable[[], Rows]] = {
-    "Daily volume": daily_volume,
-    "Busiest tags": busiest_tags,
-    "Address statement": address_statement,
-    "Richest addresses": richest_addresses,
-    "Token holders": token_holders,
-    "NFT transfers": nft_transfers,
-    "Conflict rate": conflict_rate,
-    "Conflict reasons": conflict_reasons,
-    "What messages carry": what_messages_carry,
-    "Busiest milestones": busiest_milestones,
-}
+@pytest.fixture(scope="module")
+def ledger() -> Ledger:
+    """Stardust's."""
+    return Ledger(*stardust_facts(), ADDRESS)
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +56,15 @@ def loading(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading
     report = loading.load(lines, genesis=reference_stardust.ORACLE / "genesis.json")
     assert (report.exit_code, report.ledger_index) == (0, 50)
     return loading
+
+
+@pytest.fixture(scope="module")
+def of_both(stores: Stores, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Lake:
+    """The lake of a network of both eras."""
+    loading = stores(eras=test_two_eras.ERAS)
+    files = test_two_eras.files(tmp_path_factory.mktemp("both"))
+    assert loading.load(*files, genesis=test_two_eras.GENESIS).exit_code == 0
+    return Lake(spark.newSession(), jobs.lake_path(loading.store, loading.settings))
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +86,12 @@ def in_spark(lake: Lake) -> SparkSession:
 
 @pytest.fixture(scope="module")
 def in_duckdb(lake: Lake) -> "Iterator[duckdb.DuckDBPyConnection]":
+    with duckdb_over(lake) as database:
+        yield database
+
+
+@contextmanager
+def duckdb_over(lake: Lake) -> "Iterator[duckdb.DuckDBPyConnection]":
     with duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}) as database:
         for statement in statements(lake, "duckdb"):
             database.execute(statement)
@@ -224,35 +103,54 @@ def plain(rows: list[Any]) -> Rows:
     return [tuple(int(each) if isinstance(each, Decimal) else each for each in row) for row in rows]
 
 
+def wanted_of(ledger: Ledger, name: str) -> Rows:
+    """What the input says to a query of that name."""
+    method: Callable[[], Rows] = getattr(ledger, name.lower().replace(" ", "_"))
+    return method()
+
+
 def test_the_page_has_ten_queries() -> None:
-    assert [*QUERIES] == [*EXPECTED]
+    assert len(QUERIES) == 10
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_gives_what_the_input_file_says_in_both_engines(
-    name: str, in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection"
+    name: str, ledger: Ledger, in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection"
 ) -> None:
-    wanted = EXPECTED[name]()
+    wanted = wanted_of(ledger, name)
     assert wanted
     assert plain(in_spark.sql(QUERIES[name]).collect()) == wanted
     assert plain(in_duckdb.execute(QUERIES[name]).fetchall()) == wanted
 
 
-def test_days_are_utcs_whatever_zone_the_session_has(lake: Lake) -> None:
+def test_the_queries_give_what_the_input_files_say_of_a_network_of_both_eras(of_both: Lake) -> None:
+    """But for token holders: its few blocks of Stardust make none."""
+    facts, genesis = facts_of_both()
+    owners = Counter(output.owner for output in genesis.outputs.values())
+    ledger = Ledger(facts, genesis, owners.most_common(1)[0][0])
+    for statement in statements(of_both, "spark"):
+        of_both.spark.sql(statement)
+    with duckdb_over(of_both) as database:
+        for name, query in QUERIES.items():
+            asked, wanted = query.replace(ADDRESS, ledger.address), wanted_of(ledger, name)
+            assert wanted or name == "Token holders"
+            assert plain(of_both.spark.sql(asked).collect()) == wanted, name
+            assert plain(database.execute(asked).fetchall()) == wanted, name
+
+
+def test_days_are_utcs_whatever_zone_the_session_has(lake: Lake, ledger: Ledger) -> None:
     session = lake.spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
     for statement in statements(lake, "spark"):
         session.sql(statement)
-    assert plain(session.sql(QUERIES["Daily volume"]).collect()) == EXPECTED["Daily volume"]()
+    assert plain(session.sql(QUERIES["Daily volume"]).collect()) == ledger.daily_volume()
 
 
-def test_an_amount_of_a_token_may_pass_64_bits(in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection") -> None:
+def test_an_amount_of_a_token_may_pass_64_bits(
+    ledger: Ledger, in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection"
+) -> None:
     """The hex of an amount is all of it, as in the outputs' bytes."""
-    wanted = sorted(
-        output.data[at + 38 : at + 70].hex()
-        for _, _, output in created()
-        for at in range(10, 10 + 70 * output.data[9] if output.kind != "legacy" else 0, 70)
-    )
+    wanted = sorted(amount.hex() for _, _, output in ledger.created() for _, amount in tokens(output))
     query = "SELECT amount_hex FROM native_tokens ORDER BY amount_hex"
     assert [row[0] for row in in_spark.sql(query).collect()] == wanted != []
     assert [row[0] for row in in_duckdb.execute(query).fetchall()] == wanted
@@ -296,28 +194,82 @@ def test_the_statements_are_printed(loading: Loading, lake: Lake) -> None:
         assert run(loading, "lake", "views", *options) == ";\n".join([*statements(lake, engine), ""])
 
 
-def test_a_view_is_exported_as_parquet_and_a_query_as_csv(loading: Loading, tmp_path: Path) -> None:
-    rows, folder = run(loading, "export", "outputs", "--into", str(tmp_path / "all")), tmp_path / "all"
-    wanted = {output_id: (output.owner, output.amount) for _, output_id, output in created()}
-    found = [row for path in folder.glob("*.parquet") for row in pq.ParquetFile(path).read().to_pylist()]
-    assert {row["output_id"].hex(): (row["address"].hex(), int(row["amount"])) for row in found} == wanted
-    assert len(found) == len(wanted)
-    assert rows == f"{len(wanted):,} rows in {folder}\n"
-    query, folder = "SELECT output_id, amount FROM outputs WHERE amount > 1000000", tmp_path / "rich"
-    rows = run(loading, "export", query, "--into", str(folder), "--format", "csv")
-    lines = [line for path in sorted(folder.glob("*.csv")) for line in csv.DictReader(path.read_text().splitlines())]
-    rich = sorted((output_id, str(amount)) for output_id, (_, amount) in wanted.items() if amount > 1_000_000)
-    assert sorted((line["output_id"], line["amount"]) for line in lines) == rich != []
-    assert rows == f"{len(rich):,} rows in {folder}\n"
+def lines_of(folder: Path) -> list[dict[str, str]]:
+    """Of CSV, as Python reads it."""
+    texts = (path.read_bytes().decode() for path in sorted(folder.glob("*.csv")))
+    return [line for text in texts for line in csv.DictReader(io.StringIO(text, newline=""))]
 
 
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [("outputs", "stardust has parts, which CSV cannot hold"), ("SELECT nothing FROM outputs", "`nothing` cannot be")],
-)
-def test_what_cannot_be_exported_is_refused(
-    what: str, message: str, loading: Loading, lake: Lake, tmp_path: Path
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    """Of Parquet, as Arrow reads it."""
+    return [row for path in folder.glob("*.parquet") for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+def test_a_view_and_a_query_are_exported_as_parquet_and_as_csv(
+    ledger: Ledger, loading: Loading, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=message):
-        export(loading.settings, lake=lake.root, what=what, into=str(tmp_path / "new"), form="csv")
+    wanted = {output_id: (each.owner, each.amount, each.data.hex()) for _, output_id, each in ledger.created()}
+    rich = {output_id: amount for output_id, (_, amount, _) in wanted.items() if amount > 1_000_000}
+    query = "SELECT output_id, amount, ' a\n\"b\" ' AS text FROM outputs WHERE amount > 1000000"
+    assert 0 < len(rich) < len(wanted)
+    for form in ("parquet", "csv"):
+        view, some = tmp_path / form, tmp_path / f"some-{form}"
+        told = run(loading, "export", "outputs", "--into", str(view), "--format", form)
+        assert told == f"{len(wanted):,} rows in {view}\n"
+        told = run(loading, "export", query, "--into", str(some), "--format", form)
+        assert told == f"{len(rich):,} rows in {some}\n"
+    for rows in (rows_of(tmp_path / "parquet"), lines_of(tmp_path / "csv")):
+        found = [tuple(hexed(row[name]) for name in ("output_id", "address", "amount", "data")) for row in rows]
+        assert {output_id: (owner, int(amount), data) for output_id, owner, amount, data in found} == wanted
+        assert len(rows) == len(wanted)
+    for rows in (rows_of(tmp_path / "some-parquet"), lines_of(tmp_path / "some-csv")):
+        assert {hexed(row["output_id"]): int(row["amount"]) for row in rows} == rich
+        assert {row["text"] for row in rows} == {' a\n"b" '}
+    chains = {key: each.keys(key).get("chain", "") for _, key, each in ledger.created()}
+    told_chains = {line["output_id"]: line["stardust.chain_id"] for line in lines_of(tmp_path / "csv")}
+    assert told_chains == chains
+    assert any(chains.values())
+
+
+def hexed(value: Any) -> str:
+    """Of Parquet's value what CSV has."""
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def test_a_table_with_parts_and_lists_is_exported_whole(ledger: Ledger, loading: Loading, tmp_path: Path) -> None:
+    """Lists of parts are JSON in CSV."""
+    for form in ("parquet", "csv"):
+        run(loading, "export", "messages", "--into", str(tmp_path / form), "--format", form)
+    wanted = {each.message_id: each for _, each in ledger.messages()}
+    spends = {
+        key: [spend.output_id for spend in transaction_of(each).spends]
+        for key, each in wanted.items()
+        if each.payload_kind == 6
+    }
+    lines = [line for line in lines_of(tmp_path / "csv") if line["message_id"]]
+    assert {line["message_id"]: line["message"] for line in lines} == {k: each.data.hex() for k, each in wanted.items()}
+    assert {line["message_id"]: json.loads(line["parents"]) for line in lines} == {
+        key: list(each.parents) for key, each in wanted.items()
+    }
+    told = {
+        line["message_id"]: [each["output_id"] for each in json.loads(line["transaction.inputs"])]
+        for line in lines
+        if line["transaction.inputs"]
+    }
+    assert told == spends != {}
+    rows = [row for row in rows_of(tmp_path / "parquet") if row["message_id"]]
+    assert {row["message_id"].hex(): row["message"] for row in rows} == {k: each.data for k, each in wanted.items()}
+    inputs = {
+        row["message_id"].hex(): [each["output_id"].hex() for each in row["transaction"]["inputs"]]
+        for row in rows
+        if row["transaction"]
+    }
+    assert inputs == spends
+
+
+def test_a_query_that_cannot_be_run_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="`nothing` cannot be"):
+        export(
+            loading.settings, lake=lake.root, what="SELECT nothing FROM outputs", into=str(tmp_path / "new"), form="csv"
+        )
     assert not (tmp_path / "new").exists()
