@@ -44,7 +44,9 @@ def export_rows(
         str, typer.Argument(metavar="TABLE|QUERY", help="A table or view of the lake, or a query in Spark SQL.")
     ],
     into: Annotated[str, typer.Option("--into", metavar="FOLDER", help="Where the files go; it must not be there.")],
-    form: Annotated[Literal["parquet", "csv"], typer.Option("--format", help="CSV has bytes as hex, lists as JSON.")] = "parquet",
+    form: Annotated[
+        Literal["parquet", "csv"], typer.Option("--format", help="CSV has bytes as hex, lists as JSON.")
+    ] = "parquet",
 ) -> None:
     """Writes rows of the lake into files for other programs; docs/analysts.md has its columns and ten queries.
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from py4j.java_gateway import JavaClass, JavaGateway, JavaMember, JavaObject, JVMView
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from etl.compiler import DIRECTIVES
@@ -45,13 +47,18 @@ class _KnownClasses(JVMView):  # type: ignore[misc]
 
 @contextmanager
 def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
-    """A context in a JVM of its own, which has ended when the block has."""
+    """A context in a JVM of its own, which has ended when the block has. RuntimeError for what fails in it and in
+    Python nowhere.
+    """
     gateway = _launch(conf)
     try:
         _open_local_files(gateway.jvm)
         context = SparkContext(conf=conf, gateway=gateway)
         try:
             yield context
+        except (PySparkException, Py4JError) as error:
+            # For their text these ask the JVM, which will have ended.
+            raise RuntimeError(str(error)) from error
         finally:
             context.stop()
     finally:

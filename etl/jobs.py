@@ -29,7 +29,7 @@ from etl.decode import start_workers
 from etl.full import promote
 from etl.ingest import Ingest, Ingested
 from etl.jars import CONNECTOR
-from etl.lake import Lake, either, intervals_of, lake_root
+from etl.lake import Lake, either, intervals_of, lake_root, literal_path
 from etl.ledger import Ledger
 from etl.logged import note_logged, sealed_by
 from etl.publish import Publication
@@ -279,13 +279,15 @@ def compact_lake(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -
 
 
 def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
-    """Where the lake of a store is: the setting, else lake/ inside a SQLite store. ValueError: neither."""
+    """Where the lake of a store is: the setting, else lake/ inside a SQLite store. ValueError: neither, or a path that
+    Spark takes for a pattern.
+    """
     if settings.lake:
-        return lake_root(settings.lake)
+        return literal_path("lake", lake_root(settings.lake))
     scheme, _, path = store_settings.url.partition("://")
     if scheme != "sqlite":
         raise ValueError(f"lake: a directory that the executors share, as {scheme} stores have none of their own")
-    return lake_root(Path(path.removeprefix("/")).expanduser() / "lake")
+    return literal_path("store", lake_root(Path(path.removeprefix("/")).expanduser() / "lake"))
 
 
 @contextmanager
@@ -306,7 +308,7 @@ def _run(
     report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
     # A folder of our own, as it is removed whole: never the one that the setting names.
-    below = Path(settings.staging) / "permanode" if settings.staging else Path(root).parent
+    below = Path(literal_path("staging", settings.staging)) / "permanode" if settings.staging else Path(root).parent
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))

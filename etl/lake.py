@@ -313,6 +313,17 @@ def intervals_of(frame: DataFrame) -> Intervals:
     return [(each["first"], each["last"]) for each in row["all"]] if row else []
 
 
+PATTERN = frozenset("{}[]*?\\")
+"""What makes a path a pattern for Spark, and for DuckDB."""
+
+
+def literal_path(setting: str, path: str) -> str:
+    """A path that stands for itself; ValueError, by the setting that names it, for one that would be a pattern."""
+    if PATTERN.intersection(path):
+        raise ValueError(f"{setting}: a path without {{}}[]*?\\ expected, which Spark takes for patterns, not {path}")
+    return path
+
+
 def lake_root(path: str | Path) -> str:
     """A local path made absolute; URLs stay as they are."""
     text = str(path)
