@@ -222,9 +222,10 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
     check(found_in(both_eras), wanted)
 
 
-def test_every_measure_of_stardust_is_that_of_the_input_files(stores: Stores, tmp_path: Path) -> None:
+@on(SQLITE, LATER_CASSANDRA)
+def test_every_measure_of_stardust_is_that_of_the_input_files(everywhere: Stores, tmp_path: Path) -> None:
     """In one load, its state found by the store; then in a store that the lake fills."""
-    loading = stores((CHUNK_SIZE, 3), test_stardust_oracle.NETWORK, ledger_near=10_000, analytics=True)
+    loading = everywhere((CHUNK_SIZE, 3), test_stardust_oracle.NETWORK, ledger_near=10_000, analytics=True)
     file = write(tmp_path / "milestones.jsonl", test_stardust_oracle.oracle())
     loading.load(file, genesis=reference_stardust.ORACLE / "genesis.json")
     wanted = expected(*stardust_facts(), test_stardust_oracle.NETWORK)
