@@ -29,9 +29,11 @@ from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.utc_days import DAY_S, calendar_interval
 from etl import analyse, jobs
 from etl.analyse import STEPS, Step
+from etl.analytics.activity import activity
 from etl.analytics.calendar import newly_active, so_far
 from etl.analytics.chains import chains
 from etl.analytics.days import counts, daily_analytics
+from etl.analytics.message_sizes import message_sizes
 from etl.analytics.native_tokens import native_tokens
 from etl.analytics.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
@@ -246,6 +248,33 @@ SILENT = {
     *(f"{items}_{size}" for items in ("inputs", "outputs") for size in MANY),
 }
 """Columns that Stardust's oracle ledger leaves at nothing: legacy outputs are Chrysalis's, what is left is below."""
+
+
+def test_messages_are_told_apart_by_payload_and_state(spark: SparkSession) -> None:
+    """By made ones, a digit each: no message of the ledgers here carries a treasury transaction."""
+    kinds: list[int | None] = [None, 0, 1, 2, 4, 5, 6, 7]
+    rows = spark.createDataFrame(
+        [(10**at, 7 * 10**at, kind, at % 3) for at, kind in enumerate(kinds)],
+        "messages BIGINT, bytes BIGINT, payload_kind INT, inclusion_state INT",
+    )
+    measures = activity() | message_sizes()
+    found = rows.agg(*(column.alias(name) for name, column in measures.items())).collect()[0].asDict()
+    of_payloads = {
+        "transaction": 1_000_010,
+        "treasury_transaction": 10_000,
+        "milestone": 10_000_100,
+        "tagged_data": 101_000,
+    }
+    assert found == {
+        "message_count": 11_111_111,
+        "transaction_count": 10_010_010,
+        "conflicting_count": 100_100,
+        "no_transaction_count": 1_001_001,
+        "no_payload_count": 1,
+        **{f"{name}_payload_count": count for name, count in of_payloads.items()},
+        "message_bytes": 77_777_777,
+        **{f"{name}_bytes": 7 * count for name, count in of_payloads.items()},
+    }
 
 
 def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None:
