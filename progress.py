@@ -164,8 +164,8 @@ def vaa_lines(network: str, vaas: Holdings) -> list[str]:
 
 
 def coverage_bar(status: Status) -> str:
-    """The milestones from the lowest to the highest as a bar: █ all of them are complete, ▒ some, · none."""
-    known = add(status.complete, status.incomplete)
+    """The milestones from the lowest or first missing to the highest as a bar: █ all are complete, ▒ some, · none."""
+    known = add(add(status.complete, status.incomplete), status.missing)
     first, last = known[0][0], known[-1][1]
     width = min(BAR, last - first + 1)
     cells = ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from db import schema
 from db.intervals import Intervals, add, gaps
 from db.protocols import IOTA
+from db.queries.ledger import find_genesis
 from db.status_wormhole import Holdings, get_holdings
 from db.store import Lease, Row, TableSize, WritableStore
 from db.sync import Held, held, proved
@@ -25,9 +26,9 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`missing`: milestones between the lowest and the highest that are neither complete nor incomplete; `proved`: the
-    complete ones by how far they are; `unlogged`: those that no archive file is known to hold. `vaas`: of a Wormhole
-    network, which has no milestones; None: it is none.
+    """`missing`: milestones that are neither complete nor incomplete, from where the ledger begins, or else the lowest,
+    to the highest; `proved`: the complete ones by how far they are; `unlogged`: those that no archive file is known to
+    hold. `vaas`: of a Wormhole network, which has no milestones; None: it is none.
     """
 
     network: str
@@ -51,13 +52,15 @@ async def get_status(store: WritableStore, network: str) -> Status:
     by_milestone = protocol is None or protocol["value"] == IOTA
     found = await held(store, network) if by_milestone else Held([], [], [], 0)
     known = add(found.complete, found.incomplete)
+    genesis = await find_genesis(store, network) if by_milestone else None
+    begins = [first for first, _ in known[:1]] + ([] if genesis is None else [genesis + 1])
     infos = await store.get_many(schema.keyspace_info, [(name,) for name in VERSIONS])
     applied = await store.slice(schema.migrations, (network,), limit=1000)
     return Status(
         network=network,
         complete=found.complete,
         incomplete=found.incomplete,
-        missing=gaps(known, known[0][0], known[-1][1]) if known else [],
+        missing=gaps(known, min(begins), known[-1][1]) if known else [],
         proved=await proved(store, network) if by_milestone else {},
         unlogged=found.unlogged,
         messages=found.messages,

@@ -39,11 +39,18 @@ async def get_ledger_index(store: Store, network: str) -> int:
     return found
 
 
+async def find_genesis(store: Store, network: str) -> int | None:
+    """The milestone that the ledger begins after; None where no genesis was loaded."""
+    rows = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
+    return rows[0]["ledger_index"] if rows else None
+
+
 async def get_applied(store: Store, network: str) -> range:
     """The milestones whose changes the ledger state holds, all since genesis; LedgerUnknown without a genesis."""
-    genesis = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
+    genesis = await find_genesis(store, network)
     newest = await get_ledger_index(store, network)
-    return range(genesis[0]["ledger_index"] + 1, newest + 1)
+    assert genesis is not None
+    return range(genesis + 1, newest + 1)
 
 
 async def find_balance(store: Store, address: str, ledger_index: int) -> Row | None:

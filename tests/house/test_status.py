@@ -56,6 +56,19 @@ def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(sto
     assert "a.log:9: line: not JSON" in text
 
 
+def test_what_lacks_at_the_ledgers_beginning_is_missing_too(store: StoreSettings) -> None:
+    """It begins after milestone 0, and nothing before 9 was loaded."""
+    with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
+        ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")
+        batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[9, 10]]", "[]", 70)])
+    assert "coverage    9 ██ 10  100.0 %\n" in run("status")
+    with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
+        batch.upsert(schema.ledger_frontier, ("network", "ledger_index"), [(NETWORK, 0)])
+    text = run("status")
+    assert "coverage    1 ········██ 10  20.0 %\n" in text
+    assert "missing     1–8\n" in text
+
+
 def test_status_as_json_has_rows_and_bytes_of_every_table_and_the_versions(store: StoreSettings) -> None:
     found = json.loads(run("status", "--json"))
     assert found["missing"] == [[5, 5]]
