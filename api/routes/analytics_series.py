@@ -317,7 +317,7 @@ def day_export(form: str, summed: Export) -> Export:
         days = await days_as(network, form, measures)
         lines, _ = days.between(await seconds_of(network, asked, DAY_S), newest=newest)
         head = csv_text([(*DAYS.head, *measures)]) if form == CSV else ""
-        yield head + "".join(f"{line}\n" for line in lines)
+        yield head + "\n".join((*lines, ""))
 
     return export
 
