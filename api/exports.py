@@ -11,7 +11,9 @@ import io
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import wraps
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import orjson
@@ -25,14 +27,22 @@ NDJSON = "application/x-ndjson"
 
 CONTENT_TYPES = {CSV: "text/csv; charset=utf-8"}
 
-Export: TypeAlias = Callable[..., AsyncGenerator[str]]
-"""Writes a listing, a part at a time."""
+Page: TypeAlias = Sequence[Mapping[str, Any]]
+"""Some items of a listing, all of which have the same fields."""
 
-Items: TypeAlias = Callable[..., AsyncGenerator[Sequence[Mapping[str, Any]]]]
-"""Gives a listing, a page at a time; all items have the same fields."""
+Items: TypeAlias = Callable[..., AsyncGenerator[Page]]
+"""Gives a listing, a page at a time."""
 
 Columns: TypeAlias = Sequence[str] | Callable[..., Sequence[str]]
 """The fields of its items, or what tells them from the parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """`parts` writes a listing, a part at a time; `example` one that is an answer in JSON, for the contract."""
+
+    parts: Callable[..., AsyncGenerator[str]]
+    example: Callable[[dict[str, Any]], str]
 
 
 def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
@@ -42,15 +52,20 @@ def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
     return best if wanted.get(best, 0.0) > 0 and wanted[best] >= wanted.get(JSON, 0.0) else None
 
 
-def exports_of(items: Items, columns: Columns) -> Mapping[str, Export]:
-    """A listing as a table with these columns, and as lines of JSON; both take the parameters that `items` takes."""
+def exports_of(
+    items: Items, columns: Columns, listed: Callable[[dict[str, Any]], Page] = itemgetter("items")
+) -> Mapping[str, Export]:
+    """A listing as a table with these columns, and as lines of JSON; both take the parameters that `items` takes.
+
+    `listed` tells the items of an answer in JSON.
+    """
 
     @wraps(items)
     async def as_csv(*arguments: Any, **values: Any) -> AsyncGenerator[str]:
         names = columns(**values) if callable(columns) else columns
         lines: list[Sequence[object]] = [names]
         async for page in items(*arguments, **values):
-            yield csv_text([*lines, *([cell(item[name]) for name in names] for item in page)])
+            yield csv_text([*lines, *cells(page, names)])
             lines = []
         if lines:
             yield csv_text(lines)
@@ -58,9 +73,24 @@ def exports_of(items: Items, columns: Columns) -> Mapping[str, Export]:
     @wraps(items)
     async def as_ndjson(*arguments: Any, **values: Any) -> AsyncGenerator[str]:
         async for page in items(*arguments, **values):
-            yield "".join(orjson.dumps(item).decode() + "\n" for item in page)
+            yield ndjson_text(page)
 
-    return {CSV: as_csv, NDJSON: as_ndjson}
+    def csv_example(answer: dict[str, Any]) -> str:
+        page = listed(answer)
+        names = list(page[0]) if callable(columns) else columns
+        return csv_text([names, *cells(page, names)])
+
+    return {CSV: Export(as_csv, csv_example), NDJSON: Export(as_ndjson, lambda answer: ndjson_text(listed(answer)))}
+
+
+def ndjson_text(page: Page) -> str:
+    """Items as lines of JSON."""
+    return "".join(orjson.dumps(item).decode() + "\n" for item in page)
+
+
+def cells(page: Page, names: Sequence[str]) -> Iterable[Sequence[object]]:
+    """Items as lines of a table with those columns."""
+    return ([cell(item[name]) for name in names] for item in page)
 
 
 def cell(value: object) -> object:

@@ -25,7 +25,7 @@ from api.body import Body
 from api.errors import BadParameter, error_body
 from api.exports import Export, choose_export, send_export
 from api.params import Param, Params
-from api.responses import ERRORS
+from api.responses import ERRORS, example_of
 
 OCTETS = "application/octet-stream"
 
@@ -243,7 +243,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     if not operation.exports:
         return serve
     exported = {
-        media_type: (export, [*inspect.signature(export).parameters][1:])
+        media_type: (export.parts, [*inspect.signature(export.parts).parameters][1:])
         for media_type, export in operation.exports.items()
     }
 
@@ -253,8 +253,8 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
             await serve(scope, receive, send)
             return
         values = read(scope)
-        export, names = exported[media_type]
-        parts = export(context(scope["path_params"]), **{name: values[name] for name in names})
+        write, names = exported[media_type]
+        parts = write(context(scope["path_params"]), **{name: values[name] for name in names})
         await send_export(parts, media_type, scope, receive, send)
 
     return serve_either
@@ -268,7 +268,13 @@ def responses(
     if operation.answer is None or operation.raw is not None:
         own = {"content": {OCTETS if operation.answer is None else SERIALIZED: BINARY}}
     elif operation.exports:
-        own = {"content": {media_type: {"schema": {"type": "string"}} for media_type in operation.exports}}
+        answer = example_of(operation.answer)
+        own = {
+            "content": {
+                media_type: {"schema": {"type": "string"}, "example": export.example(answer)}
+                for media_type, export in operation.exports.items()
+            }
+        }
     return {
         **({200: own} if own else {}),
         **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),

@@ -27,6 +27,13 @@ def whole_example(**body: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [body]})
 
 
+def example_of(model: type[BaseModel]) -> Any:
+    """The example that a model carries, its fields in their order, which pydantic's JSON schema does not keep."""
+    extra: Any = model.model_config["json_schema_extra"]
+    (found,) = extra["examples"]
+    return found
+
+
 class Page(BaseModel):
     """What every listing says of itself; `state` is null on the last page."""
 

@@ -304,14 +304,17 @@ async def day_series(
 
 
 def day_export(form: str, summed: Export) -> Export:
-    """The whole series by day in that form, by `summed` where milestones have to be."""
+    """The whole series by day in that form, by `summed` where milestones have to be.
 
-    async def export(
+    Kept days are one part: they are few, and their text is held anyway (api/rendered_days.py).
+    """
+
+    async def parts(
         network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
     ) -> AsyncGenerator[str]:
         asked = Asked(start, end, measures, newest)
         if not are_kept(measures):
-            async for part in summed(network, start=start, end=end, measures=measures, newest=newest):
+            async for part in summed.parts(network, start=start, end=end, measures=measures, newest=newest):
                 yield part
             return
         days = await days_as(network, form, measures)
@@ -319,7 +322,7 @@ def day_export(form: str, summed: Export) -> Export:
         head = csv_text([(*DAYS.head, *measures)]) if form == CSV else ""
         yield head + "\n".join((*lines, ""))
 
-    return export
+    return Export(parts, summed.example)
 
 
 ANALYTICS_SERIES = (

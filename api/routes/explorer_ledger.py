@@ -5,6 +5,7 @@ Rules of this file: as in explorer_v2.py.
 
 from collections import Counter
 from collections.abc import AsyncGenerator
+from operator import itemgetter
 
 from api.errors import BadParameter, NotKept
 from api.exports import exports_of
@@ -136,9 +137,13 @@ async def all_richest(
 
 
 async def all_powers(network: NetworkMount, ledger_index: LedgerIndex) -> AsyncGenerator[list[Json]]:
-    """The items of `token_distribution`, each with the ends of its range beside its figures."""
-    distribution = (await token_distribution(network, ledger_index))["distribution"]
-    yield [each["range"] | {name: each[name] for name in FIGURES} for each in distribution]
+    """The items of `token_distribution`."""
+    yield powers(await token_distribution(network, ledger_index))
+
+
+def powers(answer: Json) -> list[Json]:
+    """The items of that answer, each with the ends of its range beside its figures."""
+    return [each["range"] | {name: each[name] for name in FIGURES} for each in answer["distribution"]]
 
 
 async def known_index(network: NetworkMount, asked: int | None) -> int:
@@ -159,14 +164,14 @@ RICHEST_ADDRESSES = Operation(
     richest_addresses,
     RichestAddresses,
     (404, 501),
-    exports=exports_of(all_richest, ("address", "balance")),
+    exports=exports_of(all_richest, ("address", "balance"), itemgetter("top")),
 )
 TOKEN_DISTRIBUTION = Operation(
     "/ledger/token-distribution",
     token_distribution,
     TokenDistribution,
     (404, 501),
-    exports=exports_of(all_powers, ("start", "end", *FIGURES)),
+    exports=exports_of(all_powers, ("start", "end", *FIGURES), powers),
 )
 """These two stand in analytics v2 as well."""
 

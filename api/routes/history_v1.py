@@ -7,7 +7,7 @@ history begins after genesis. CSV runs from the oldest to the newest, as there, 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 
-from api.exports import CSV, csv_text
+from api.exports import CSV, Export, csv_text
 from api.listing import Json, inclusion
 from api.network import NetworkMount
 from api.operations import Operation
@@ -98,16 +98,7 @@ def tx_history_csv(network: NetworkMount, address: Address) -> AsyncGenerator[st
 async def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address) -> AsyncGenerator[str]:
     """The whole history of an Ed25519 address, a page a part."""
     applied = await ledger.get_applied(network.store, network.name)
-    lines: list[list[object]] = [
-        ["Transaction History"],
-        [],
-        ["Address:", f"0x{address}"],
-        ["LedgerIndex:", applied.stop - 1],
-        ["MaxResultsLimitReached:", "false"],
-        ["Date:", rfc3339(datetime.now(UTC).timestamp())],
-        [],
-        list(CSV_COLUMNS),
-    ]
+    lines = csv_head(address, applied.stop - 1, datetime.now(UTC).timestamp())
     cursor: str | None = None
     while True:
         page = await transactions.list_history(
@@ -118,6 +109,20 @@ async def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address)
         if page.cursor is None:
             return
         cursor, lines = page.cursor, []
+
+
+def csv_head(address: str, ledger_index: int, made_at: float) -> list[list[object]]:
+    """The lines before the items."""
+    return [
+        ["Transaction History"],
+        [],
+        ["Address:", f"0x{address}"],
+        ["LedgerIndex:", ledger_index],
+        ["MaxResultsLimitReached:", "false"],
+        ["Date:", rfc3339(made_at)],
+        [],
+        list(CSV_COLUMNS),
+    ]
 
 
 def csv_line(item: Json) -> list[object]:
@@ -133,13 +138,27 @@ def rfc3339(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def csv_example(answer: Json) -> str:
+    """An answer in JSON that has all of a history, as CSV made when the newest of it was."""
+    whole = answer["data"]
+    newest, *_ = items = whole["history"]
+    head = csv_head(whole["address"], whole["ledgerIndex"], newest["milestoneTimestampReferenced"])
+    return csv_text([*head, *map(csv_line, reversed(items))])
+
+
 HISTORY_V1 = (
-    Operation("/addresses/{address}/tx-history", tx_history, HistoryResponse, (501,), exports={CSV: tx_history_csv}),
+    Operation(
+        "/addresses/{address}/tx-history",
+        tx_history,
+        HistoryResponse,
+        (501,),
+        exports={CSV: Export(tx_history_csv, csv_example)},
+    ),
     Operation(
         "/addresses/ed25519/{address}/tx-history",
         ed25519_tx_history,
         HistoryResponse,
         (501,),
-        exports={CSV: ed25519_tx_history_csv},
+        exports={CSV: Export(ed25519_tx_history_csv, csv_example)},
     ),
 )

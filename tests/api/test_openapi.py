@@ -1,6 +1,8 @@
 """The committed contract is the application's, and it is complete."""
 
+import csv
 import inspect
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from api.routes.node_v1 import NODE_V1
 from api.routes.poi_v1 import POI_V1
 from api.routes.wormhole_events import EVENTS
 from api.routes.wormhole_v1 import WORMHOLE_V1
+from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.conftest import ROOT
 
@@ -33,6 +36,15 @@ OPERATIONS = [
     for path, item in openapi.document()["paths"].items()
     for method, operation in item.items()
 ]
+SCHEMAS = openapi.document()["components"]["schemas"]
+
+EXPORTED = [
+    (path, operation)
+    for path, _, operation in OPERATIONS
+    if "text/csv" in operation["responses"].get("200", {}).get("content", {})
+]
+"""Those that give whole listings."""
+
 GRPC = {"400": 3, "401": 16, "404": 5, "413": 3, "429": 8, "500": 13, "501": 12, "503": 14}
 """gRPC's codes of those statuses."""
 
@@ -120,6 +132,60 @@ def test_every_answer_has_an_example_that_is_an_answer() -> None:
     for model in models:
         (example,) = model.model_json_schema()["examples"]
         model.model_validate(example, strict=True, extra="forbid")
+
+
+def of_csv(text: str) -> tuple[list[Any], list[Json]]:
+    """The titles of a table and those above it, and its lines."""
+    *above, table = text.split("\n\n")
+    lines = csv.DictReader(table.splitlines())
+    titles = [[line[0] for line in csv.reader(each.splitlines())] for each in above]
+    return [*titles, lines.fieldnames], list(lines)
+
+
+def of_ndjson(text: str) -> tuple[list[Any], list[Json]]:
+    """The fields of its lines, and those."""
+    lines = [json.loads(line) for line in text.splitlines()]
+    (fields,) = {tuple(each) for each in lines}
+    return list(fields), lines
+
+
+READERS = {"text/csv": of_csv, "application/x-ndjson": of_ndjson}
+
+
+@pytest.mark.parametrize(("path", "operation"), EXPORTED, ids=[each["operationId"] for _, each in EXPORTED])
+async def test_every_export_has_an_example_with_the_columns_of_a_real_one(
+    client: httpx.AsyncClient, oracle: Oracle, path: str, operation: dict[str, Any]
+) -> None:
+    owner = max(oracle.expected["addresses"], key=lambda each: len(oracle.histories.get(each["address"], [])))
+    address = owner["address" if "/ed25519/" in path else "bech32"]
+    content = operation["responses"]["200"]["content"]
+    answer = SCHEMAS[content["application/json"]["schema"]["$ref"].rpartition("/")[2]]["examples"][0]
+    (listed,) = (each for each in answer.get("data", answer).values() if isinstance(each, list))
+    told = {}
+    for media_type in list(content)[1:]:
+        real = await client.get(path.format(network="testing", address=address), headers={"accept": media_type})
+        assert real.headers["content-type"].partition(";")[0] == media_type
+        titles, items = READERS[media_type](real.text)
+        assert items
+        as_documented, told[media_type] = READERS[media_type](content[media_type]["example"])
+        assert as_documented == titles
+        assert len(told[media_type]) == len(listed)
+    if "application/x-ndjson" in told:
+        assert told["application/x-ndjson"] == [flat(each) for each in listed]
+        assert told["text/csv"] == [{name: in_csv(value) for name, value in flat(each).items()} for each in listed]
+
+
+def flat(item: Json) -> Json:
+    """An item of an answer as a listing has it: with what stands below it beside the rest."""
+    below = [value for value in item.values() if isinstance(value, dict)]
+    return {name: value for each in (*below, item) for name, value in each.items() if not isinstance(value, dict)}
+
+
+def in_csv(value: Any) -> str:
+    """A value as CSV has it."""
+    if isinstance(value, list):
+        return " ".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def test_the_same_operations_differ_by_mount_in_nothing_but_defaults_and_what_page_sizes_they_read() -> None:
