@@ -14,7 +14,9 @@ from typing import Any
 
 from ledger.bech32 import format_address
 from tests import reference, reference_stardust
+from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
+from tests.etl.two_eras import FIRST, stardust_lines
 from tests.reference_analytics import CALENDAR, analytics_rows, state_of
 from tests.reference_facts import Genesis, Milestone
 from tests.reference_ledger import Replay, changes
@@ -71,6 +73,21 @@ def of_stardust(ledger: StardustLedger) -> "Figures":
     )
 
 
+def of_chrysalis(oracle: Oracle) -> "Figures":
+    """The Chrysalis oracle ledger's."""
+    milestones = [reference.milestone_fact(line) for line in oracle.milestones]
+    genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
+    hrp, network = oracle.expected["bech32Hrp"], oracle.expected["network"]
+    return Figures(milestones, genesis, network, lambda each: format_address(hrp, bytes.fromhex(each)))
+
+
+def of_both_eras(oracle: Oracle, protocol: Json) -> "Figures":
+    """The same with Stardust behind it, which begins with those parameters."""
+    chrysalis = of_chrysalis(oracle)
+    later = [reference_stardust.milestone_fact(line) for line in stardust_lines()]
+    return replace(chrysalis, milestones=[*chrysalis.milestones, *later], protocol={FIRST: protocol})
+
+
 def column_of(name: str) -> str:
     """The column of a measure."""
     return re.sub(r"([A-Z]|[0-9]$)", r"_\1", name).lower()
@@ -90,6 +107,15 @@ class Figures:
     bech32: Callable[[str], str]
     protocol: Mapping[int, Json] = field(default_factory=dict)
     """Milestone → what info says under `protocol` from it on, ascending; none is known before the first."""
+
+    @property
+    def last(self) -> int:
+        """The newest milestone, and the ledger index."""
+        return self.milestones[-1].index
+
+    def protocol_at(self, index: int) -> Json | None:
+        """What info says under `protocol` at a milestone; None where nobody knows."""
+        return next((told for first, told in reversed(self.protocol.items()) if first <= index), None)
 
     @cached_property
     def rows(self) -> Rows:
@@ -135,12 +161,12 @@ class Figures:
 
     def derived(self, row: Mapping[str, Any]) -> Json:
         """What follows from figures that end with the milestone of that row, and from its protocol parameters."""
-        held = [protocol for first, protocol in self.protocol.items() if first <= row["milestone_index"]]
+        protocol = self.protocol_at(row["milestone_index"])
         found: Json = {"bookedAmount": sum(row[name] for name in BOOKED), "byteCost": None}
-        if not held:
+        if protocol is None:
             return found | dict.fromkeys(OF_PROTOCOL)
-        found["byteCost"] = str(byte_cost(row, held[-1]["rentStructure"]))
-        return found | {name: told(held[-1]) for name, told in OF_PROTOCOL.items()}
+        found["byteCost"] = str(byte_cost(row, protocol["rentStructure"]))
+        return found | {name: told(protocol) for name, told in OF_PROTOCOL.items()}
 
     def by_milestone(self, measures: Sequence[str]) -> list[Json]:
         return [
@@ -170,20 +196,33 @@ class Figures:
             found.append({"date": day["date"], "timestamp": midnight} | self.told(figures, measures))
         return found
 
-    @cached_property
-    def changes(self) -> dict[int, list[Json]]:
-        """Milestone → what it created and spent, and whose that was."""
+    def genesis_replay(self) -> Replay:
+        """The ledger state before the first milestone."""
         replay = Replay()
         for output_id, output in self.genesis.outputs.items():
             replay.create(output_id, output)
+        return replay
+
+    @cached_property
+    def changes(self) -> dict[int, list[Json]]:
+        """Milestone → what it created and spent, and whose that was."""
+        replay = self.genesis_replay()
         return {each.index: changes(replay, each) for each in self.milestones}
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """Address on the wire → what it owns in the end, where it owns anything."""
+        replay, owned = self.genesis_replay(), Counter[str]()
+        for each in self.milestones:
+            changes(replay, each)
+        for output in replay.unspent.values():
+            owned[self.bech32(output.owner)] += output.amount
+        return {address: str(amount) for address, amount in owned.items()}
 
     @cached_property
     def histories(self) -> dict[str, list[Json]]:
         """Address on the wire → items, oldest first."""
-        replay, found = Replay(), dict[str, list[Json]]()
-        for output_id, output in self.genesis.outputs.items():
-            replay.create(output_id, output)
+        replay, found = self.genesis_replay(), dict[str, list[Json]]()
         for milestone in self.milestones:
             news = changes(replay, milestone)
             owned = Counter[str]()

@@ -1,4 +1,6 @@
-"""Every answer of analytics v2, whole bodies, for both oracle ledgers, over both stores; walks, exports, refusals."""
+"""Every answer of analytics v2, whole bodies, for both oracle ledgers and for one behind the other, over both stores;
+walks, exports, refusals.
+"""
 
 import csv
 import io
@@ -22,12 +24,22 @@ from api.responses_explorer import RichestAddresses, TokenDistribution
 from api.routes import analytics_v2
 from db.connect import StoreSettings
 from db.queries import analytics, series
-from ledger.bech32 import format_address
-from tests import reference, reference_stardust
-from tests.api.analytics import FALLING, OF_PROTOCOL, Figures, date_of, in_two_years, of_stardust
+from ledger.protocol_parameters import parse_parameters_json
+from tests import reference_stardust
+from tests.api.analytics import (
+    FALLING,
+    OF_PROTOCOL,
+    Figures,
+    date_of,
+    in_two_years,
+    of_both_eras,
+    of_chrysalis,
+    of_stardust,
+)
 from tests.api.conftest import STORES, filled_store, filled_with, new_store
 from tests.api.oracle import Json, Oracle
 from tests.api.stardust import StardustLedger
+from tests.etl.two_eras import FIRST
 from tests.reference_analytics import analytics_rows, cone_of, created_by
 from tests.reference_ledger import ledger_rows
 from tests.reference_rows import Rows, table_rows
@@ -43,8 +55,6 @@ class Served:
 
     client: httpx.AsyncClient
     figures: Figures
-    rent: Json | None
-    """What an output's bytes cost; None where nothing tells it."""
 
     async def body(self, path: str, model: type[BaseModel], **query: Any) -> Json:
         """A good answer, which is also as the contract says."""
@@ -75,10 +85,10 @@ class Served:
         return found
 
 
-def served(mount: NetworkMount, figures: Figures, rent: Json | None) -> Served:
+def served(mount: NetworkMount, figures: Figures) -> Served:
     app = create_app({"testing": mount}, "testing", ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
-    return Served(client, figures, rent)
+    return Served(client, figures)
 
 
 def rows_of(figures: Figures, settings: StoreSettings) -> Rows:
@@ -91,12 +101,11 @@ def rows_of(figures: Figures, settings: StoreSettings) -> Rows:
 
 @pytest.fixture(scope="module")
 def spread_figures(oracle: Oracle) -> Figures:
-    milestones = in_two_years([reference.milestone_fact(line) for line in oracle.milestones])
+    figures = of_chrysalis(oracle)
+    milestones = in_two_years(figures.milestones)
     assert len({date_of(each.timestamp) for each in milestones}) == 4
     assert milestones[FALLING - 1].timestamp > milestones[FALLING].timestamp
-    genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
-    hrp, network = oracle.expected["bech32Hrp"], oracle.expected["network"]
-    return Figures(milestones, genesis, network, lambda each: format_address(hrp, bytes.fromhex(each)))
+    return replace(figures, milestones=milestones)
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -106,7 +115,7 @@ def spread(
     settings = new_store(request, tmp_path_factory, "spread", spread_figures.network)
     store = filled_with(settings, rows_of(spread_figures, settings))
     mount = NetworkMount(store, settings.network, oracle.expected["bech32Hrp"])
-    yield served(mount, spread_figures, None)
+    yield served(mount, spread_figures)
     store.close()
 
 
@@ -117,8 +126,23 @@ def stardust_figures(stardust: StardustLedger) -> Figures:
 
 @pytest.fixture(scope="module")
 def as_it_is(stardust_store: Any, stardust: StardustLedger, stardust_figures: Figures) -> Served:
-    rent = stardust.expected["info"]["protocol"]["rentStructure"]
-    return served(stardust.mount(stardust_store), stardust_figures, rent)
+    return served(stardust.mount(stardust_store), stardust_figures)
+
+
+@pytest.fixture(scope="module", params=STORES)
+def mixed(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    oracle: Oracle,
+    stardust: StardustLedger,
+) -> Iterator[Served]:
+    protocol = stardust.expected["info"]["protocol"]
+    figures = of_both_eras(oracle, protocol)
+    settings = new_store(request, tmp_path_factory, "both_eras", figures.network)
+    store = filled_with(settings, rows_of(figures, settings))
+    parameters, hrp = parse_parameters_json(protocol), oracle.expected["bech32Hrp"]
+    yield served(NetworkMount(store, figures.network, hrp, parameters=parameters, stardust_from=FIRST), figures)
+    store.close()
 
 
 TOLD: dict[Any, list[tuple[int, bytes]]] = {}
@@ -128,7 +152,7 @@ IN_STORES = [each.values[0] for each in STORES]
 
 
 class Answers:
-    """What holds of either ledger."""
+    """What holds of every ledger."""
 
     @pytest.fixture(autouse=True)
     def every_store_gives_the_same_bytes(self, request: pytest.FixtureRequest, ledger: Served) -> Iterator[None]:
@@ -146,35 +170,34 @@ class Answers:
 
     async def test_the_ledger_at_every_index(self, ledger: Served) -> None:
         figures = ledger.figures
-        rent = ledger.rent
         for index in figures.by_index:
             of_outputs, at = answers.OutputStatistics, {"ledgerIndex": index}
             assert await ledger.body("ledger/native-tokens", of_outputs, **at) == figures.unspent(index, "foundry")
             assert await ledger.body("ledger/nfts", of_outputs, **at) == figures.unspent(index, "nft")
             assert await ledger.body("activity/claimed-tokens", answers.Claimed, **at) == figures.claimed(index)
-            if rent is None:
+            protocol = figures.protocol_at(index)
+            if protocol is None:
                 refusal = await ledger.refused("ledger/storage-deposit", 501, **at)
                 assert f"no protocol parameters are known of milestone {index}" in refusal
             else:
                 found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
-                assert found == figures.deposits(index, rent)
+                assert found == figures.deposits(index, protocol["rentStructure"])
         assert await ledger.body("activity/claimed-tokens", answers.Claimed) == figures.claimed(None)
         assert int(figures.claimed(None)["count"]) > len(figures.by_index)
-        if rent is not None:
+        if protocol is not None:
             assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
-        assert "51" in await ledger.refused("ledger/nfts", 404, ledgerIndex=51)
+        behind = figures.last + 1
+        assert str(behind) in await ledger.refused("ledger/nfts", 404, ledgerIndex=behind)
 
     async def test_who_owns_most_as_explorer_v2_tells_it(self, ledger: Served) -> None:
         for path, model in (("richest-addresses", RichestAddresses), ("token-distribution", TokenDistribution)):
-            found = await ledger.body(f"ledger/{path}", model, ledgerIndex=50)
+            found = await ledger.body(f"ledger/{path}", model, ledgerIndex=ledger.figures.last)
             assert found == (await ledger.client.get(f"/api/explorer/v2/ledger/{path}")).json()
-            assert found["ledgerIndex"] == 50
-        owners = ledger.figures.histories.items()
+            assert found["ledgerIndex"] == ledger.figures.last
         richest = await ledger.body("ledger/richest-addresses", RichestAddresses, top=1000)
         balances = {each["address"]: each["balance"] for each in richest["top"]}
-        told = [(address, items[-1]["balance"]) for address, items in owners if items[-1]["balance"] != "0"]
-        assert len(told) > 10
-        assert [balances[address] for address, _ in told] == [balance for _, balance in told]
+        assert balances == ledger.figures.owners
+        assert len(balances) > 10
         assert await self.exported(ledger, "ledger/richest-addresses", top="1000") == richest["top"]
         assert await self.exported(ledger, "ledger/richest-addresses", top="3") == richest["top"][:3]
         found = await ledger.body("ledger/token-distribution", TokenDistribution)
@@ -196,7 +219,8 @@ class Answers:
                 found = await ledger.body(f"activity/{path}", answers.ObjectStatistics, **span)
                 assert found == figures.became_of(start, end, kind)
         whole = await ledger.body("activity/outputs", answers.OutputStatistics)
-        assert whole == await ledger.body("activity/outputs", answers.OutputStatistics, startIndex=1, endIndex=51)
+        span = {"startIndex": 1, "endIndex": figures.last + 1}
+        assert whole == await ledger.body("activity/outputs", answers.OutputStatistics, **span)
         assert int(whole["count"]) > 100
 
     async def test_every_milestone(self, ledger: Served) -> None:
@@ -204,7 +228,7 @@ class Answers:
             expected = ledger.figures.blocks(milestone)
             for path in (f"0x{milestone.milestone_id}", f"by-index/{milestone.index}"):
                 assert await ledger.body(f"activity/milestones/{path}", answers.MilestoneStatistics) == expected
-        await ledger.refused("activity/milestones/by-index/51", 404)
+        await ledger.refused(f"activity/milestones/by-index/{ledger.figures.last + 1}", 404)
         await ledger.refused("activity/milestones/by-index/4294967295", 404)
         await ledger.refused(f"activity/milestones/0x{'ab' * 32}", 404)
 
@@ -249,7 +273,7 @@ class Answers:
             for sort, wanted in (("oldest", inside), ("newest", inside[::-1])):
                 asked = query | {"measures": "messageCount", "sort": sort}
                 assert await ledger.walk(f"series/{interval}", SERIES[interval], 5, **asked) == wanted, (query, sort)
-        for first, last in ((1, 50), (13, 13), (9, 17), (30, 99), (51, 60)):
+        for first, last in ((1, figures.last), (13, 13), (9, 17), (30, 99), (FIRST, 60), (figures.last + 1, 60)):
             held = [index for index in time_of if first <= index <= last]
             found = await ledger.walk(
                 f"series/{interval}", SERIES[interval], 5, start=first, end=last, measures="messageCount"
@@ -283,7 +307,7 @@ class Answers:
                 "address": address,
                 "items": expected[::-1][:page_size],
                 "cursor": None,
-                "ledgerIndex": 50,
+                "ledgerIndex": ledger.figures.last,
             }
             assert await ledger.walk(path, answers.AddressSeries, page_size) == expected[::-1]
             if page_size != 1000:
@@ -295,7 +319,7 @@ class Answers:
                 assert found == [each for each in expected if late["start"] <= each["timestamp"] <= last]
         nobody = ledger.figures.bech32("00" + "ab" * 32)
         found = await ledger.body(f"addresses/{nobody}", answers.AddressSeries)
-        assert found == {"address": nobody, "items": [], "cursor": None, "ledgerIndex": 50}
+        assert found == {"address": nobody, "items": [], "cursor": None, "ledgerIndex": ledger.figures.last}
 
     @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
     async def test_whole_series_as_csv_and_ndjson(
@@ -314,7 +338,7 @@ class Answers:
     async def test_a_page_that_looked_at_enough_ends_early(
         self, ledger: Served, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(series, "EXAMINED", 5)
+        monkeypatch.setattr(series, "EXAMINED", 2)
         for interval in ("hour", "day"):
             expected = items_of(ledger.figures, interval, ["nftNewCount"])
             for sort, wanted in (("oldest", expected), ("newest", expected[::-1])):
@@ -349,7 +373,7 @@ class Answers:
         await ledger.refused("series/hour", 400, measures="activeAddresses")
         await ledger.refused("series/day", 400, interval="day")
         monkeypatch.setattr(analytics_v2, "SUMMED_MAX", 10)
-        assert "50" in await ledger.refused("activity/outputs", 501)
+        assert str(ledger.figures.last) in await ledger.refused("activity/outputs", 501)
         for end, status in ((15, 200), (16, 501)):
             answer = await ledger.client.get(f"{BASE}/activity/nfts", params={"startIndex": 5, "endIndex": end})
             assert answer.status_code == status
@@ -426,7 +450,7 @@ def lagging(
             for name in row.keys() - told:
                 del row[name]
     store = filled_with(settings, rows)
-    yield served(stardust.mount(store), stardust_figures, {})
+    yield served(stardust.mount(store), stardust_figures)
     store.close()
 
 
@@ -464,7 +488,7 @@ async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
     announced["params"] = bytes(params)
     store = filled_with(settings, rows)
     mount = stardust.mount(store)
-    known, unknown = (served(each, stardust_figures, None) for each in (mount, replace(mount, parameters=None)))
+    known, unknown = (served(each, stardust_figures) for each in (mount, replace(mount, parameters=None)))
     for index in (1, KNOWN_TO - 1, KNOWN_TO, 50):
         rent = before if index < KNOWN_TO else after
         wanted = stardust_figures.deposits(index, rent)
@@ -484,7 +508,7 @@ async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
             assert await asked.walk(f"series/{interval}", model, 7, measures=",".join(names)) == expected
     costs = {each["vByteCost"] for each in items_of(figures, "milestone", names)}
     assert costs == {None, 250}
-    late = served(replace(mount, stardust_from=10), stardust_figures, None)
+    late = served(replace(mount, stardust_from=10), stardust_figures)
     assert "of Chrysalis" in await late.refused("ledger/storage-deposit", 501, ledgerIndex=9)
     expected = items_of(replace(stardust_figures, protocol={10: protocol, KNOWN_TO: changed}), "milestone", names)
     assert await late.walk("series/milestone", answers.MilestoneSeries, 7, measures=",".join(names)) == expected
@@ -516,3 +540,21 @@ class TestStardust(Answers):
         found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics)
         assert int(found["totalByteCost"]) > 10**6
         assert int(found["storageDepositReturnCount"]) > 0
+
+
+class TestBothEras(Answers):
+    """Stardust behind Chrysalis, whose outputs it spends."""
+
+    @pytest.fixture
+    def ledger(self, mixed: Served) -> Served:
+        return mixed
+
+    async def test_bytes_have_a_price_from_stardust_on(self, ledger: Served) -> None:
+        path, names = "ledger/storage-deposit", ("byteCost", *OF_PROTOCOL)
+        items = await ledger.walk("series/milestone", answers.MilestoneSeries, 1000, measures=",".join(names))
+        for each in items:
+            told = {each[name] is not None for name in names}
+            assert told == {each["milestoneIndex"] >= FIRST}
+        assert f"milestone {FIRST - 1}: it is of Chrysalis" in await ledger.refused(path, 501, ledgerIndex=FIRST - 1)
+        found = await ledger.body(path, answers.StorageDepositStatistics, ledgerIndex=FIRST)
+        assert found["totalByteCost"] == items[FIRST - 1]["byteCost"] != "0"
