@@ -218,7 +218,8 @@ rows for each kind of output.
 
 A milestone's `utxo-changes` are one answer, as nodes have them: a row for each input and output of its transactions.
 Chronicle's transactions name who spent each of their outputs: a row for each, and a transaction has up to 127. CSV and
-NDJSON have all of a history, a page of 1000 at a time, each within the time of a request.
+NDJSON have all of a history or a series, 1000 rows at a time (hours: those of a day; kept days: all), each within the
+time of a request.
 
 A balance of explorer v2 is summed of at most {outputs} unspent outputs, 501 above. Its children by page number begin
 within {skipped} of them, 400 above; the cursor leads further.
