@@ -71,14 +71,18 @@ def settings_of(era: str, url: str, network: str) -> StoreSettings:
 @pytest.fixture(scope="session", params=ERAS)
 def ledger(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ledger:
     """Either oracle ledger, in a store that the naive reference filled."""
-    folder = tmp_path_factory.mktemp(request.param)
-    if request.param == "chrysalis":
+    return ledger_in(request.param, f"sqlite:///{tmp_path_factory.mktemp(request.param)}")
+
+
+def ledger_in(era: str, url: str) -> Ledger:
+    """The oracle ledger of one of ERAS, in a new store there."""
+    if era == "chrysalis":
         oracle = Oracle.read(ORACLE)
-        settings = settings_of("chrysalis", f"sqlite:///{folder}", oracle.expected["network"])
+        settings = settings_of(era, url, oracle.expected["network"])
         with closing(fill(settings, oracle)):
             return Ledger(CHRYSALIS, settings, oracle.milestones, oracle.pending)
     stardust = StardustLedger.read()
-    settings = settings_of("stardust", f"sqlite:///{folder}", stardust.network)
+    settings = settings_of(era, url, stardust.network)
     with closing(fill_stardust(settings, stardust)):
         return Ledger(STARDUST, settings, list(stardust.milestones), list(stardust.pending))
 

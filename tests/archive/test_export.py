@@ -19,8 +19,9 @@ from db.connect import open_store
 from db.store import LeaseHeld
 from db.sync import held
 from etl.archive.export import export
-from tests.archive.conftest import Ledger
+from tests.archive.conftest import ERAS, Ledger, ledger_in
 from tests.archive.test_merge import lines_of
+from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 from tests.reference_rows import intervals as runs
 
@@ -69,6 +70,24 @@ def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledge
     assert logged(ledger) == before | set(range(40, 51))
     rest = set(range(1, 51)) - before - set(range(40, 51))
     assert unlogged(ledger) == [(first, last) for first, last in runs(rest)]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_cluster_is_exported_and_told_as_the_embedded_store(
+    era: str, cassandra: CassandraServer, tmp_path: Path
+) -> None:
+    folders = []
+    for url in (f"cassandra://{cassandra.contact}/exported_{era}?rf=1", f"sqlite:///{tmp_path}/store"):
+        ledger = ledger_in(era, url)
+        assert logged(ledger) != set(range(1, 51))
+        folders.append(tmp_path / f"archive-{len(folders)}")
+        with closing(open_store(ledger.store, writable=True)) as store:
+            done = export(ledger.store, store, folders[-1])
+        assert (done.milestones, done.faults, done.lacking) == (50, [], [])
+        assert logged(ledger) == set(range(1, 51))
+        assert unlogged(ledger) == []
+    assert lines_of(folders[0]) == ledger.lines(1, 51)
+    assert contents(folders[0]) == contents(folders[1])
 
 
 def test_while_another_run_writes_the_files_are_good_and_the_store_is_told_by_the_next(
