@@ -235,3 +235,18 @@ async def test_what_is_left_of_thousands_is_found_without_the_others(
         query["state"] = body["data"]["state"]
     expected = [at.to_bytes(34, "big").hex() for at in UNSPENT]
     assert found == (expected[::-1] if sort == "newest" else expected)
+
+
+async def test_sync_is_one_slice_of_each_summary_however_many_milestones(mount: NetworkMount) -> None:
+    asked: list[str] = []
+
+    class Noting(CountingStore):
+        async def slice(self, *question: Any, **bounds: Any) -> Any:
+            asked.append(question[0].name)
+            return await super().slice(*question, **bounds)
+
+    store: Any = Noting(mount.store)
+    app = create_app({"testing": NetworkMount(store, mount.name, mount.bech32_hrp)}, "testing", ApiSettings())
+    status, body = await ask(app, "/api/testing/sync")
+    assert (status, body["completed"]) == (200, [{"start": 1, "end": 51}])
+    assert sorted(asked) == ["proofs", "ranges"]
