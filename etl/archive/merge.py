@@ -105,6 +105,8 @@ def merge(
             sync(into)
         done.pending = len(pending)
     readers.close()
+    # What a level found wrong with a line is found again when its turn comes.
+    done.faults = list(dict.fromkeys(done.faults))
     return done
 
 

@@ -63,6 +63,20 @@ class Ledger:
         }
 
 
+def environment(ledger: Ledger) -> dict[str, str]:
+    """A command's variables: the ledger's store and network."""
+    return {
+        "PERMANODE_STORE": ledger.store.url,
+        "PERMANODE_NETWORK": ledger.network,
+        "PERMANODE_STORE_PROTOCOL_PARAMETERS": ledger.store.protocol_parameters,
+    }
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of a folder's files by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def settings_of(era: str, url: str, network: str) -> StoreSettings:
     parameters = str(ROOT / "sample" / "stardust" / "info.json") if era == "stardust" else ""
     return StoreSettings(url, network, protocol_parameters=parameters)

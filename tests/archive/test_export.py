@@ -19,7 +19,7 @@ from db.connect import open_store
 from db.store import LeaseHeld
 from db.sync import held
 from etl.archive.export import export
-from tests.archive.conftest import ERAS, Ledger, ledger_in
+from tests.archive.conftest import ERAS, Ledger, contents, environment, ledger_in
 from tests.archive.test_merge import lines_of
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
@@ -37,18 +37,6 @@ def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
     """The complete milestones that the store says no file holds."""
     with closing(open_store(ledger.store)) as store:
         return asyncio.run(held(store, ledger.network)).unlogged
-
-
-def environment(ledger: Ledger) -> dict[str, str]:
-    return {
-        "PERMANODE_STORE": ledger.store.url,
-        "PERMANODE_NETWORK": ledger.network,
-        "PERMANODE_STORE_PROTOCOL_PARAMETERS": ledger.store.protocol_parameters,
-    }
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledger, tmp_path: Path) -> None:

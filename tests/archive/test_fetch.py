@@ -31,9 +31,8 @@ from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREAD
 from etl.fetch.run import fetch
 from etl.report import Progress
 from ledger.eras import CHRYSALIS
-from tests.archive.conftest import Json, Ledger
+from tests.archive.conftest import Json, Ledger, contents, environment
 from tests.archive.proxy import proxied
-from tests.archive.test_export import contents, environment
 from tests.archive.test_merge import lines_of
 from tests.conftest import ROOT
 

@@ -1,19 +1,21 @@
 """Merging: files of every format, overlapping and spoiled, become one archive; expected is the oracle's own JSON."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import cli
 from db.connect import StoreSettings
 from etl.archive.merge import merge
 from etl.archive.validate import Level
 from etl.sources.files import archive_files
-from tests.archive.conftest import Json, Ledger
+from ledger.eras import CHRYSALIS
+from tests.archive.conftest import Json, Ledger, contents, environment
 from tests.conftest import SAMPLE
-from tests.etl.archives import ARCHIVE_FORMS, NETWORK, dump, oracle, own_id, pending, sample
+from tests.etl.archives import ARCHIVE_FORMS, NETWORK, dump, oracle, own_id, pending, sample, write
 
 SETTINGS = StoreSettings("", NETWORK)
 
@@ -103,6 +105,69 @@ def test_a_level_lets_nothing_be_written_before_all_files_pass(tmp_path: Path) -
     assert merge(SETTINGS, files, tmp_path / "out", level=Level.BASIC).milestones == 7
     kept = merge(SETTINGS, files, tmp_path / "kept", level=Level.LIGHT, keep_going=True)
     assert ([fault.kind for fault in kept.faults], kept.milestones) == (["MissingMilestones"], 7)
+
+
+def another_nonce(ledger: Ledger, line: Json) -> str:
+    """Its bytes are no longer those of the id that it stands under."""
+    entry = line[ledger.entries][0]
+    content = entry["message" if ledger.codec is CHRYSALIS else "block"]
+    content["nonce"] = str(int(content["nonce"]) ^ 1)
+    return str(entry["id"]).removeprefix("0x")
+
+
+def a_message_less(ledger: Ledger, line: Json) -> str:
+    """The cone lacks its last message, in Chrysalis the one that carries the milestone."""
+    line[ledger.entries].pop()
+    return "milestone 3"
+
+
+def merged(folder: Path, name: str, *options: str) -> Result:
+    """The command as it is given; what it writes goes into another folder each time."""
+    command = ["archive", "merge", str(folder / "in"), "--into", str(folder / name), *options]
+    return CliRunner().invoke(cli.app, command)
+
+
+@pytest.fixture
+def configured(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(ledger).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("spoil", [another_nonce, a_message_less])
+def test_at_level_full_what_is_wrong_inside_a_line_lets_nothing_be_written_and_is_named(
+    ledger: Ledger, tmp_path: Path, spoil: Callable[[Ledger, Json], str]
+) -> None:
+    lines = json.loads(json.dumps(ledger.lines(1, 7)))
+    named = spoil(ledger, lines[2])
+    write(tmp_path / "in" / "1to7.log", lines)
+    where = f"{tmp_path}/in/1to7.log:3: "
+    refused = merged(tmp_path, "refused", "--level", "full")
+    (fault,) = [line for line in refused.output.splitlines() if line.startswith(where)]
+    assert "MalformattedMilestone" in fault
+    assert named in fault
+    assert refused.exit_code == 3
+    assert not (tmp_path / "refused").exists()
+    # Its name, its checksum and its JSON are right: the levels below do not see it, and what is whole is written.
+    for name, options in (("light", ["--level", "light"]), ("kept", ["--level", "full", "--keep-going"])):
+        done = merged(tmp_path, name, *options)
+        assert done.exit_code == 3
+        assert done.output.count(where) == 1
+        assert "5 milestones written" in done.output
+        assert "not to be had whole: 3" in done.output
+        assert lines_of(tmp_path / name) == [*ledger.lines(1, 3), *ledger.lines(4, 7)]
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("level", ["basic", "light", "full", "just-in-time"])
+def test_good_files_give_the_same_bytes_at_every_level(ledger: Ledger, tmp_path: Path, level: str) -> None:
+    write(tmp_path / "in" / "1to6.log", ledger.lines(1, 6))
+    write(tmp_path / "in" / "overlapping.jsonl", ledger.lines(4, 9))
+    write(tmp_path / "in" / "pending.jsonl", ledger.pending)
+    assert merged(tmp_path, "default").exit_code == 0
+    assert merged(tmp_path, level, "--level", level).exit_code == 0
+    assert contents(tmp_path / level) == contents(tmp_path / "default")
+    assert lines_of(tmp_path / level) == ledger.lines(1, 9)
 
 
 def test_the_command_merges_the_sample(tmp_path: Path) -> None:
