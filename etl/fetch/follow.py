@@ -2,7 +2,8 @@
 
 Rules of this file: a run holds at least RUN_S seconds of milestones, so that what comes after it (a load starts Spark)
 is worth its start; what a run could not have is tried again with each later one. Nothing is kept from run to run but
-which milestones those are, so days cost no more memory than minutes.
+which milestones those are, and the folder is read once, so days cost no more memory than minutes, and files that were
+taken away meanwhile are not fetched again.
 """
 
 import asyncio
@@ -13,10 +14,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from db.connect import StoreSettings
-from db.intervals import subtract
+from db.intervals import Intervals, add, subtract
 from etl.archive import PENDING_FILE
 from etl.archive.lines import pending_line
-from etl.archive.writer import archive_writer, sync, write_durably
+from etl.archive.writer import ArchiveWriter, archive_writer, sync, write_durably
 from etl.fetch.fill import Fetched, FetchSettings
 from etl.fetch.http import NOT_THERE, UNREADABLE, WRONG_ID, Fault
 from etl.fetch.node import Node
@@ -96,36 +97,35 @@ class _Following:
 
     async def run(self, first: int | None) -> Fetched:
         """Until a signal comes; what all runs brought, and what is lacking now."""
-        start = first
-        left = list[Path]()
-        with archive_writer(self._into, on_closed=lambda path, *_: left.append(path)) as writer:
-            if start is None and (held := writer.held()):
-                start = held[-1][1] + 1
-        begin = start
-        while not self._source.stop.is_set():
-            try:
-                node = self._node()
-                newest = await node.newest(self._codec)
-                if begin is None or start is None:
-                    start = begin = newest
-                last = min(newest, begin + self._pace.run_most - 1)
-                if last < begin or not await self._is_enough(node, begin, last):
-                    await self._wait(self._pace.poll_s)
+        closed = list[Path]()
+        max_bytes = self._source.settings.max_bytes
+        with archive_writer(self._into, max_bytes, lambda path, *_: closed.append(path)) as writer:
+            held, begin = writer.held(), first
+            if begin is None and held:
+                begin = held[-1][1] + 1
+            writer.close()
+            while not self._source.stop.is_set():
+                try:
+                    node = self._node()
+                    newest = await node.newest(self._codec)
+                    if begin is None:
+                        begin = newest
+                    last = min(newest, begin + self._pace.run_most - 1)
+                    if last < begin or not await self._is_enough(node, begin, last):
+                        await self._wait(self._pace.poll_s)
+                        continue
+                except Fault as fault:
+                    # A node that is away for hours is asked again as one that has no news.
+                    self._all.faults[fault.kind] += 1
+                    self._turn += 1
+                    await self._wait(max(self._pace.poll_s, fault.wait_s))
                     continue
-            except Fault as fault:
-                # A node that is away for hours is asked again as one that has no news.
-                self._all.faults[fault.kind] += 1
-                self._turn += 1
-                await self._wait(max(self._pace.poll_s, fault.wait_s))
-                continue
-            done = await self._fetch(start, last)
-            pending = await self._take_pending(node)
-            files = (*left, *(self._into / name for name in done.files))
-            begin = last + 1
-            self._all.lacking = done.lacking
-            if files or pending:
-                await self._hand_on(Run(done, files, pending))
-                left.clear()
+                done = await self._fetch(writer, subtract(add(self._all.lacking, [(begin, last)]), held))
+                pending = await self._take_pending(node)
+                begin = last + 1
+                if closed or pending:
+                    await self._hand_on(Run(done, tuple(closed), pending))
+                    closed.clear()
         return self._all
 
     def _node(self) -> Node:
@@ -145,15 +145,14 @@ class _Following:
             return True
         return ended.timestamp - begun.timestamp >= self._pace.run_s
 
-    async def _fetch(self, first: int, last: int) -> Fetched:
-        """One run: what of those milestones the folder lacks, earlier runs' failures among it."""
+    async def _fetch(self, writer: ArchiveWriter, missing: Intervals) -> Fetched:
+        """One run, which closes its files."""
         done = Fetched()
-        max_bytes = self._source.settings.max_bytes
-        with archive_writer(self._into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer:
-            missing = subtract([(first, last)], writer.held())
-            await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
+        await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
+        writer.close()
         self._all.count += done.count
         self._all.faults += done.faults
+        self._all.lacking = done.lacking
         return done
 
     async def _take_pending(self, node: Node) -> int:

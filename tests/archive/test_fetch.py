@@ -24,6 +24,7 @@ import cli
 import settings
 from commands.fetch import _loader, _not_loaded
 from db.connect import StoreSettings
+from etl.archive.writer import FolderInUse, archive_writer
 from etl.fetch import follow as following
 from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, wait_s
 from etl.fetch.follow import Pace, Run
@@ -365,6 +366,26 @@ def test_what_a_killed_run_left_open_is_handed_on_by_the_next(ledger: Ledger, no
     done = following.follow(ledger.store, [node], tmp_path, hand_on, settings=QUICK, pace=pace)
     assert [path.name for path in runs[0].files] == ["1to4.log", "4to9.log"]
     assert lines_of(tmp_path) == ledger.lines(1, 4 + done.count)
+
+
+def test_while_it_follows_its_files_may_be_taken_away_and_nobody_else_writes_there(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    spans: list[list[int]] = []
+
+    async def hand_on(run: Run) -> None:
+        spans.append([line["milestone"]["index"] for line in lines_in(run.files)])
+        for path in run.files:
+            path.unlink()
+        with pytest.raises(FolderInUse), archive_writer(tmp_path):
+            pass
+        if len(spans) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    pace = Pace(run_most=3, poll_s=0.01)
+    done = following.follow(ledger.store, [node], tmp_path, hand_on, first=1, settings=QUICK, pace=pace)
+    assert (done.lacking, done.faults.total()) == ([], 0)
+    assert spans[:3] == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
 
 
 def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(

@@ -1,0 +1,119 @@
+"""Days of following, a run a milestone, at a node that answers at once: what is kept does not grow with the runs.
+
+Rules of this file: the ledger is a generated one, so that every run brings messages that none before it brought; one
+milestone is never to be had, and some questions fail, as they do in days.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import signal
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import settings
+from bench.generate import generate
+from bench.tangle import GeneratorSettings
+from commands.fetch import _loader
+from db.connect import StoreSettings
+from etl.fetch.fill import FetchSettings
+from etl.fetch.follow import Pace, follow
+
+LEDGER = GeneratorSettings(seed="days", milestone_size=5)
+
+RUNS = 50
+
+LOST = 5
+"""A milestone that the node does not have."""
+
+
+class Answers:
+    """A node's, whose head moves with each question for it; what the next milestone references is pending."""
+
+    def __init__(self, count: int) -> None:
+        self.newest = self.asked = 0
+        self._lines = {line.index: line for line in islice(generate(LEDGER), count + 1)}
+        self._messages = {each: line for line in self._lines.values() for each in line.raw}
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        kind, *rest = request.url.path.removeprefix("/api/v1/").split("/")
+        if kind == "info":
+            self.asked += 1
+            if self.asked % 10 == 0:
+                return httpx.Response(503)
+            self.newest += 1
+            return told({"networkId": LEDGER.network, "confirmedMilestoneIndex": self.newest})
+        if kind == "tips":
+            return told({"tipMessageIds": [each.hex() for each in self._lines[self.newest + 1].order]})
+        if kind == "milestones" and int(rest[0]) != LOST:
+            line = self._lines[int(rest[0])]
+            return told({"messageId": line.order[-1].hex(), "timestamp": line.timestamp})
+        if kind == "messages" and bytes.fromhex(rest[0]) in self._messages:
+            line = self._messages[bytes.fromhex(rest[0])]
+            if rest[1] == "raw":
+                return httpx.Response(200, content=line.raw[bytes.fromhex(rest[0])])
+            return told(line.form["messages"][rest[0]][1] if line.index <= self.newest else {})
+        return httpx.Response(404)
+
+
+def told(data: Any) -> httpx.Response:
+    return httpx.Response(200, content=json.dumps({"data": data}).encode())
+
+
+def objects() -> int:
+    """How many objects are alive, those in containers that the collector does not watch among them."""
+    gc.collect()
+    seen: set[int] = set()
+    left = gc.get_objects()
+    while left:
+        one = left.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            left += gc.get_referents(one)
+    return len(seen)
+
+
+def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_end = {RUNS: 0, 4 * RUNS: 0}
+    loads = 0
+
+    class Ended:
+        async def wait(self) -> int:
+            nonlocal loads
+            loads += 1
+            if loads in at_end:
+                at_end[loads] = objects()
+            if loads == 4 * RUNS:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return 0
+
+    async def start(*command: str, env: dict[str, str]) -> Ended:
+        return Ended()
+
+    node = httpx.MockTransport(Answers(5 * RUNS))
+    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=node))
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", LEDGER.network)}
+    done = follow(
+        StoreSettings("", LEDGER.network),
+        ["http://node"],
+        tmp_path,
+        _loader(settings.read(None, {}, flags), []),
+        first=1,
+        settings=FetchSettings(tries=1),
+        pace=Pace(run_most=1, poll_s=0),
+    )
+    assert done.lacking == [(LOST, LOST)]
+    assert done.count >= 4 * RUNS - 1
+    assert (tmp_path / "pending.jsonl").read_bytes()
+    # One thing kept a run would be three times as many.
+    assert at_end[4 * RUNS] - at_end[RUNS] < RUNS
