@@ -102,6 +102,8 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=node))
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     monkeypatch.setattr(os, "fsync", lambda _: None)
+    # pytest keeps what is logged.
+    monkeypatch.setattr("commands.fetch.log.disabled", True)
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", LEDGER.network)}
     done = follow(
         StoreSettings("", LEDGER.network),
