@@ -1,6 +1,6 @@
 """/docs: every endpoint with a form to try it. All of it comes from here, as an archive may stand where no CDN is.
 
-Rules of this file: Swagger UI and its style sheet are fastapi-offline's copies, unchanged.
+Rules of this file: Swagger UI and its style sheet are fastapi-offline's copies; what STYLE says comes behind the sheet.
 """
 
 from functools import partial
@@ -12,15 +12,27 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+CACHED = {"cache-control": "public, max-age=86400"}
+
 ASSETS = ("swagger-ui-bundle.js", "swagger-ui.css", "favicon.png")
+
+STYLE = """
+.swagger-ui .parameters td { overflow-wrap: anywhere; }
+.swagger-ui .parameters :is(input, select, textarea) { max-width: 100%; min-width: 0; }
+.swagger-ui .parameter__extension { max-height: 7em; overflow-y: auto; }
+"""
+"""A pattern of all measures has no blank to break at, and made the form wider than any screen."""
 
 FOLDER = Path(str(files("fastapi_offline"))) / "static"
 
 
 def docs_routes(title: str, openapi_url: str) -> list[Route]:
     """The page and what it loads."""
-    assets = [Route(f"/docs/{name}", partial(_asset, FOLDER / name), methods=["GET"]) for name in ASSETS]
-    return [Route("/docs", partial(_page, title, openapi_url), methods=["GET"]), *assets]
+    script, style, icon = ASSETS
+    assets = {name: partial(_asset, FOLDER / name) for name in (script, icon)}
+    assets[style] = partial(_style, FOLDER / style)
+    page = Route("/docs", partial(_page, title, openapi_url), methods=["GET"])
+    return [page, *(Route(f"/docs/{name}", asset, methods=["GET"]) for name, asset in assets.items())]
 
 
 async def _page(title: str, openapi_url: str, request: Request) -> Response:
@@ -38,4 +50,8 @@ async def _page(title: str, openapi_url: str, request: Request) -> Response:
 
 
 async def _asset(path: Path, _: Request) -> Response:
-    return FileResponse(path, headers={"cache-control": "public, max-age=86400"})
+    return FileResponse(path, headers=CACHED)
+
+
+async def _style(path: Path, _: Request) -> Response:
+    return Response(path.read_text("utf-8") + STYLE, media_type="text/css", headers=CACHED)

@@ -4,6 +4,7 @@ import csv
 import inspect
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import yaml
 
 from api import openapi
 from api.app import ApiSettings, create_app, routes
+from api.docs_page import STYLE
 from api.health import HEALTH
 from api.network import NetworkMount
 from api.operations import SERIALIZED, arguments
@@ -75,9 +77,13 @@ async def test_the_docs_page_and_all_it_loads_come_from_here(client: httpx.Async
     assert "url: '/openapi.json'" in page
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
     assert sorted(loaded) == ["/docs/favicon.png", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"]
-    kinds = [(await client.get(path)).headers["content-type"].partition(";")[0] for path in sorted(loaded)]
+    _, script, style = answers = [await client.get(path) for path in sorted(loaded)]
+    kinds = [each.headers["content-type"].partition(";")[0] for each in answers]
     assert kinds == ["image/png", "text/javascript", "text/css"]
     assert "https://" not in page
+    theirs = files("fastapi_offline") / "static"
+    assert script.content == (theirs / "swagger-ui-bundle.js").read_bytes()
+    assert style.text == (theirs / "swagger-ui.css").read_text("utf-8") + STYLE
 
 
 def test_every_operation_is_named_by_its_function() -> None:
