@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from etl.fetch.follow import Run
 
 END = 2**64
+
+FILES_MOST = 1_000
+"""That a command line names; of more the folder is loaded, where a load takes what the store lacks."""
 """Sequences end before."""
 
 log = logging.getLogger("permanode")
@@ -96,7 +99,7 @@ def fetch_archive(
     network = settings.store() if missing or load else settings.network_alone()
     with shown() as notify:
         if follow:
-            hand_on = _loader(settings, _not_loaded(network, into)) if load else _tell
+            hand_on = _loader(settings, into, _not_loaded(network, into)) if load else _tell
             done = keep_following(network, node or [], into, hand_on, first=first, settings=asking, notify=notify)
         else:
             assert first is not None
@@ -169,9 +172,9 @@ def _not_loaded(network: StoreSettings, into: Path) -> list[Path]:
     return [path for _, path in sorted((span, path) for span, path in spans if span and span[1] > (newest or 0))]
 
 
-def _loader(settings: Settings, earlier: Sequence[Path]) -> "Callable[[Run], Awaitable[None]]":
-    """Loads what a run brought, in a process of its own, which leaves nothing behind in this one. What a load that
-    failed did not take is given to the next; the first has the `earlier` files too.
+def _loader(settings: Settings, into: Path, earlier: Sequence[Path]) -> "Callable[[Run], Awaitable[None]]":
+    """Loads what a run brought into the folder, in a process of its own, which leaves nothing behind in this one. What
+    a load that failed did not take is given to the next; the first has the `earlier` files too.
     """
     waiting = [*earlier]
 
@@ -180,7 +183,9 @@ def _loader(settings: Settings, earlier: Sequence[Path]) -> "Callable[[Run], Awa
         waiting.extend(run.files)
         if not waiting:
             return
-        pending = [waiting[-1].with_name(PENDING_FILE)] if run.pending else []
+        if len(waiting) > FILES_MOST:
+            waiting[:] = [into]
+        pending = [into / PENDING_FILE] if run.pending else []
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",

@@ -319,7 +319,7 @@ async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
     names = ("0to1.log", "1to8.log", "8to16.log", "16to24.log")
     killed, first, second, third = (tmp_path / name for name in names)
-    load_run = _loader(settings.read(None, {}, flags), [killed])
+    load_run = _loader(settings.read(None, {}, flags), tmp_path, [killed])
     await load_run(Run(Fetched(), (first,), 3))
     await load_run(Run(Fetched(), (second,), 0))
     await load_run(Run(Fetched(), (), 5))
@@ -329,6 +329,37 @@ async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes
         ("load", str(killed), str(first), waiting),
         ("load", str(killed), str(first), str(second)),
         ("load", str(third), waiting),
+    ]
+
+
+async def test_more_files_than_a_command_line_names_are_loaded_as_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a load has taken them; what comes meanwhile is in the folder, too."""
+    codes, commands = iter([1, 1, 0, 0]), []
+
+    class Ended:
+        async def wait(self) -> int:
+            return next(codes)
+
+    async def start(*command: str, env: dict[str, str]) -> Ended:
+        commands.append(command[4:])
+        return Ended()
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr("commands.fetch.FILES_MOST", 3)
+    first, second, third, fourth, last = (tmp_path / f"{index}to{index + 1}.log" for index in range(5))
+    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
+    load_run = _loader(settings.read(None, {}, flags), tmp_path, [first, second])
+    for run in (Run(Fetched(), (third,), 0), Run(Fetched(), (fourth,), 2), Run(Fetched(), (), 1)):
+        await load_run(run)
+    await load_run(Run(Fetched(), (last,), 0))
+    folder, waiting = str(tmp_path), str(tmp_path / "pending.jsonl")
+    assert commands == [
+        (str(first), str(second), str(third)),
+        (folder, waiting),
+        (folder, waiting),
+        (str(last),),
     ]
 
 

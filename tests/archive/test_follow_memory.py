@@ -109,7 +109,7 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
         StoreSettings("", LEDGER.network),
         ["http://node"],
         tmp_path,
-        _loader(settings.read(None, {}, flags), []),
+        _loader(settings.read(None, {}, flags), tmp_path, []),
         first=1,
         settings=FetchSettings(tries=1),
         pace=Pace(run_most=1, poll_s=0),
