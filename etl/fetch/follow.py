@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from db.connect import StoreSettings
-from db.intervals import Intervals, add, subtract
+from db.intervals import Intervals, add, intersect, nth, size, subtract
 from etl.archive import PENDING_FILE
 from etl.archive.lines import pending_line
 from etl.archive.writer import ArchiveWriter, archive_writer, sync, write_durably
@@ -150,6 +150,11 @@ class _Following:
         done = Fetched()
         await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
         writer.close()
+        begun = done.count + size(done.lacking)
+        if begun < size(missing):
+            # A signal came: what lacked before and was not asked for again lacks still.
+            unbegun = [(nth(missing, begun), missing[-1][1])]
+            done.lacking = add(done.lacking, intersect(self._all.lacking, unbegun))
         self._all.count += done.count
         self._all.faults += done.faults
         self._all.lacking = done.lacking

@@ -455,6 +455,34 @@ def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
     assert lines_of(tmp_path) == ledger.lines(2, 5)
 
 
+def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    """The node lacks 1 to 6; the second run has begun with the first of them."""
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        found = re.search(r"/milestones/(?:by-index/)?([1-6])$", path)
+        if found is None:
+            return status, body
+        asked += found[1] == "1"
+        if asked == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return 404, b"{}"
+
+    async def hand_on(_: Run) -> None:
+        return None
+
+    one_by_one = replace(QUICK, milestones=1)
+    with proxied(node, edit=edit) as proxy:
+        done = following.follow(
+            ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=one_by_one, pace=Pace(run_most=8)
+        )
+    assert (done.count, done.lacking) == (2, [(1, 6)])
+    assert lines_of(tmp_path) == ledger.lines(7, 9)
+
+
 def test_tries_without_number_wait_longest() -> None:
     assert wait_s(FetchSettings(), 5_000, Fault(TIMEOUT, "")) == BACKOFF_MOST_S
 
