@@ -15,7 +15,7 @@ from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from ledger.base_token import IOTA, SHIMMER, base_token_json, known_token
 from ledger.protocol_parameters import decode_parameters, parameters_json
-from serving import make_app
+from serving import make_app, mount
 from settings import SettingsError, read
 from tests import reference, reference_stardust
 from tests.api.conftest import GEOMETRIES, fill, fill_stardust, filled_with, new_store
@@ -324,6 +324,27 @@ def served(folder: Path, name: str, **more: str) -> Any:
     """The application as `permanode serve` makes it."""
     variables = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": name}
     return make_app(read(None, variables | {f"PERMANODE_STORE_{key.upper()}": text for key, text in more.items()}, {}))
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "first"),
+    [
+        ("mainnet", {}, 7_669_901),
+        ("shimmer", {}, 0),
+        ("mine", {}, 0),
+        ("mine", {"stardust_from": 51}, 51),
+        ("mine", {"stardust_from": 1}, 0),
+    ],
+)
+def test_a_networks_parameters_hold_from_where_its_stardust_begins(
+    tmp_path: Path, name: str, more: dict[str, int], first: int
+) -> None:
+    """With the genesis where it begins with Stardust, and where nobody knows of another era."""
+    store = StoreSettings(f"sqlite:///{tmp_path}", name, **more)
+    migrate(store)
+    mounted = mount(store)
+    mounted.store.close()
+    assert mounted.stardust_from == first
 
 
 async def test_a_node_s_info_is_a_setting(tmp_path: Path, stardust: StardustLedger) -> None:
