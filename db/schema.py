@@ -626,7 +626,7 @@ analytics_ranges = Table(
             "runs",
             Type.TEXT,
             "consecutive milestones as JSON [[first, last, message_count, transaction_count, transferred_tokens], …], "
-            "ascending",
+            "ascending; cut at multiples of 10000",
         ),
     ),
     partition=("network",),

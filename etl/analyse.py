@@ -17,7 +17,7 @@ from db import schema
 from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
-from db.queries.analytics import ANALYSED, ANALYSED_BY, SUMMED, format_runs, runs_of
+from db.queries.analytics import ANALYSED, ANALYSED_BY, PIECE, SUMMED, format_runs, runs_of
 from etl import tables_milestones
 from etl.analytics import days, measures
 from etl.analytics.addresses import address_analytics
@@ -157,7 +157,7 @@ def _milestones(publication: Publication, milestones: Intervals) -> None:
     rows = []
     for each in sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)}):
         found = reads.partition(schema.ms_analytics, (each,), columns)
-        rows.append((reads.network, each, format_runs(runs_of(reversed(list(found))))))
+        rows.append((reads.network, each, format_runs(runs_of(reversed(list(found)), PIECE))))
     with publication.store.batch() as batch:
         publication.report.wrote(
             "analytics_ranges", batch.upsert(schema.analytics_ranges, schema.analytics_ranges.names, rows)

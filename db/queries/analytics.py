@@ -23,6 +23,9 @@ ROWS_AT_ONCE = 1_000
 LEDGER_HINT = ("ledger", "address", True)
 """addresses_hints of address_analytics, after the address: output kind, variant, included."""
 
+PIECE = 10_000
+"""Milestones that `analytics_ranges` sums at most, so that a cut reads no more; ten sums a range are little."""
+
 SUMMED = ("message_count", "transaction_count", "transferred_tokens")
 """What Chronicle sums over consecutive milestones."""
 
@@ -102,8 +105,8 @@ async def list_in_ranges(
 
 
 async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncIterator[Run]:
-    """The milestones [first, last] in runs without a gap, the newest first: of whole runs of a range what is summed
-    there, of the two that may be cut the milestones themselves.
+    """The milestones [first, last] in runs without a gap, the newest first: of whole pieces of PIECE what is summed,
+    of the two that may be cut the milestones themselves.
     """
     run: Run | None = None
     async for row in list_between(store, schema.analytics_ranges, (network,), None, None, newest=True):
@@ -127,14 +130,16 @@ async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncI
         yield run
 
 
-def runs_of(rows: Iterable[Row]) -> list[Run]:
-    """Rows of `ms_analytics`, ascending, as runs; those that are not analysed are left out."""
+def runs_of(rows: Iterable[Row], piece: int | None = None) -> list[Run]:
+    """Rows of `ms_analytics`, ascending, as runs; those that are not analysed are left out. `piece`: a run ends before
+    each multiple of it, too.
+    """
     found: list[Run] = []
     for row in rows:
         if row["message_count"] is not None:
             index = row["milestone_index"]
             run = Run(index, index, *(row[name] for name in SUMMED))
-            if found and found[-1].last == index - 1:
+            if found and found[-1].last == index - 1 and (piece is None or index % piece):
                 run = found.pop().before(run)
             found.append(run)
     return found

@@ -3,9 +3,11 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from itertools import groupby
+from typing import Any
 
 import pytest
 
+from db.model import Table
 from db.queries import analytics
 from db.store import Row, WritableStore
 from tests import reference
@@ -83,6 +85,37 @@ async def test_runs_are_summed_newest_first(filled: WritableStore, rows: Rows) -
         wanted = [analytics.Run(*run) for run in reversed(runs_in(rows["ms_analytics"], first, last))]
         assert [run async for run in analytics.list_runs(filled, NETWORK, first, last)] == wanted
     assert len([run async for run in analytics.list_runs(filled, NETWORK, 1, 50)]) == 2
+
+
+def test_a_run_is_kept_in_pieces() -> None:
+    rows = [{"milestone_index": index} | dict.fromkeys(analytics.SUMMED, 1) for index in (1, 2, 3, 4, 6, 7, 8, 9)]
+    pieces = [(run.first, run.last, run.message_count) for run in analytics.runs_of(rows, 4)]
+    assert pieces == [(1, 3, 3), (4, 4, 1), (6, 7, 2), (8, 9, 2)]
+    assert [(run.first, run.last) for run in analytics.runs_of(rows)] == [(1, 4), (6, 9)]
+
+
+async def test_pieces_are_joined_and_no_more_of_them_is_read_than_what_is_cut(
+    filled: WritableStore, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    for row in rows["analytics_ranges"]:
+        own = [each for each in rows["ms_analytics"] if each["ms_range_id"] == row["ms_range_id"]]
+        pieces = (runs_in(own, first, first + 2) for first in range(0, 51, 3))
+        kept.append(row | {"runs": json.dumps([run for runs in pieces for run in runs])})
+    write(filled, {"analytics_ranges": kept})
+    read, between = [], analytics.list_between
+
+    async def noting(store: Any, table: Table, *question: Any, **options: Any) -> AsyncIterator[Row]:
+        async for row in between(store, table, *question, **options):
+            read.append(table.name)
+            yield row
+
+    monkeypatch.setattr(analytics, "list_between", noting)
+    for first, last in SPANS:
+        read.clear()
+        wanted = [analytics.Run(*run) for run in reversed(runs_in(rows["ms_analytics"], first, last))]
+        assert [run async for run in analytics.list_runs(filled, NETWORK, first, last)] == wanted
+        assert read.count("ms_analytics") <= 2 * 2
 
 
 async def test_days_of_a_span_either_way(filled: WritableStore, rows: Rows) -> None:
