@@ -88,10 +88,10 @@ def plan_room(
     headroom: Annotated[float, typer.Option(help="Share of it that stays free, for compaction.")] = 0.5,
     as_json: Json = False,
 ) -> None:
-    """How much room a network takes: rows, disk and partitions of each table, and how many nodes.
+    """How much room a network of IOTA takes: rows, disk and partitions of each table, and how many nodes.
 
     Reckoned from what the shipped ledger's tables take in each store. The largest partition is what it can come to when
-    one key takes every row.
+    one key takes every row. Wormhole's tables are not measured.
 
     Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
     """
