@@ -173,3 +173,29 @@ def test_any_worker_tells_what_all_of_them_answered(
             assert counted(text, operation="message", status="2xx") == asked
             assert counted(text, operation="message_of_core", status="4xx") == asked
     assert log.read_text() == ""
+
+
+FAULTS = """
+import resource
+from serving import make_worker_app
+
+app = make_worker_app()
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for size in range(3_000_000, 3_000_100):
+        buffers = [bytes(size) for _ in range(4)]
+        del buffers
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults()
+print(faults())
+"""
+"""Pages that the kernel had to give while a hundred answers of 3 MB, each in four buffers, were made."""
+
+
+def test_memory_of_an_answer_serves_the_next_one(folder: Path, network: str, tmp_path: Path) -> None:
+    store = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network}
+    with started("-c", FAULTS, log=tmp_path / "stderr", **store) as process:
+        assert process.stdout is not None
+        assert int(process.stdout.read()) < 10_000
