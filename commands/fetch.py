@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from etl.fetch.follow import Run
 
 END = 2**64
+"""Sequences end before."""
 
 FILES_MOST = 1_000
 """That a command line names; of more the folder is loaded, where a load takes what the store lacks."""
-"""Sequences end before."""
 
 log = logging.getLogger("permanode")
 
