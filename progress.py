@@ -22,9 +22,8 @@ from db.status_wormhole import Holdings
 from etl.report import SPARK_START, Notify, Progress, Report
 
 if TYPE_CHECKING:
-    from etl.archive.export import Exported
-    from etl.archive.merge import Merged
     from etl.archive.validate import Fault
+    from etl.archive.written import Written
     from etl.fetch.fill import Fetched
     from etl.named_jobs import Job
     from etl.reprove import Proved
@@ -191,7 +190,7 @@ def fault_line(fault: "Fault") -> str:
     return f"{place}: {fault.kind}: {fault.detail}".removeprefix(": ")
 
 
-def written_lines(done: "Merged | Exported") -> list[str]:
+def written_lines(done: "Written") -> list[str]:
     """What a merge or an export wrote, and what not."""
     counts = f"{done.milestones:,} milestones written, {done.held:,} were there already"
     lines = [*map(fault_line, done.faults), counts, f"files: {', '.join(done.files) or 'none'}"]

@@ -14,8 +14,7 @@ from etl.report import WITH_REJECTS
 from progress import fault_line, shown, written_lines
 
 if TYPE_CHECKING:
-    from etl.archive.export import Exported
-    from etl.archive.merge import Merged
+    from etl.archive.written import Written
 
 archive = typer.Typer(
     help="Archive files: are they whole, merge them, write them from a store.\n\n"
@@ -143,6 +142,6 @@ def export_archive(
     _finish_files(done, bool(done.faults or done.lacking), as_json=as_json)
 
 
-def _finish_files(done: "Merged | Exported", wrong: bool, *, as_json: bool) -> NoReturn:
+def _finish_files(done: "Written", wrong: bool, *, as_json: bool) -> NoReturn:
     typer.echo(json.dumps(dataclasses.asdict(done), indent=2) if as_json else "\n".join(written_lines(done)))
     raise typer.Exit(WITH_REJECTS if wrong else 0)

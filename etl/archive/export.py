@@ -9,20 +9,18 @@ import os
 import socket
 import uuid
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from db import schema
 from db.connect import StoreSettings
-from db.intervals import Intervals, add, intersect, size, subtract
+from db.intervals import Intervals, intersect, size, subtract
 from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
 from etl.archive import MAX_FILE_BYTES
 from etl.archive.checks import Checks
-from etl.archive.lines import milestone_line
-from etl.archive.validate import Fault, fault_of
 from etl.archive.writer import archive_writer
+from etl.archive.written import Written
 from etl.logged import note_logged, sealed_in
 from etl.report import Notify, Progress, quiet
 from etl.sources.cone import Cone, Entry
@@ -37,21 +35,6 @@ WHOLE_CONE = 1 << 31
 
 LEASE_S = 60
 
-REPORTED_EVERY = 100
-
-
-@dataclass(slots=True)
-class Exported:
-    """What an export wrote; `held`: milestones that the folder had already; `lacking`: those asked for that the store
-    does not have whole, or not as its Merkle root says.
-    """
-
-    milestones: int = 0
-    held: int = 0
-    lacking: Intervals = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-
 
 def export(
     settings: StoreSettings,
@@ -63,14 +46,14 @@ def export(
     max_bytes: int = MAX_FILE_BYTES,
     mark: bool = True,
     notify: Notify = quiet,
-) -> Exported:
-    """Writes the complete milestones of [first, last) into the folder `into`, but for those that its files hold.
+) -> Written:
+    """Writes the complete milestones of [first, last) into the folder `into`, but for those that its files hold. What
+    the store does not have whole, or not as its Merkle root says, is lacking.
 
     `mark`: in the end the store is told which of its milestones the folder's files hold. FolderInUse while another run
     writes there, LeaseHeld while one writes to the store: the files are good then, and the next export tells it.
     """
-    done = Exported()
-
+    done = Written()
     with (
         asyncio.Runner() as runner,
         archive_writer(into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer,
@@ -86,18 +69,15 @@ def export(
         missing = subtract(wanted, writer.held())
         done.held = size(wanted) - size(missing)
         checks = Checks.of(settings, runner.run(_codec_of(store, settings.network)))
+
+        def report(count: int) -> None:
+            notify(Progress("export", count, size(missing), "milestones"))
+
         for low, high in missing:
             for index in range(low, high + 1):
                 cone = runner.run(read_milestone(store, index))
                 checked = checks.cone(index, cone, settings.url)
-                done.faults += map(fault_of, checked.rejects)
-                if checked.verified is None:
-                    done.lacking = add(done.lacking, [(index, index)])
-                    continue
-                writer.append(index, milestone_line(checked))
-                done.milestones += 1
-                if done.milestones % REPORTED_EVERY == 0:
-                    notify(Progress("export", done.milestones, size(missing), "milestones"))
+                done.write(writer, index, checked, report)
     if mark:
         mark_logged(store, settings, sealed_in(into))
     return done

@@ -5,7 +5,7 @@ whole, and then what was proved, not what a copy says. Of several copies the bes
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,20 +13,19 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from db.connect import StoreSettings
-from db.intervals import Intervals, add, contains
+from db.intervals import contains
 from etl.archive import MAX_FILE_BYTES, PENDING_FILE
 from etl.archive.checks import Checks
-from etl.archive.lines import milestone_line, pending_line
-from etl.archive.validate import Fault, Level, fault_of, validate
+from etl.archive.lines import pending_line
+from etl.archive.validate import Level, fault_of, validate
 from etl.archive.writer import archive_writer, sync, write_durably
+from etl.archive.written import Written
 from etl.plan import scan
 from etl.report import Notify, Progress, quiet
 from etl.sources import read_cone
 from etl.sources.era import codec_of
 from etl.sources.files import LineReader
 from etl.verify import Copy
-
-REPORTED_EVERY = 100
 
 READERS = 16
 """Files that are open at once: more than overlap anywhere, as a rule."""
@@ -36,17 +35,10 @@ Place: TypeAlias = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Merged:
-    """What a merge wrote; `held`: what the folder had of it already, `lacking`: what no copy has whole, `pending`: with
-    those that the folder had. Faults of milestones that were written are what a copy said against what is proved.
-    """
+class Merged(Written):
+    """`pending`: messages that no milestone references, with those that the folder had."""
 
-    milestones: int = 0
-    held: int = 0
     pending: int = 0
-    lacking: Intervals = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
 
 
 def merge(
@@ -80,6 +72,10 @@ def merge(
     plan = scan([*files, kept] if kept.exists() else files, first=first, last=last)
     done.faults += map(fault_of, plan.broken)
     readers = _Readers()
+
+    def report(count: int) -> None:
+        notify(Progress("merge", count, None, "milestones"))
+
     with archive_writer(into, max_bytes, lambda path, *_: done.files.append(path.name)) as writer:
         held = writer.held()
         for index, places in _by_milestone(plan.lines):
@@ -87,14 +83,7 @@ def merge(
                 done.held += 1
                 continue
             checked = checks.best(index, [readers.copy(place, index) for place in places])
-            done.faults += map(fault_of, checked.rejects)
-            if checked.verified is None:
-                done.lacking = add(done.lacking, [(index, index)])
-                continue
-            writer.append(index, milestone_line(checked))
-            done.milestones += 1
-            if done.milestones % REPORTED_EVERY == 0:
-                notify(Progress("merge", done.milestones, None, "milestones"))
+            done.write(writer, index, checked, report)
         pending: dict[bytes, bytes] = {}
         for (place,) in plan.pending["copies"].to_pylist():
             checked = checks.pending(readers.copy(place, None))

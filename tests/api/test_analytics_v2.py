@@ -23,7 +23,7 @@ from api.responses import FlatErrorResponse
 from api.responses_explorer import RichestAddresses, TokenDistribution
 from api.routes import analytics_v2
 from db.connect import StoreSettings
-from db.queries import analytics, series
+from db.queries import series
 from ledger.protocol_parameters import parse_parameters_json
 from tests import reference_stardust
 from tests.api.analytics import (
@@ -322,10 +322,7 @@ class Answers:
         assert found == {"address": nobody, "items": [], "cursor": None, "ledgerIndex": ledger.figures.last}
 
     @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
-    async def test_whole_series_as_csv_and_ndjson(
-        self, ledger: Served, interval: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(analytics, "ROWS_AT_ONCE", 3)
+    async def test_whole_series_as_csv_and_ndjson(self, ledger: Served, interval: str) -> None:
         names = ["messageCount", "holders", "transferredTokens"]
         expected = items_of(ledger.figures, interval, names)[::-1]
         query = {"measures": ",".join(names), "sort": "newest", "pageSize": "2"}
