@@ -226,7 +226,8 @@ within {skipped} of them, 400 above; the cursor leads further.
 
 Activity of analytics v2 is summed over at most {summed} milestones, and addresses are told apart of at most {changes}
 created and spent outputs, 501 above. A series by hour, and one by day of what is not kept by day, sums milestones: a
-page that looked at {examined} of them ends with its day.
+page that looked at {examined} of them ends with its day. A series by milestone between times looks at as many at most
+where times do not rise, 101 at a time for a small page.
 
 Wormholescan's pages by number begin within {vaas_skipped} results, and within {vaas_read} rows where a filter drops
 most, 400 beyond; the cursor leads further. Operations are of at most {chains} source chains, 400 above; hours are

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from db import schema
-from db.queries.series import OF_DAYS, OF_HOURS, OF_MILESTONES
+from db.queries.series import OF_DAYS, OF_HOURS, OF_MILESTONES, TREASURY
 from db.schema import OUTPUT_KINDS
 from db.store import Row
 from ledger.protocol_parameters import ProtocolParameters
@@ -79,6 +79,17 @@ def byte_cost(row: Row, parameters: ProtocolParameters | None) -> int | None:
     return parameters.v_byte_cost * (key_bytes + data_bytes)
 
 
+def treasury(row: Row, _: ProtocolParameters | None) -> int | None:
+    """Base tokens that are left for migration, as far as the ledger state goes."""
+    amount: int | None = row[TREASURY]
+    return None if row["holders"] is None else amount
+
+
+def treasury_count(row: Row, _: ProtocolParameters | None) -> int | None:
+    """1 where there is a treasury, else 0."""
+    return None if row["holders"] is None else int(row[TREASURY] is not None)
+
+
 DERIVED: Measures = {
     "bookedAmount": Measure(BOOKED, "base tokens of all outputs created, of any kind", booked, is_amount=True),
     "byteCost": Measure(
@@ -89,6 +100,8 @@ DERIVED: Measures = {
         is_amount=True,
         needs_parameters=True,
     ),
+    "treasuryCount": Measure(("holders", TREASURY), "unspent treasury outputs", treasury_count),
+    "treasuryAmount": Measure(("holders", TREASURY), "base tokens in the treasury", treasury, is_amount=True),
     "protocolVersion": of_parameters("version", "version of the protocol"),
     "minPowScore": of_parameters("min_pow_score", "proof of work that a block needs"),
     "belowMaxDepth": of_parameters("below_max_depth", "depth below which tips are not attached to"),

@@ -594,7 +594,7 @@ ms_analytics = Table(
         *((f"{kind}_amount", Type.BIGINT, "base tokens in them") for kind in OUTPUT_KINDS),
         ("key_bytes", Type.BIGINT, "of unspent Stardust outputs: bytes of key, 34 each"),
         ("data_bytes", Type.BIGINT, "bytes of data: their own and 40 that a node keeps beside them"),
-        ("unclaimed_count", Type.BIGINT, "unspent outputs that genesis holds"),
+        ("unclaimed_count", Type.BIGINT, "unspent outputs of the genesis that was loaded, at milestone 0 or later"),
         ("unclaimed_amount", Type.BIGINT, "base tokens in them"),
         ("expiration_count", Type.BIGINT, "unspent outputs that expire, or have"),
         ("expiration_amount", Type.BIGINT, "base tokens in them"),

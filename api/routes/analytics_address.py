@@ -14,7 +14,7 @@ from api.params import Address
 from api.params_analytics import End, Start
 from api.params_explorer import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
 from api.responses_analytics import AddressPoint, AddressSeries
-from api.routes.analytics_series import page_of, place, remaining_milestones
+from api.routes.analytics_series import LEAST_AT_ONCE, page_of, place, remaining_milestones
 from db.intervals import intersect
 from db.queries import ledger
 from db.queries.analytics import ROWS_AT_ONCE
@@ -77,7 +77,7 @@ async def address_series(
         newest=newest,
         as_of=as_of,
         after=place(at, question),
-        at_once=at.page_size + 1,
+        at_once=max(at.page_size + 1, LEAST_AT_ONCE),
     )
     page = await page_of(batches, address_point, "milestone_index", question, at)
     return {"address": network.bech32(serialized)} | page | {"ledgerIndex": as_of}

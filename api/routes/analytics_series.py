@@ -43,6 +43,9 @@ from db.store import Row
 from db.times import Window
 from db.utc_days import DAY_S, HOUR_S
 
+LEAST_AT_ONCE = 101
+"""Rows that are read for a page where its times may leave some out: a small page would ask for them one by one."""
+
 Render: TypeAlias = Callable[[Row], Json]
 
 
@@ -67,7 +70,9 @@ async def measured(network: NetworkMount, measures: Measures) -> Render:
     history = await parameter_history(network) if needs_parameters else None
 
     def render(row: Row) -> Json:
-        parameters = None if history is None else history.at(row["milestone_index"])
+        parameters = None
+        if history is not None and row["milestone_index"] is not None:
+            parameters = history.at(row["milestone_index"])
         found: Json = {}
         for name, told, is_amount in asked:
             value = told(row, parameters)
@@ -170,11 +175,9 @@ class Series:
 
 async def milestone_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
     """Milestones of a span."""
-    newest = asked.newest
+    newest, at_once = asked.newest, max(asked.at_once, LEAST_AT_ONCE)
     window = await remaining_milestones(network, asked.start, asked.end, asked.after, newest=newest)
-    batches = list_by_milestone(
-        network.store, network.name, window, asked.columns, newest=newest, at_once=asked.at_once
-    )
+    batches = list_by_milestone(network.store, network.name, window, asked.columns, newest=newest, at_once=at_once)
     async for batch in batches:
         yield batch
 

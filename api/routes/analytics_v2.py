@@ -6,13 +6,13 @@ sums over the milestones asked for, of which one request reads a bounded number.
 
 from collections.abc import Sequence
 
-from api.errors import NotKept, flat_error_body
+from api.errors import BadParameter, NotKept, flat_error_body
 from api.listing import Json
 from api.measures import byte_cost
 from api.network import NetworkMount
 from api.operations import Family, Handler, Operation
 from api.params import MilestoneIndex
-from api.params_analytics import EndIndex, StartIndex
+from api.params_analytics import END_INDEX, START_INDEX, EndIndex, StartIndex
 from api.params_explorer import LedgerIndex
 from api.params_v2 import MilestoneId
 from api.responses import FLAT_ERRORS
@@ -99,7 +99,11 @@ async def claimed_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Js
 
 
 async def asked_milestones(network: NetworkMount, start: int | None, end: int | None) -> Intervals:
-    """The complete milestones from `start` on, before `end`; NotKept where they are more than SUMMED_MAX."""
+    """The complete milestones from `start` on, before `end`; BadParameter for one that is lower, NotKept where they are
+    more than SUMMED_MAX.
+    """
+    if end is not None and end < (start or 0):
+        raise BadParameter(END_INDEX.name, f"{START_INDEX.name} ({start}) or later", str(end))
     first, last = start or 0, (PENDING_RANGE if end is None else end) - 1
     held = await complete(network.store, network.name)
     asked = intersect(held, [(first, last)]) if first <= last else []

@@ -131,12 +131,12 @@ async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncI
 
 
 def runs_of(rows: Iterable[Row], piece: int | None = None) -> list[Run]:
-    """Rows of `ms_analytics`, ascending, as runs; those that are not analysed are left out. `piece`: a run ends before
-    each multiple of it, too.
+    """Rows of `ms_analytics`, ascending, as runs; those that are not analysed are left out, and those of which no
+    column holds a sum. `piece`: a run ends before each multiple of it, too.
     """
     found: list[Run] = []
     for row in rows:
-        if row["message_count"] is not None:
+        if None not in (row[name] for name in SUMMED):
             index = row["milestone_index"]
             run = Run(index, index, *(row[name] for name in SUMMED))
             if found and found[-1].last == index - 1 and (piece is None or index % piece):

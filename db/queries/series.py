@@ -2,9 +2,10 @@
 
 Rules of this file: as in analytics.py. An hour or a day is made of all its complete milestones, however their times
 run: what they counted is summed, what stood after them is as the last of them left it. A sum of which a part is not
-known, as what changed behind the ledger index, is not known.
+known, as what changed behind the ledger index, or a milestone that is not analysed yet, is not known.
 """
 
+from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -12,9 +13,9 @@ from datetime import UTC, date, datetime
 from db import schema
 from db.intervals import Intervals, intersect
 from db.partitions import ms_range_id
-from db.queries.analytics import find_day, list_address, list_days, list_in_ranges, list_milestones
+from db.queries.analytics import find_day, list_address, list_between, list_days, list_in_ranges, list_milestones
 from db.queries.ledger import find_balances
-from db.store import Row, Store
+from db.store import Bound, Row, Store
 from db.streams import get_chunk_size
 from db.sync import complete
 from db.times import FOREVER, Window, find_window
@@ -31,7 +32,10 @@ NEWEST = schema.PENDING_RANGE
 
 OF_MILESTONES = schema.ms_analytics.names[schema.ms_analytics.names.index("message_count") :]
 
-STANDING = ("milestone_index", *OF_MILESTONES[OF_MILESTONES.index("holders") :])
+TREASURY = "treasury_amount"
+"""Base tokens in the treasury after a milestone, which has a table of its own; None where there never was one."""
+
+STANDING = ("milestone_index", TREASURY, *OF_MILESTONES[OF_MILESTONES.index("holders") :])
 """What stands after a milestone, itself too; the measures before them are counted in it."""
 
 OF_DAYS = schema.daily_analytics.names[schema.daily_analytics.names.index("total_addresses") :]
@@ -93,13 +97,13 @@ async def list_by_milestone(
     store: Store, network: str, window: Window, columns: Sequence[str], *, newest: bool, at_once: int
 ) -> AsyncIterator[Batch]:
     """Rows of `ms_analytics` in the window, with those columns."""
-    read = ("ms_timestamp", *columns)
+    read = ("ms_timestamp", *(name for name in columns if name != TREASURY))
 
     def rows(first: int, last: int) -> AsyncIterator[Row]:
         return list_milestones(store, network, first, last, newest=newest, columns=read, at_once=at_once)
 
     async for batch in _in_window(window, rows, newest=newest, at_once=at_once):
-        yield batch
+        yield replace(batch, rows=await _with_treasury(store, network, batch.rows, columns))
 
 
 async def list_of_address(
@@ -143,12 +147,13 @@ async def list_by_day(
     """
     others = [name for name in columns if name not in OF_DAYS]
     ends = set(others) <= set(STANDING)
+    whole = await complete(store, network) if others else []
     held: list[Row] = []
     examined = 0
     kept = [name for name in columns if name in OF_DAYS]
     days = list_kept_days(store, network, seconds, kept, newest=newest, at_once=at_once)
     async for day, is_last in _ended(days):
-        rows = await _milestones_of(store, day["date"], others, ends=ends) if others else []
+        rows = await _milestones_of(store, network, whole, day["date"], others, ends=ends) if others else []
         held.append(day | _together(rows, others))
         examined += 1 + len(rows)
         if is_last or len(held) == at_once or examined >= EXAMINED:
@@ -161,9 +166,10 @@ async def list_by_hour(
 ) -> AsyncIterator[Batch]:
     """Hours, by their first second in `second`, with those columns of OF_HOURS, STANDING; a day's are one batch."""
     first, last = seconds
+    whole = await complete(store, network)
     async for day, is_last in _ended(list_kept_days(store, network, seconds, (), newest=newest, at_once=1)):
         hours: dict[int, list[Row]] = {}
-        rows = await _milestones_of(store, day["date"], columns)
+        rows = await _milestones_of(store, network, whole, day["date"], columns)
         for row in rows:
             hours.setdefault(row["ms_timestamp"] // 1000 // HOUR_S * HOUR_S, []).append(row)
         wanted = sorted(hour for hour in hours if first - HOUR_S < hour <= last)
@@ -200,17 +206,42 @@ async def list_kept_days(
             yield row
 
 
-async def _milestones_of(store: Store, day: str, columns: Sequence[str], *, ends: bool = False) -> list[Row]:
-    """Rows of `ms_analytics` of a day's milestones; `ends`: of the last alone."""
+async def _milestones_of(
+    store: Store, network: str, whole: Intervals, day: str, columns: Sequence[str], *, ends: bool = False
+) -> list[Row]:
+    """Rows of `ms_analytics` of a day's milestones, of which `whole` are complete, the lowest first; of those that are
+    not analysed yet their index and their time alone are known. `ends`: of the last alone.
+    """
     cached = await find_day(store, day)
     if cached is None:
         return []
     first, last = cached["end_ms"] if ends else cached["start_ms"], cached["end_ms"]
     chunk_size = await get_chunk_size(store)
     ranges = range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
-    read = ("ms_timestamp", *(name for name in columns if name != "milestone_count"))
-    rows = list_in_ranges(store, ranges, first, last, columns=read)
-    return [row async for row in rows if _date(row["ms_timestamp"] // 1000) == day]
+    read = ("ms_timestamp", *(name for name in columns if name not in ("milestone_count", TREASURY)))
+    rows = {row["milestone_index"]: row async for row in list_in_ranges(store, ranges, first, last, columns=read)}
+    spans = intersect(whole, [(first, last)])
+    lacking = [index for low, high in spans for index in range(low, high + 1) if index not in rows]
+    unknown = dict.fromkeys(read)
+    for row in await store.get_many(schema.sync, [(ms_range_id(index, chunk_size), index) for index in lacking]):
+        if row is not None:
+            known = {name: row[name] for name in ("milestone_index", "ms_timestamp")}
+            rows[known["milestone_index"]] = unknown | known
+    of_day = [row for _, row in sorted(rows.items()) if _date(row["ms_timestamp"] // 1000) == day]
+    return await _with_treasury(store, network, of_day, columns)
+
+
+async def _with_treasury(store: Store, network: str, rows: list[Row], columns: Sequence[str]) -> list[Row]:
+    """Rows of milestones, ascending or descending, with TREASURY if that is among the columns."""
+    if TREASURY not in columns or not rows:
+        return rows
+    first, last = sorted((rows[0]["milestone_index"], rows[-1]["milestone_index"]))
+    held = await store.slice(schema.treasury, (network,), upper=Bound((first,)), limit=1)
+    later = list_between(store, schema.treasury, (network,), (first + 1,), (last,), newest=False)
+    held += [row async for row in later]
+    since = [row["milestone_index"] for row in held]
+    places = (bisect_right(since, row["milestone_index"]) for row in rows)
+    return [row | {TREASURY: held[at - 1]["amount"] if at else None} for row, at in zip(rows, places, strict=True)]
 
 
 def _together(rows: Sequence[Row], columns: Sequence[str]) -> Row:

@@ -117,6 +117,11 @@ class Figures:
         """What info says under `protocol` at a milestone; None where nobody knows."""
         return next((told for first, told in reversed(self.protocol.items()) if first <= index), None)
 
+    def treasury_at(self, index: int) -> int:
+        """Base tokens in the treasury after a milestone, as the last receipt up to it left them."""
+        receipts = [each.receipt for each in self.milestones if each.receipt is not None and each.index <= index]
+        return receipts[-1].treasury_amount if receipts else self.genesis.treasury[1]
+
     @cached_property
     def rows(self) -> Rows:
         """The analytics tables."""
@@ -141,7 +146,7 @@ class Figures:
     def milestone_measures(self) -> list[str]:
         keys = {"ms_range_id", "milestone_index", "ms_timestamp"}
         columns = self.names(each for each in self.by_index[1] if each not in keys)
-        return [*columns, "bookedAmount", "byteCost", *OF_PROTOCOL]
+        return [*columns, "bookedAmount", "byteCost", "treasuryCount", "treasuryAmount", *OF_PROTOCOL]
 
     @cached_property
     def hour_measures(self) -> list[str]:
@@ -163,6 +168,7 @@ class Figures:
         """What follows from figures that end with the milestone of that row, and from its protocol parameters."""
         protocol = self.protocol_at(row["milestone_index"])
         found: Json = {"bookedAmount": sum(row[name] for name in BOOKED), "byteCost": None}
+        found |= {"treasuryCount": 1, "treasuryAmount": self.treasury_at(row["milestone_index"])}
         if protocol is None:
             return found | dict.fromkeys(OF_PROTOCOL)
         found["byteCost"] = str(byte_cost(row, protocol["rentStructure"]))

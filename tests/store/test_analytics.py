@@ -92,6 +92,9 @@ def test_a_run_is_kept_in_pieces() -> None:
     pieces = [(run.first, run.last, run.message_count) for run in analytics.runs_of(rows, 4)]
     assert pieces == [(1, 3, 3), (4, 4, 1), (6, 7, 2), (8, 9, 2)]
     assert [(run.first, run.last) for run in analytics.runs_of(rows)] == [(1, 4), (6, 9)]
+    # More than a column holds is told of none.
+    rows[2] |= {"transferred_tokens": None}
+    assert [(run.first, run.last) for run in analytics.runs_of(rows)] == [(1, 2), (4, 4), (6, 9)]
 
 
 async def test_pieces_are_joined_and_no_more_of_them_is_read_than_what_is_cut(
