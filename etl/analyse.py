@@ -84,8 +84,9 @@ def catch_up(publication: Publication) -> None:
     """As `analyse`, of all that lags behind."""
     reads, lake = publication.reads, publication.lake
     last, ledger = reads.ledger_index(), Intervals()
-    if last is not None and _analysed_to(publication, lake.genesis_index()) < last:
-        ledger = [(lake.genesis_index(), last)]
+    if last is not None:
+        first = max(_analysed_to(publication, lake.genesis_index()) + 1, lake.genesis_index())
+        ledger = [(first, last)] if first <= last else []
     analyse(publication, lagging(publication), ledger=ledger)
 
 
@@ -204,7 +205,7 @@ def _day_makers(counted: DataFrame, milestones: DataFrame, fact: int) -> list[Fr
 
 
 def _ledger(publication: Publication, milestones: Intervals) -> None:
-    """What the ledger says of those milestones, all up to the ledger index; from genesis on, by the lake."""
+    """What the ledger says of those milestones, all up to the ledger index; reckoned from genesis on, by the lake."""
     last = publication.reads.ledger_index()
     if last is None:
         return
@@ -218,7 +219,7 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
     _write(publication, ledger_makers(publication, changes, after, begun, last, milestones))
-    if not subtract([(genesis, last)], milestones):
+    if not subtract([(max(_analysed_to(publication, genesis) + 1, genesis), last)], milestones):
         with publication.store.batch() as batch:
             batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED_TO, str(last))])
 

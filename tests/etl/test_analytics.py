@@ -197,6 +197,20 @@ def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -
     assert found["address_analytics"] == asked != []
 
 
+def test_milestones_whose_analytics_lag_are_made_and_no_others(stores: Stores, tmp_path: Path) -> None:
+    loading = stores((CHUNK_SIZE, 3), eras=ERAS, ledger_near=0, analytics=True)
+    lines = write(tmp_path / "chrysalis.jsonl", oracle()), write(tmp_path / "stardust.jsonl", stardust_lines())
+    loading.load(lines[0], genesis=test_two_eras.GENESIS)
+    loading.load(lines[1], analytics=False)
+    wanted = expected_of_both()
+    tables = ("ms_analytics", "address_analytics")
+    lagging = {name: [row for row in wanted[name] if row["milestone_index"] >= FIRST] for name in tables}
+    found = loading.load(lines[1])
+    assert found.rows_by_stage["analytics_ledger"] == {name: len(rows) for name, rows in lagging.items()}
+    check(found_in(loading), wanted)
+    assert "analytics_ledger" not in loading.load(lines[1]).rows_by_stage
+
+
 @on(SQLITE, LATER_CASSANDRA)
 def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(both_eras: Loading) -> None:
     clear(both_eras)
