@@ -1,7 +1,7 @@
 """Which milestones durable archive files hold: `sync.logged_by`, and `ranges` after it.
 
-What counts is a file that the archive writer closed: its checksum stands beside it, which is so only once its bytes are
-durable, and only of milestones that were verified whole (etl/archive/writer.py).
+What counts is a file that the archive writer closed, and whose bytes are still what the checksum beside it says: that
+stands there only once they are durable, and only of milestones that were verified whole (etl/archive/writer.py).
 
 Rules of this file: under the caller's lease; noted twice is noted once, and a killed run's half is noted again by the
 next, as `ranges` says what is still to be noted; no Spark here.
@@ -14,6 +14,7 @@ from db import schema
 from db.intervals import Intervals, intersect, intervals, of_indices
 from db.partitions import ms_range_id, ranges_of
 from db.store import Batch, WritableStore
+from etl.archive.validate import Fault, checksum_fault
 from etl.archive.writer import checksum_beside, sealed_span
 from etl.plan import Plan
 from etl.recheck import rewrite_ranges
@@ -22,9 +23,20 @@ from etl.store_reads import StoreReads
 LOGGED = ("ms_range_id", "milestone_index", "logged_by")
 
 
-def sealed_in(folder: Path) -> Intervals:
-    """The milestones of a folder's closed files that have their checksum beside them."""
-    return intervals(filter(None, map(sealed_span, folder.iterdir())))
+def sealed_in(folder: Path, wanted: Intervals) -> tuple[Intervals, list[Fault]]:
+    """The milestones of a folder's closed files whose bytes are as the checksum beside them says, and the files whose
+    bytes are not. Looked at are those that have any of `wanted`.
+    """
+    sealed, faults = list[tuple[int, int]](), list[Fault]()
+    for path in sorted(folder.iterdir()):
+        span = sealed_span(path)
+        if span is not None and intersect(wanted, [span]):
+            wrong = checksum_fault(path)
+            if wrong is None:
+                sealed.append(span)
+            else:
+                faults.append(wrong)
+    return intervals(sealed), faults
 
 
 def sealed_by(plan: Plan) -> Intervals:

@@ -13,17 +13,20 @@ from pathlib import Path
 
 from db import schema
 from db.connect import StoreSettings
-from db.intervals import Intervals, intersect, size, subtract
+from db.intervals import Intervals, contains, intersect, size, subtract
 from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
 from etl.archive import MAX_FILE_BYTES
 from etl.archive.checks import Checks
-from etl.archive.writer import archive_writer
+from etl.archive.validate import Fault
+from etl.archive.writer import archive_writer, sealed_span
 from etl.archive.written import Written
 from etl.logged import note_logged, sealed_in
 from etl.report import Notify, Progress, quiet
+from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry
+from etl.sources.files import lines, open_stream
 from etl.store_reads import StoreReads
 from ledger import stardust, stardust_values
 from ledger.eras import CHRYSALIS, STARDUST, Codec
@@ -52,6 +55,7 @@ def export(
 
     `mark`: in the end the store is told which of its milestones the folder's files hold. FolderInUse while another run
     writes there, LeaseHeld while one writes to the store: the files are good then, and the next export tells it.
+    ValueError for a folder that holds the files of another ledger.
     """
     done = Written()
     with (
@@ -66,6 +70,7 @@ def export(
             asked = [(first if first is not None else whole[0][0] if whole else 0, top if last is None else last - 1)]
         done.lacking = subtract(asked, whole)
         wanted = intersect(asked, whole)
+        runner.run(_refuse_other_ledgers(store, into, wanted))
         missing = subtract(wanted, writer.held())
         done.held = size(wanted) - size(missing)
         checks = Checks.of(settings, runner.run(_codec_of(store, settings.network)))
@@ -79,8 +84,27 @@ def export(
                 checked = checks.cone(index, cone, settings.url)
                 done.write(writer, index, checked, report)
     if mark:
-        mark_logged(store, settings, sealed_in(into))
+        done.faults += mark_logged(store, settings, into)
     return done
+
+
+async def _refuse_other_ledgers(store: Store, folder: Path, milestones: Intervals) -> None:
+    """ValueError where the first of the folder's closed files that begins with one of those milestones has none of the
+    messages that it has here.
+    """
+    spans = sorted((span, path) for path in folder.iterdir() if (span := sealed_span(path)) is not None)
+    begun = next(((first, path) for (first, _), path in spans if contains(milestones, first)), None)
+    if begun is None:
+        return
+    index, path = begun
+    try:
+        with open_stream(str(path)) as stream:
+            line = next((line for _, _, line in lines(stream)), b"")
+        written = {entry.message_id.hex() for entry in read_cone(line, index).entries}
+    except (OSError, EOFError, ValueError):
+        return
+    if written.isdisjoint(row["message_id"] for row in await list_cone(store, index, WHOLE_CONE)):
+        raise ValueError(f"{path}: milestone {index} of the store's ledger expected, found one of another")
 
 
 async def read_milestone(store: Store, milestone_index: int) -> Cone:
@@ -109,8 +133,12 @@ async def read_milestone(store: Store, milestone_index: int) -> Cone:
     return cone
 
 
-def mark_logged(store: WritableStore, settings: StoreSettings, milestones: Intervals) -> None:
-    """Tells the store that durable archive files hold those milestones. LeaseHeld while another run writes to it."""
+def mark_logged(store: WritableStore, settings: StoreSettings, folder: Path) -> list[Fault]:
+    """Tells the store which of its milestones the folder's durable files hold, and returns what is wrong with such
+    files. LeaseHeld while another run writes to the store.
+    """
+    with closing(StoreReads(store, settings.network)) as reads:
+        sealed, faults = sealed_in(folder, reads.held().unlogged)
     lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", uuid.uuid4().hex[:12], LEASE_S)
 
     def renew() -> None:
@@ -119,9 +147,10 @@ def mark_logged(store: WritableStore, settings: StoreSettings, milestones: Inter
 
     try:
         with closing(StoreReads(store, settings.network)) as reads:
-            note_logged(store, reads, settings.chunk_size, milestones, renew)
+            note_logged(store, reads, settings.chunk_size, sealed, renew)
     finally:
         store.release(lease)
+    return faults
 
 
 async def _codec_of(store: Store, network: str) -> Codec | None:

@@ -66,6 +66,18 @@ def fault_of(reject: Reject) -> Fault:
     return Fault(MALFORMED_MILESTONE, reject.file, reject.line, detail)
 
 
+def checksum_fault(path: Path) -> Fault | None:
+    """That a file is not as the checksum beside it says, if there is one."""
+    told = checksum_path(path)
+    if not told.exists():
+        return None
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).hexdigest()
+    if found == (expected := checksum_beside(path)):
+        return None
+    return Fault(WRONG_CHECKSUM, str(path), 0, f"{expected} expected, as {told.name} has it, found {found}")
+
+
 @dataclass(slots=True)
 class Found:
     """What a validation saw, and what it found."""
@@ -168,9 +180,8 @@ class _Reading:
             return
         if empty:
             yield Fault(EMPTY_FILE, file, 0, "no line")
-        told = checksum_path(self._path)
-        if told.exists() and (expected := checksum_beside(self._path)) != (sum_of := _checksum(self._path)):
-            yield Fault(WRONG_CHECKSUM, file, 0, f"{expected} expected, as {told.name} has it, found {sum_of}")
+        if (wrong := checksum_fault(self._path)) is not None:
+            yield wrong
 
     def _line(self, number: int, line: bytes) -> Iterator[Fault]:
         try:
@@ -197,9 +208,3 @@ class _Reading:
     def _verify(self, check: Check, number: int, line: bytes, index: int | None) -> Iterator[Fault]:
         copy = Copy(str(self._path), number, lambda: read_cone(line, index))
         yield from map(fault_of, check(index, copy))
-
-
-def _checksum(path: Path) -> str:
-    """BLAKE2b-256 of a file as it lies there, hex."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).hexdigest()

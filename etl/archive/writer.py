@@ -2,7 +2,7 @@
 
 A file grows as `{from}.part`. Closing it syncs it, writes its checksum beside it, and only then gives it its name; so a
 `.log` with a checksum is whole and durable. A `.part` that a killed run left is read again when the next one begins:
-what is whole of it stays, a torn end is cut off, and the run goes on in it.
+what is whole of it stays, a torn end is cut off, and the run goes on in it. What another program wrote is not touched.
 
 What a line holds is a milestone, or another thing that has a number and a Form: a VAA has the sequence of its emitter.
 
@@ -14,7 +14,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -114,6 +114,8 @@ class ArchiveWriter:
 
     def _close(self, file: _Growing) -> None:
         path = closed_path(self.folder, file.first, file.end, self._form.suffix)
+        if path.exists():
+            raise ValueError(f"{path}: no file of that name expected, as {file.path.name} is to get it: move it away")
         sync(file.path)
         write_durably(checksum_path(path), f"{file.digest.hexdigest()}  {path.name}\n".encode())
         file.path.replace(path)
@@ -129,10 +131,13 @@ def archive_writer(
     on_closed: OnClosed | None = None,
     form: Form = MILESTONES,
 ) -> Iterator[ArchiveWriter]:
-    """A writer into a folder, made if need be, that is closed when the block ends well; FolderInUse when another run
-    writes there.
+    """A writer into a folder, made if need be, that is closed when the block ends well. FolderInUse when another run
+    writes there, ValueError for a file there that is not of this writer and in its way.
     """
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
+    if is_new:
+        sync(folder.parent)
     lock = os.open(folder, os.O_RDONLY)
     try:
         try:
@@ -147,7 +152,9 @@ def archive_writer(
 
 
 def held_by_closed(folder: Path, form: Form = MILESTONES) -> Intervals:
-    """The numbers of a folder's closed files: of those with a checksum by their names, others are read."""
+    """The numbers of a folder's closed files: of those with a checksum by their names, others are read. ValueError for
+    one that cannot be.
+    """
     found: list[tuple[int, int]] = []
     for path in sorted(folder.iterdir()):
         promise = promise_of(path, form.suffix)
@@ -191,12 +198,13 @@ def sync(path: Path) -> None:
 
 
 def _numbers_in(path: Path, form: Form) -> Iterator[int]:
-    with open_stream(str(path)) as stream:
-        for _, _, line in lines(stream):
-            try:
-                yield from form.numbers_of(line)
-            except ValueError:
-                continue
+    try:
+        with open_stream(str(path)) as stream:
+            for _, _, line in lines(stream):
+                with suppress(ValueError):
+                    yield from form.numbers_of(line)
+    except (OSError, EOFError) as error:
+        raise ValueError(f"{path}: a file that can be read to its end expected: {error}") from error
 
 
 def _recover(folder: Path, form: Form) -> Iterator[_Growing]:
@@ -217,21 +225,32 @@ def _recover(folder: Path, form: Form) -> Iterator[_Growing]:
 
 
 def _whole_lines(path: Path, first: int, form: Form) -> _Growing:
-    """As far as a file holds whole lines of consecutive numbers."""
+    """As far as a file holds whole lines of consecutive numbers; ValueError where one behind them can be read, too."""
     file = _Growing(path, first, first, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
     with path.open("rb") as stream:
         for line in stream:
-            if not line.endswith(b"\n") or not _is_line_of(line, file.end, form):
+            if not line.endswith(b"\n") or not _is_readable(line):
                 break
+            if not _is_line_of(line, file.end, form):
+                raise ValueError(
+                    f"{path}: a file that an earlier run left expected, with a line of {file.end}: move it away"
+                )
             file.digest.update(line)
             file.size += len(line)
             file.end += 1
     return file
 
 
-def _is_line_of(line: bytes, number: int, form: Form) -> bool:
+def _is_readable(line: bytes) -> bool:
     try:
         orjson.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_line_of(line: bytes, number: int, form: Form) -> bool:
+    try:
         return form.numbers_of(line) == [number]
     except ValueError:
         return False

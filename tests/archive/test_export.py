@@ -60,6 +60,34 @@ def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledge
     assert unlogged(ledger) == [(first, last) for first, last in runs(rest)]
 
 
+def test_a_file_that_is_not_what_its_checksum_says_is_named_and_does_not_count(tmp_path: Path) -> None:
+    ledger, into = ledger_in("stardust", f"sqlite:///{tmp_path}/store"), tmp_path / "archive"
+    before = logged(ledger)
+    assert not before.intersection(range(1, 31))
+    with closing(open_store(ledger.store, writable=True)) as store:
+        export(ledger.store, store, into, last=11, mark=False)
+        export(ledger.store, store, into, first=21, last=31, mark=False)
+        spoilt = into / "1to11.log"
+        spoilt.write_bytes(spoilt.read_bytes()[:-1] + b" ")
+        done = export(ledger.store, store, into, last=31)
+    assert (done.milestones, done.held) == (10, 20)
+    assert [(fault.kind, fault.file) for fault in done.faults] == [("WrongChecksum", str(spoilt))]
+    assert logged(ledger) == before | set(range(11, 31))
+
+
+def test_a_folder_of_another_ledger_is_refused(tmp_path: Path) -> None:
+    first, second = (ledger_in(era, f"sqlite:///{tmp_path}/{era}") for era in ERAS)
+    into = tmp_path / "archive"
+    with closing(open_store(first.store)) as store:
+        export(first.store, store, into, last=11, mark=False)
+    held_there, before = contents(into), logged(second)
+    refusal = r"1to11\.log: milestone 1 of the store's ledger expected, found one of another"
+    with closing(open_store(second.store, writable=True)) as store, pytest.raises(ValueError, match=refusal):
+        export(second.store, store, into, last=21)
+    assert contents(into) == held_there
+    assert logged(second) == before
+
+
 @pytest.mark.parametrize("era", ERAS)
 def test_a_cluster_is_exported_and_told_as_the_embedded_store(
     era: str, cassandra: CassandraServer, tmp_path: Path

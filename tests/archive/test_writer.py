@@ -1,5 +1,6 @@
 """The archive writer: what a crash leaves, and what the next run makes of it."""
 
+import gzip
 import hashlib
 import json
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ def test_whatever_a_kill_leaves_the_next_run_writes_the_same_bytes(
     assert contents(root / "killed") == whole
 
 
-@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("step", range(9))
 def test_a_crash_at_any_step_of_closing_is_repaired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     write(tmp_path / "whole", [1, 2, 3])
     steps: Iterator[int] = iter(range(100))
@@ -103,6 +104,32 @@ def test_a_crash_at_any_step_of_closing_is_repaired(tmp_path: Path, monkeypatch:
     write(tmp_path / "killed", [1, 2, 3])
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     assert crashed or next(steps) <= step
+
+
+@pytest.mark.parametrize("left", [[10, 12], [11], [11, 11]])
+def test_what_another_program_left_is_named_and_stays(tmp_path: Path, left: list[int]) -> None:
+    data = b"".join(map(line_of, left))
+    (tmp_path / "10.part").write_bytes(data)
+    with pytest.raises(ValueError, match=r"10\.part: a file that an earlier run left expected, with a line of 1"):
+        write(tmp_path, [1, 2])
+    assert contents(tmp_path) == {"10.part": data}
+
+
+def test_a_file_is_never_written_over(tmp_path: Path) -> None:
+    (tmp_path / "1to3.log").write_bytes(b"of another\n")
+    with pytest.raises(ValueError, match=r"1to3\.log: no file of that name expected, as 1\.part is to get it"):
+        write(tmp_path, [1, 2])
+    assert contents(tmp_path) == {"1to3.log": b"of another\n", "1.part": line_of(1) + line_of(2)}
+    (tmp_path / "1to3.log").unlink()
+    write(tmp_path, [])
+    assert contents(tmp_path)["1to3.log"] == line_of(1) + line_of(2)
+
+
+def test_a_file_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    whole = gzip.compress(line_of(1) * 50)
+    (tmp_path / "1to5.log.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"1to5\.log\.gz: a file that can be read to its end expected: "):
+        write(tmp_path, [7])
 
 
 def test_two_runs_may_not_write_into_one_folder(tmp_path: Path) -> None:
