@@ -20,6 +20,7 @@ from api import responses_analytics as answers
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.responses import FlatErrorResponse
+from api.responses_chronicle import AnalyticsResponse
 from api.responses_explorer import RichestAddresses, TokenDistribution
 from api.routes import analytics_v2
 from db.connect import StoreSettings
@@ -44,7 +45,7 @@ from tests.api.stardust import StardustLedger
 from tests.etl.two_eras import FIRST
 from tests.reference_analytics import analytics_rows, cone_of, created_by
 from tests.reference_ledger import ledger_rows
-from tests.reference_rows import Rows, table_rows
+from tests.reference_rows import Rows, intervals, table_rows
 
 BASE = "/api/analytics/v2"
 SPANS = [(1, 51), (7, 8), (10, 30), (30, 30), (49, 1000), (60, 70)]
@@ -231,6 +232,19 @@ class Answers:
         span = {"startIndex": 1, "endIndex": figures.last + 1}
         assert whole == await ledger.body("activity/outputs", answers.OutputStatistics, **span)
         assert int(whole["count"]) > 100
+
+    async def test_what_chronicle_summed_of_a_span(self, ledger: Served) -> None:
+        summed = ("message_count", "transaction_count", "transferred_tokens")
+        for start, end in SPANS:
+            answer = await ledger.client.get("/api/testing/analytics", params={"start": start, "end": end})
+            AnalyticsResponse.model_validate(answer.json(), strict=True, extra="forbid")
+            runs = intervals(each.index for each in ledger.figures.inside(start, end))
+            assert answer.json()["data"]["ranges"] == [
+                {"start": first, "end": last + 1}
+                | {name: ledger.figures.sums(first, last + 1, name) for name in summed}
+                for first, last in reversed(runs)
+            ]
+        assert ledger.figures.sums(1, 51, "transferred_tokens") > 0
 
     async def test_every_milestone(self, ledger: Served) -> None:
         for milestone in ledger.figures.milestones:
