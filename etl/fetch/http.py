@@ -54,7 +54,8 @@ class Http:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError(f"{option}: a URL as http://HOST:14265 expected, found {url!r}")
-        self.url = url.rstrip("/")
+        # Of a host in capitals or a port that goes without saying httpx makes one form.
+        self.url = str(httpx.URL(url)).rstrip("/")
         self.path = parts.path.rstrip("/")
         self._asking = asyncio.Semaphore(at_once)
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)

@@ -71,7 +71,9 @@ async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSetti
     """Connections to those nodes, which are asked what network they are of."""
     async with AsyncExitStack() as stack:
         asking = [Http(url, "--node", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
-        nodes = [Node(await stack.enter_async_context(each)) for each in asking]
+        given = [Node(await stack.enter_async_context(each)) for each in asking]
+        # A node given twice is one, or a milestone that it lacks would be asked of the other for ever.
+        nodes = list({each.url: each for each in given}.values())
         spoken = [await _codecs(node, store, settings) for node in nodes]
         checks = Checks.of(store, STARDUST if STARDUST in spoken[0] else CHRYSALIS)
         yield Source(nodes, checks, settings, stopped_by_signals())

@@ -158,7 +158,8 @@ async def _opened(
     history = {each.index: each for each in PUBLISHED[network]}
     async with AsyncExitStack() as stack:
         asking = [Http(url, "--guardian", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
-        guardians = [Guardian(await stack.enter_async_context(each)) for each in asking]
+        given = [Guardian(await stack.enter_async_context(each)) for each in asking]
+        guardians = list({each.url: each for each in given}.values())
         for guardian in guardians:
             told = await patiently(guardian.current_set, settings)
             known = history.get(told[0]) if told else None

@@ -131,6 +131,24 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
     assert lines_of(tmp_path) == ledger.lines(3, 10)
 
 
+def test_a_node_given_twice_is_asked_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    """For a milestone that it lacks; a signal ends what would ask for ever."""
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        if path.endswith(("/milestones/60", "/by-index/60")):
+            asked += 1
+            if asked == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+        return status, body
+
+    with proxied(node, edit=edit) as proxy:
+        urls = [proxy.url, f"{proxy.url}/", f"{proxy.url}/api", proxy.url.replace("http:", "HTTP:")]
+        done = fetch(ledger.store, urls, tmp_path, [(60, 60)], QUICK)
+    assert (done.lacking, asked) == ([(60, 60)], 1)
+
+
 def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
     (line,) = ledger.lines(3, 4)
     chosen = line[ledger.entries][0]["id"]

@@ -245,6 +245,12 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_to
         fetch_vaas(MAINNET, ["nonsense"], MADE, tmp_path, [(1, 3)], QUICK)
 
 
+def test_a_guardian_given_twice_is_asked_once(guardian: str, tmp_path: Path) -> None:
+    urls = [guardian, f"{guardian}/", f"{guardian}/v1/"]
+    done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(END, END)], QUICK)
+    assert (done.lacking, dict(done.faults)) == ([(END, END)], {NOT_THERE: 1})
+
+
 def run(*arguments: str, **environment: str) -> Result:
     command = ["--network", "wormhole-mainnet", "fetch", *arguments]
     return CliRunner().invoke(cli.app, command, env=environment)
