@@ -4,6 +4,7 @@ Rules of this file: what must come out is what the oracle's JSON says, byte by b
 """
 
 import asyncio
+import gzip
 import io
 import json
 import os
@@ -11,9 +12,11 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import httpx
@@ -28,7 +31,18 @@ from etl.archive.writer import FolderInUse, archive_writer
 from etl.fetch import follow as following
 from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, wait_s
 from etl.fetch.follow import Pace, Run
-from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
+from etl.fetch.http import (
+    BROKEN,
+    MAX_BODY_BYTES,
+    NOT_THERE,
+    REFUSED,
+    TIMEOUT,
+    UNPROVED,
+    UNREADABLE,
+    WRONG_ID,
+    Fault,
+    Http,
+)
 from etl.fetch.run import fetch
 from etl.report import Progress
 from ledger.eras import CHRYSALIS
@@ -503,6 +517,58 @@ def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
 
 def test_tries_without_number_wait_longest() -> None:
     assert wait_s(FetchSettings(), 5_000, Fault(TIMEOUT, "")) == BACKOFF_MOST_S
+
+
+Chunks: TypeAlias = Callable[[], AsyncIterator[bytes]]
+
+
+async def endless() -> AsyncIterator[bytes]:
+    for _ in range(0, MAX_BODY_BYTES + 2, 2**20):
+        yield bytes(2**20)
+
+
+async def dripping() -> AsyncIterator[bytes]:
+    for _ in range(40):
+        yield b" "
+        await asyncio.sleep(0.05)
+
+
+async def bomb() -> AsyncIterator[bytes]:
+    yield gzip.compress(bytes(2**20))
+
+
+async def slow() -> AsyncIterator[bytes]:
+    for _ in range(15):
+        yield bytes(2**20)
+        await asyncio.sleep(0.01)
+
+
+async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: float, **headers: str) -> bytes:
+    """What is had of a node that answers so."""
+    answers = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=chunks()))
+    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=answers))
+    async with Http("http://node", "--node", at_once=1, timeout_s=timeout_s) as node:
+        return await node.get("http://node/info", "application/json")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "headers", "kind", "reason"),
+    [
+        (endless, {}, UNREADABLE, f"more than {MAX_BODY_BYTES} bytes"),
+        (bomb, {"content-encoding": "gzip"}, UNREADABLE, "'gzip' was not asked for"),
+        (dripping, {}, TIMEOUT, r"no whole answer within 0\.2 s"),
+    ],
+)
+async def test_a_body_has_an_end_in_bytes_and_in_time(
+    monkeypatch: pytest.MonkeyPatch, chunks: Chunks, headers: dict[str, str], kind: str, reason: str
+) -> None:
+    with pytest.raises(Fault, match=reason) as told:
+        await asked(monkeypatch, chunks, 0.2 if chunks is dripping else 30.0, **headers)
+    assert told.value.kind == kind
+
+
+async def test_a_large_answer_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(await asked(monkeypatch, slow, 30.0)) == 15 * 2**20
 
 
 def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
