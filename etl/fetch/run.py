@@ -15,7 +15,7 @@ from db.connect import StoreSettings
 from db.intervals import Intervals, size, subtract
 from etl.archive.checks import Checks
 from etl.archive.writer import ArchiveWriter, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, wait_s
 from etl.fetch.http import NOT_THERE, UNPROVED, Fault, Http
 from etl.fetch.node import Node, codec_name
 from etl.fetch.walk import Recent, Walk
@@ -68,15 +68,15 @@ def fetch(
 
 @asynccontextmanager
 async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSettings) -> AsyncIterator[Source]:
-    """Connections to those nodes, which are asked what network they are of."""
+    """Connections to those nodes, which are asked what network they are of; one that is silent is left out."""
     async with AsyncExitStack() as stack:
         asking = [Http(url, "--node", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
         given = [Node(await stack.enter_async_context(each)) for each in asking]
         # A node given twice is one, or a milestone that it lacks would be asked of the other for ever.
-        nodes = list({each.url: each for each in given}.values())
-        spoken = [await _codecs(node, store, settings) for node in nodes]
-        checks = Checks.of(store, STARDUST if STARDUST in spoken[0] else CHRYSALIS)
-        yield Source(nodes, checks, settings, stopped_by_signals())
+        nodes = {each.url: each for each in given}
+        spoken = await answered({url: _codecs(node, store, settings) for url, node in nodes.items()})
+        checks = Checks.of(store, STARDUST if STARDUST in next(iter(spoken.values())) else CHRYSALIS)
+        yield Source([nodes[url] for url in spoken], checks, settings, stopped_by_signals())
 
 
 async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> list[Codec]:

@@ -18,7 +18,7 @@ from db.connect import StoreSettings
 from db.families import QUORUM
 from db.intervals import Intervals, intersect, size, subtract
 from etl.archive.writer import Form, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, wait_s
 from etl.fetch.guardian import Emitter, Guardian
 from etl.fetch.http import UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
 from etl.report import Notify, quiet
@@ -57,8 +57,8 @@ def fetch_vaas(
 ) -> Fetched:
     """Writes an emitter's messages of those sequences into `into/CHAIN/ADDRESS`, but for what its files hold.
 
-    Raises ValueError for URLs that are none, guardians of another network and a network that has none, Fault where one
-    of them does not answer, FolderInUse.
+    Raises ValueError for URLs that are none, guardians of another network and a network that has none, Fault where none
+    answers, FolderInUse.
     """
 
     async def run() -> Fetched:
@@ -151,7 +151,9 @@ async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
 async def _opened(
     store: StoreSettings, urls: Sequence[str], emitter: Emitter, settings: FetchSettings
 ) -> AsyncIterator[Source]:
-    """Connections to those guardians, which are asked for their set: one that is known tells the network."""
+    """Connections to those guardians, which are asked for their set: one that is known tells the network. One that is
+    silent is left out.
+    """
     network = store.wormhole_network
     if network is None:
         raise ValueError(f"--guardian: a Wormhole network expected, as wormhole-mainnet, found {store.network}")
@@ -159,10 +161,10 @@ async def _opened(
     async with AsyncExitStack() as stack:
         asking = [Http(url, "--guardian", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
         given = [Guardian(await stack.enter_async_context(each)) for each in asking]
-        guardians = list({each.url: each for each in given}.values())
-        for guardian in guardians:
-            told = await patiently(guardian.current_set, settings)
+        guardians = {each.url: each for each in given}
+        sets = await answered({url: patiently(each.current_set, settings) for url, each in guardians.items()})
+        for url, told in sets.items():
             known = history.get(told[0]) if told else None
             if told and known and known.addresses != told[1]:
-                raise ValueError(f"{guardian.url}: a guardian of {network} expected, found another set {told[0]}")
-        yield Source(guardians, emitter, history, settings, stopped_by_signals())
+                raise ValueError(f"{url}: a guardian of {network} expected, found another set {told[0]}")
+        yield Source([guardians[url] for url in sets], emitter, history, settings, stopped_by_signals())

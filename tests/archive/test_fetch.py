@@ -13,9 +13,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from socket import socket
 from typing import Any, TypeAlias
 from zlib import crc32
 
@@ -161,6 +163,21 @@ def test_a_node_given_twice_is_asked_once(ledger: Ledger, node: str, tmp_path: P
         urls = [proxy.url, f"{proxy.url}/", f"{proxy.url}/api", proxy.url.replace("http:", "HTTP:")]
         done = fetch(ledger.store, urls, tmp_path, [(60, 60)], QUICK)
     assert (done.lacking, asked) == ([(60, 60)], 1)
+
+
+def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_all_are(
+    ledger: Ledger, node: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(socket()) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        down = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        done = fetch(ledger.store, [down, node], tmp_path, [(1, 2)], QUICK)
+        assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
+        assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
+            f"{down} is left out: {BROKEN}: {down}/api/v1/info: All connection attempts failed"
+        ]
+        with pytest.raises(Fault, match="All connection attempts failed"):
+            fetch(ledger.store, [down], tmp_path, [(3, 4)], QUICK)
 
 
 def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
+from socket import socket
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -249,6 +250,14 @@ def test_a_guardian_given_twice_is_asked_once(guardian: str, tmp_path: Path) -> 
     urls = [guardian, f"{guardian}/", f"{guardian}/v1/"]
     done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(END, END)], QUICK)
     assert (done.lacking, dict(done.faults)) == ([(END, END)], {NOT_THERE: 1})
+
+
+def test_a_guardian_that_is_down_is_left_out(guardian: str, tmp_path: Path) -> None:
+    with closing(socket()) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        urls = [f"http://127.0.0.1:{deaf.getsockname()[1]}", guardian]
+        done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(FIRST, FIRST + 1)], QUICK)
+    assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
 
 
 def run(*arguments: str, **environment: str) -> Result:
