@@ -10,6 +10,7 @@ import threading
 from bisect import insort
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
@@ -148,6 +149,13 @@ async def answered(asking: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]
     for url, fault in silent.items():
         log.warning("%s is left out: %s: %s", url, fault.kind, fault)
     return said
+
+
+async def stopped_within(stop: asyncio.Event, seconds: float) -> bool:
+    """Waits that long, or until a signal comes; whether one came."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+    return stop.is_set()
 
 
 def wait_s(settings: FetchSettings, tries: int, fault: Fault) -> float:

@@ -8,7 +8,6 @@ taken away meanwhile are not fetched again.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -18,7 +17,7 @@ from db.intervals import Intervals, add, intersect, nth, size, subtract
 from etl.archive import PENDING_FILE
 from etl.archive.lines import pending_line
 from etl.archive.writer import ArchiveWriter, archive_writer, sync, write_durably
-from etl.fetch.fill import Fetched, FetchSettings
+from etl.fetch.fill import Fetched, FetchSettings, stopped_within
 from etl.fetch.http import NOT_THERE, UNREADABLE, WRONG_ID, Fault
 from etl.fetch.node import Node
 from etl.fetch.run import Source, fill_milestones, opened
@@ -112,13 +111,13 @@ class _Following:
                         begin = newest
                     last = min(newest, begin + self._pace.run_most - 1)
                     if last < begin or not await self._is_enough(node, begin, last):
-                        await self._wait(self._pace.poll_s)
+                        await stopped_within(self._source.stop, self._pace.poll_s)
                         continue
                 except Fault as fault:
                     # A node that is away for hours is asked again as one that has no news.
                     self._all.faults[fault.kind] += 1
                     self._turn += 1
-                    await self._wait(max(self._pace.poll_s, fault.wait_s))
+                    await stopped_within(self._source.stop, max(self._pace.poll_s, fault.wait_s))
                     continue
                 done = await self._fetch(writer, subtract(add(self._all.lacking, [(begin, last)]), held))
                 pending = await self._take_pending(node)
@@ -204,8 +203,3 @@ class _Following:
         checked = self._source.checks.pending(Copy("", 0, lambda: Cone(None, None, [entry], codec=self._codec)))
         self._all.faults[WRONG_ID] += len(checked.rejects)
         return None if checked.rejects else entry
-
-    async def _wait(self, seconds: float) -> None:
-        """That long, or until a signal comes."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._source.stop.wait(), seconds)

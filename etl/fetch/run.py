@@ -15,7 +15,7 @@ from db.connect import StoreSettings
 from db.intervals import Intervals, size, subtract
 from etl.archive.checks import Checks
 from etl.archive.writer import ArchiveWriter, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.http import NOT_THERE, UNPROVED, Fault, Http
 from etl.fetch.node import Node, codec_name
 from etl.fetch.walk import Recent, Walk
@@ -31,7 +31,7 @@ class Source:
     checks: Checks
     settings: FetchSettings
     stop: asyncio.Event
-    """Set, it lets nothing new begin: what is under way is written, and all ends well."""
+    """Set, it lets nothing new begin, nor be tried again: what is under way is written, and all ends well."""
 
     def codec_at(self, milestone_index: int) -> Codec:
         """The protocol of a milestone."""
@@ -110,7 +110,9 @@ async def fill_milestones(
 
 
 async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetched) -> bytes:
-    """The line of one milestone, tried again and again; Fault where no node has it or the tries are used up."""
+    """The line of one milestone, tried again and again; Fault where no node has it, the tries are used up or a signal
+    came.
+    """
     settings, nodes = source.settings, source.nodes
     walk = Walk(index, source.codec_at(index), source.checks, recent, settings.requests)
     tries, turn, without = 0, 0, set[str]()
@@ -129,7 +131,8 @@ async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetc
                 if tries >= settings.tries:
                     raise
             turn += 1
-            await asyncio.sleep(wait_s(settings, tries, fault))
+            if await stopped_within(source.stop, wait_s(settings, tries, fault)):
+                raise
         else:
             recent.add(index, walk.message_ids)
             return line

@@ -18,7 +18,7 @@ from db.connect import StoreSettings
 from db.families import QUORUM
 from db.intervals import Intervals, intersect, size, subtract
 from etl.archive.writer import Form, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.guardian import Emitter, Guardian
 from etl.fetch.http import UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
 from etl.report import Notify, quiet
@@ -109,7 +109,7 @@ async def _pass(
 
 
 async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
-    """The line of one message; Fault where no guardian has it or the tries are used up."""
+    """The line of one message; Fault where no guardian has it, the tries are used up or a signal came."""
     settings = source.settings
     left, tries, turn = list(source.guardians), 0, 0
     while True:
@@ -126,7 +126,8 @@ async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
             turn, tries = turn + 1, tries + 1
             if tries >= settings.tries:
                 raise
-            await asyncio.sleep(wait_s(settings, tries, fault))
+            if await stopped_within(source.stop, wait_s(settings, tries, fault)):
+                raise
 
 
 async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:

@@ -180,6 +180,21 @@ def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_
             fetch(ledger.store, [down], tmp_path, [(3, 4)], QUICK)
 
 
+def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (line,) = ledger.lines(3, 4)
+    chosen = line[ledger.entries][0]["id"]
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if chosen not in path:
+            return status, body
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 503, b"busy"
+
+    with proxied(node, edit=edit) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 3)], FetchSettings(backoff_s=1.0, tries=3))
+    assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {REFUSED: 1})
+
+
 def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
     (line,) = ledger.lines(3, 4)
     chosen = line[ledger.entries][0]["id"]

@@ -260,6 +260,18 @@ def test_a_guardian_that_is_down_is_left_out(guardian: str, tmp_path: Path) -> N
     assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
 
 
+def test_a_signal_ends_the_wait_for_another_try(guardian: str, tmp_path: Path) -> None:
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if sequence_in(path) != FIRST:
+            return status, body
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 503, b"busy"
+
+    with proxied(guardian, edit=edit) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST)], FetchSettings(backoff_s=1.0, tries=3))
+    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {REFUSED: 1})
+
+
 def run(*arguments: str, **environment: str) -> Result:
     command = ["--network", "wormhole-mainnet", "fetch", *arguments]
     return CliRunner().invoke(cli.app, command, env=environment)
