@@ -19,7 +19,7 @@ from etl.archive.lines import pending_line
 from etl.archive.writer import ArchiveWriter, archive_writer, sync, write_durably
 from etl.fetch.fill import Fetched, FetchSettings, stopped_within
 from etl.fetch.http import NOT_THERE, UNREADABLE, WRONG_ID, Fault
-from etl.fetch.node import Node
+from etl.fetch.node import Head, Node
 from etl.fetch.run import Source, fill_milestones, opened
 from etl.fetch.walk import GENESIS, Recent
 from etl.report import Notify, quiet
@@ -107,10 +107,12 @@ class _Following:
                 try:
                     node = self._node()
                     newest = await node.newest(self._codec)
+                    # What a node only says that it has is no place to begin at, nor to run towards.
+                    ended = await node.head(self._codec, newest)
                     if begin is None:
                         begin = newest
                     last = min(newest, begin + self._pace.run_most - 1)
-                    if last < begin or not await self._is_enough(node, begin, last):
+                    if last < begin or not await self._is_enough(node, begin, last, ended):
                         await stopped_within(self._source.stop, self._pace.poll_s)
                         continue
                 except Fault as fault:
@@ -130,11 +132,10 @@ class _Following:
     def _node(self) -> Node:
         return self._source.nodes[self._turn % len(self._source.nodes)]
 
-    async def _is_enough(self, node: Node, first: int, last: int) -> bool:
-        """Whether a run of those milestones is worth its while."""
+    async def _is_enough(self, node: Node, first: int, last: int, ended: Head) -> bool:
+        """Whether a run of those milestones is worth its while; `ended` is the newest."""
         if last - first + 1 >= self._pace.run_most:
             return True
-        ended = await node.head(self._codec, last)
         try:
             begun = await node.head(self._codec, first)
         except Fault as fault:

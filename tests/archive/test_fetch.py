@@ -519,6 +519,41 @@ def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
     assert lines_of(tmp_path) == ledger.lines(2, 5)
 
 
+@pytest.mark.parametrize("first", [48, None])
+def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
+    ledger: Ledger, node: str, tmp_path: Path, first: int | None
+) -> None:
+    """Of two nodes one says for ever that it has a million; a signal ends what would wait for it."""
+    spans: list[list[int]] = []
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if not path.endswith("/info") or status != 200:
+            return status, body
+        told = json.loads(body)
+        if "/v2/" in path:
+            told["status"]["confirmedMilestone"]["index"] = 1_000_000
+        else:
+            told["data"]["confirmedMilestoneIndex"] = 1_000_000
+        return status, json.dumps(told).encode()
+
+    async def hand_on(run: Run) -> None:
+        spans.append([line["milestone"]["index"] for line in lines_in(run.files)])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def spoil(path: str, nth: int) -> str | None:
+        if path.endswith("/info") and nth == 20:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return None
+
+    newest = ledger.milestones[-1]["milestone"]["index"]
+    pace = Pace(run_s=0, run_most=5, poll_s=0.01)
+    with proxied(node, edit=edit) as lying, proxied(node, spoil=spoil) as honest:
+        urls = [lying.url, honest.url]
+        done = following.follow(ledger.store, urls, tmp_path, hand_on, first=first, settings=QUICK, pace=pace)
+    assert (done.lacking, dict(done.faults)) == ([], {NOT_THERE: 1})
+    assert spans == [list(range(newest if first is None else first, newest + 1))]
+
+
 def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
