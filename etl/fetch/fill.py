@@ -109,6 +109,8 @@ async def fill(
     finally:
         for _, task in under_way:
             task.cancel()
+        # Of one that fails as it is given up asyncio would tell, if nobody asked for it.
+        await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
 
 
 def stopped_by_signals() -> asyncio.Event:

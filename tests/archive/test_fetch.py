@@ -4,6 +4,7 @@ Rules of this file: what must come out is what the oracle's JSON says, byte by b
 """
 
 import asyncio
+import gc
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from dataclasses import replace
+from errno import ENOSPC
 from functools import partial
 from pathlib import Path
 from socket import socket
@@ -29,9 +31,9 @@ import cli
 import settings
 from commands.fetch import _loader, _not_loaded
 from db.connect import StoreSettings
-from etl.archive.writer import FolderInUse, archive_writer
+from etl.archive.writer import ArchiveWriter, FolderInUse, archive_writer
 from etl.fetch import follow as following
-from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, wait_s
+from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, fill, wait_s
 from etl.fetch.follow import Pace, Run
 from etl.fetch.http import (
     BROKEN,
@@ -46,7 +48,7 @@ from etl.fetch.http import (
     Http,
 )
 from etl.fetch.run import fetch
-from etl.report import Progress
+from etl.report import Progress, quiet
 from ledger.eras import CHRYSALIS
 from tests.archive.conftest import Json, Ledger, contents, environment
 from tests.archive.proxy import proxied
@@ -193,6 +195,33 @@ def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_p
     with proxied(node, edit=edit) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 3)], FetchSettings(backoff_s=1.0, tries=3))
     assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {REFUSED: 1})
+
+
+async def test_what_fails_beside_a_write_that_fails_is_not_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a question does whose connection breaks while it is given up."""
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+
+    async def fetch_one(index: int) -> bytes:
+        if index > 1:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise Fault(BROKEN, "") from None
+        await asyncio.sleep(0)
+        return b"no line\n"
+
+    def is_full(*_: object) -> None:
+        raise OSError(ENOSPC, "")
+
+    monkeypatch.setattr(ArchiveWriter, "append", is_full)
+    with archive_writer(tmp_path) as writer, pytest.raises(OSError, match=str(ENOSPC)):
+        await fill(writer, [(1, 4)], fetch_one, 4, asyncio.Event(), Fetched(), quiet)
+    await asyncio.sleep(0)
+    gc.collect()
+    assert told == []
 
 
 def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
