@@ -52,18 +52,28 @@ class Fault(Exception):
         return self.kind == NOT_THERE or self.status in NOT_OFFERED
 
 
+def base_url(text: str) -> str:
+    """A server's URL in the one form that it has, without a slash at its end. Raises ValueError."""
+    try:
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return str(httpx.URL(text)).rstrip("/")
+    except (ValueError, httpx.InvalidURL):
+        pass
+    raise ValueError(f"a URL as http://HOST:14265 expected, found {text!r}")
+
+
 class Http:
     """One server, by a URL; `option` is what it was given by, for the error. It is asked `at_once` questions, each of
     which has failed after `timeout_s`.
     """
 
     def __init__(self, url: str, option: str, *, at_once: int, timeout_s: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"{option}: a URL as http://HOST:14265 expected, found {url!r}")
-        # Of a host in capitals or a port that goes without saying httpx makes one form.
-        self.url = str(httpx.URL(url)).rstrip("/")
-        self.path = parts.path.rstrip("/")
+        try:
+            self.url = base_url(url)
+        except ValueError as error:
+            raise ValueError(f"{option}: {error}") from None
+        self.path = urlsplit(self.url).path
         self._asking = asyncio.Semaphore(at_once)
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         self._timeout_s = timeout_s

@@ -667,6 +667,18 @@ async def test_a_large_answer_may_take_its_time(monkeypatch: pytest.MonkeyPatch)
     assert len(await asked(monkeypatch, slow, 30.0)) == 15 * 2**20
 
 
+@pytest.mark.parametrize("option", ["--node", "--guardian"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:999999", "http://127.0.0.1:0", "http://h:port", "http://[::1", "http://:80", "ftp://h"]
+)
+def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str) -> None:
+    emitter = ["--emitter", "2/ab"] if option == "--guardian" else []
+    done = CliRunner().invoke(cli.app, ["fetch", option, url, *emitter, "--range", "1:2", "--into", str(tmp_path)])
+    assert done.exit_code == 2
+    said = "".join(done.output.replace("│", "").split())
+    assert f"{option}:aURLashttp://HOST:14265expected,found'{url}'" in said
+
+
 def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
     settings = FetchSettings(backoff_s=0.5)
     waited = [wait_s(settings, tries, Fault(REFUSED, "")) for tries in range(8)]
