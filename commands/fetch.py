@@ -92,8 +92,14 @@ def fetch_archive(
         raise typer.BadParameter("--follow expected with it", param_hint="--load")
     from etl.fetch.fill import FetchSettings
     from etl.fetch.follow import follow as keep_following
+    from etl.fetch.http import base_url
     from etl.fetch.run import fetch
 
+    for url in [*(node or []), *(guardian or [])]:
+        try:
+            base_url(url)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--node" if node else "--guardian") from None
     settings = context.obj.settings()
     asking = FetchSettings(requests=requests, tries=tries, timeout_s=timeout, backoff_s=backoff, max_bytes=max_size)
     network = settings.store() if missing or load else settings.network_alone()

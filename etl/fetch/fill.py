@@ -4,11 +4,13 @@ Rules of this file: several are on their way at once, and as many are in memory;
 """
 
 import asyncio
+import logging
 import signal
 import threading
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, TypeVar
@@ -20,6 +22,8 @@ from etl.fetch.http import Fault
 from etl.report import Notify, Progress
 
 T = TypeVar("T")
+
+log = logging.getLogger("permanode")
 
 FAILURES_SHOWN = 20
 
@@ -105,6 +109,8 @@ async def fill(
     finally:
         for _, task in under_way:
             task.cancel()
+        # Of one that fails as it is given up asyncio would tell, if nobody asked for it.
+        await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
 
 
 def stopped_by_signals() -> asyncio.Event:
@@ -127,6 +133,31 @@ async def patiently(ask: Callable[[], Awaitable[T]], settings: FetchSettings) ->
             if tried >= settings.tries:
                 raise
             await asyncio.sleep(wait_s(settings, tried - 1, fault))
+
+
+async def answered(asking: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
+    """What servers answer, by their URLs; one that does not is left out, and named. Raises Fault where none does."""
+    said: dict[str, T] = {}
+    silent: dict[str, Fault] = {}
+    for url, answer in zip(asking, await asyncio.gather(*asking.values(), return_exceptions=True), strict=True):
+        if isinstance(answer, Fault):
+            silent[url] = answer
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            said[url] = answer
+    if not said:
+        raise next(iter(silent.values()))
+    for url, fault in silent.items():
+        log.warning("%s is left out: %s: %s", url, fault.kind, fault)
+    return said
+
+
+async def stopped_within(stop: asyncio.Event, seconds: float) -> bool:
+    """Waits that long, or until a signal comes; whether one came."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+    return stop.is_set()
 
 
 def wait_s(settings: FetchSettings, tries: int, fault: Fault) -> float:

@@ -8,7 +8,6 @@ taken away meanwhile are not fetched again.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -18,9 +17,9 @@ from db.intervals import Intervals, add, intersect, nth, size, subtract
 from etl.archive import PENDING_FILE
 from etl.archive.lines import pending_line
 from etl.archive.writer import ArchiveWriter, archive_writer, sync, write_durably
-from etl.fetch.fill import Fetched, FetchSettings
+from etl.fetch.fill import Fetched, FetchSettings, stopped_within
 from etl.fetch.http import NOT_THERE, UNREADABLE, WRONG_ID, Fault
-from etl.fetch.node import Node
+from etl.fetch.node import Head, Node
 from etl.fetch.run import Source, fill_milestones, opened
 from etl.fetch.walk import GENESIS, Recent
 from etl.report import Notify, quiet
@@ -108,17 +107,19 @@ class _Following:
                 try:
                     node = self._node()
                     newest = await node.newest(self._codec)
+                    # What a node only says that it has is no place to begin at, nor to run towards.
+                    ended = await node.head(self._codec, newest)
                     if begin is None:
                         begin = newest
                     last = min(newest, begin + self._pace.run_most - 1)
-                    if last < begin or not await self._is_enough(node, begin, last):
-                        await self._wait(self._pace.poll_s)
+                    if last < begin or not await self._is_enough(node, begin, last, ended):
+                        await stopped_within(self._source.stop, self._pace.poll_s)
                         continue
                 except Fault as fault:
                     # A node that is away for hours is asked again as one that has no news.
                     self._all.faults[fault.kind] += 1
                     self._turn += 1
-                    await self._wait(max(self._pace.poll_s, fault.wait_s))
+                    await stopped_within(self._source.stop, max(self._pace.poll_s, fault.wait_s))
                     continue
                 done = await self._fetch(writer, subtract(add(self._all.lacking, [(begin, last)]), held))
                 pending = await self._take_pending(node)
@@ -131,11 +132,10 @@ class _Following:
     def _node(self) -> Node:
         return self._source.nodes[self._turn % len(self._source.nodes)]
 
-    async def _is_enough(self, node: Node, first: int, last: int) -> bool:
-        """Whether a run of those milestones is worth its while."""
+    async def _is_enough(self, node: Node, first: int, last: int, ended: Head) -> bool:
+        """Whether a run of those milestones is worth its while; `ended` is the newest."""
         if last - first + 1 >= self._pace.run_most:
             return True
-        ended = await node.head(self._codec, last)
         try:
             begun = await node.head(self._codec, first)
         except Fault as fault:
@@ -204,8 +204,3 @@ class _Following:
         checked = self._source.checks.pending(Copy("", 0, lambda: Cone(None, None, [entry], codec=self._codec)))
         self._all.faults[WRONG_ID] += len(checked.rejects)
         return None if checked.rejects else entry
-
-    async def _wait(self, seconds: float) -> None:
-        """That long, or until a signal comes."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._source.stop.wait(), seconds)

@@ -29,6 +29,11 @@ NOT_OFFERED = frozenset({400, 403, 405, 410, 501})
 
 RETRY_AFTER_MOST_S = 60.0
 
+MAX_BODY_BYTES = 16 * 2**20
+"""What an answer may have: messages have at most 32 KiB, a signed VAA or a list of tips less than a MiB. All that 16
+questions at once may bring has room in memory.
+"""
+
 
 class Fault(Exception):
     """A question was not answered as it should be. `kind` is one of FAULTS; `status`: of an answer that was refused,
@@ -47,17 +52,31 @@ class Fault(Exception):
         return self.kind == NOT_THERE or self.status in NOT_OFFERED
 
 
+def base_url(text: str) -> str:
+    """A server's URL in the one form that it has, without a slash at its end. Raises ValueError."""
+    try:
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return str(httpx.URL(text)).rstrip("/")
+    except (ValueError, httpx.InvalidURL):
+        pass
+    raise ValueError(f"a URL as http://HOST:14265 expected, found {text!r}")
+
+
 class Http:
-    """One server, by a URL; `option` is what it was given by, for the error. It is asked `at_once` questions."""
+    """One server, by a URL; `option` is what it was given by, for the error. It is asked `at_once` questions, each of
+    which has failed after `timeout_s`.
+    """
 
     def __init__(self, url: str, option: str, *, at_once: int, timeout_s: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"{option}: a URL as http://HOST:14265 expected, found {url!r}")
-        self.url = url.rstrip("/")
-        self.path = parts.path.rstrip("/")
+        try:
+            self.url = base_url(url)
+        except ValueError as error:
+            raise ValueError(f"{option}: {error}") from None
+        self.path = urlsplit(self.url).path
         self._asking = asyncio.Semaphore(at_once)
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
+        self._timeout_s = timeout_s
         self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
 
     async def __aenter__(self) -> "Http":
@@ -70,19 +89,26 @@ class Http:
 
     async def get(self, url: str, accept: str) -> bytes:
         """The body of an answer of status 200. Raises Fault."""
+        # Few compressed bytes can be many: what is asked for is small, and ids and keys do not compress.
+        headers = {"accept": accept, "accept-encoding": "identity"}
         async with self._asking:
             try:
-                answer = await self._client.get(url, headers={"accept": accept})
-            except httpx.TimeoutException as error:
-                raise Fault(TIMEOUT, f"{url}: {type(error).__name__}") from error
-            except (httpx.TransportError, httpx.DecodingError) as error:
+                # The client's own timeout begins anew with each byte.
+                async with (
+                    asyncio.timeout(self._timeout_s),
+                    self._client.stream("GET", url, headers=headers) as answer,
+                ):
+                    body = await _body(url, answer)
+            except (TimeoutError, httpx.TimeoutException) as error:
+                raise Fault(TIMEOUT, f"{url}: no whole answer within {self._timeout_s:g} s") from error
+            except httpx.TransportError as error:
                 raise Fault(BROKEN, f"{url}: {str(error) or type(error).__name__}") from error
         if answer.status_code == httpx.codes.NOT_FOUND:
             raise Fault(NOT_THERE, f"{url}: 404")
         if answer.status_code != httpx.codes.OK:
             status = answer.status_code
             raise Fault(REFUSED, f"{url}: {status}", status=status, wait_s=_retry_after(answer))
-        return answer.content
+        return body
 
     async def json(self, url: str, inside: str | None = None) -> dict[str, Any]:
         """An answer in JSON, or the object in its field `inside`. Raises Fault."""
@@ -96,6 +122,18 @@ class Http:
         if not isinstance(found, dict):
             raise Fault(UNREADABLE, f"{url}: a JSON object expected")
         return found
+
+
+async def _body(url: str, answer: httpx.Response) -> bytes:
+    """Raises Fault for one that is too large or compressed."""
+    if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
+        raise Fault(UNREADABLE, f"{url}: {encoding[:40]!r} was not asked for")
+    body = bytearray()
+    async for chunk in answer.aiter_bytes():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise Fault(UNREADABLE, f"{url}: more than {MAX_BODY_BYTES} bytes")
+    return bytes(body)
 
 
 def _retry_after(answer: httpx.Response) -> float:

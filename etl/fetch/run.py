@@ -15,7 +15,7 @@ from db.connect import StoreSettings
 from db.intervals import Intervals, size, subtract
 from etl.archive.checks import Checks
 from etl.archive.writer import ArchiveWriter, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.http import NOT_THERE, UNPROVED, Fault, Http
 from etl.fetch.node import Node, codec_name
 from etl.fetch.walk import Recent, Walk
@@ -31,7 +31,7 @@ class Source:
     checks: Checks
     settings: FetchSettings
     stop: asyncio.Event
-    """Set, it lets nothing new begin: what is under way is written, and all ends well."""
+    """Set, it lets nothing new begin, nor be tried again: what is under way is written, and all ends well."""
 
     def codec_at(self, milestone_index: int) -> Codec:
         """The protocol of a milestone."""
@@ -68,13 +68,15 @@ def fetch(
 
 @asynccontextmanager
 async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSettings) -> AsyncIterator[Source]:
-    """Connections to those nodes, which are asked what network they are of."""
+    """Connections to those nodes, which are asked what network they are of; one that is silent is left out."""
     async with AsyncExitStack() as stack:
         asking = [Http(url, "--node", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
-        nodes = [Node(await stack.enter_async_context(each)) for each in asking]
-        spoken = [await _codecs(node, store, settings) for node in nodes]
-        checks = Checks.of(store, STARDUST if STARDUST in spoken[0] else CHRYSALIS)
-        yield Source(nodes, checks, settings, stopped_by_signals())
+        given = [Node(await stack.enter_async_context(each)) for each in asking]
+        # A node given twice is one, or a milestone that it lacks would be asked of the other for ever.
+        nodes = {each.url: each for each in given}
+        spoken = await answered({url: _codecs(node, store, settings) for url, node in nodes.items()})
+        checks = Checks.of(store, STARDUST if STARDUST in next(iter(spoken.values())) else CHRYSALIS)
+        yield Source([nodes[url] for url in spoken], checks, settings, stopped_by_signals())
 
 
 async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> list[Codec]:
@@ -108,7 +110,9 @@ async def fill_milestones(
 
 
 async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetched) -> bytes:
-    """The line of one milestone, tried again and again; Fault where no node has it or the tries are used up."""
+    """The line of one milestone, tried again and again; Fault where no node has it, the tries are used up or a signal
+    came.
+    """
     settings, nodes = source.settings, source.nodes
     walk = Walk(index, source.codec_at(index), source.checks, recent, settings.requests)
     tries, turn, without = 0, 0, set[str]()
@@ -127,7 +131,8 @@ async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetc
                 if tries >= settings.tries:
                     raise
             turn += 1
-            await asyncio.sleep(wait_s(settings, tries, fault))
+            if await stopped_within(source.stop, wait_s(settings, tries, fault)):
+                raise
         else:
             recent.add(index, walk.message_ids)
             return line

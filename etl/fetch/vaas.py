@@ -18,7 +18,7 @@ from db.connect import StoreSettings
 from db.families import QUORUM
 from db.intervals import Intervals, intersect, size, subtract
 from etl.archive.writer import Form, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, fill, patiently, stopped_by_signals, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.guardian import Emitter, Guardian
 from etl.fetch.http import UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
 from etl.report import Notify, quiet
@@ -57,8 +57,8 @@ def fetch_vaas(
 ) -> Fetched:
     """Writes an emitter's messages of those sequences into `into/CHAIN/ADDRESS`, but for what its files hold.
 
-    Raises ValueError for URLs that are none, guardians of another network and a network that has none, Fault where one
-    of them does not answer, FolderInUse.
+    Raises ValueError for URLs that are none, guardians of another network and a network that has none, Fault where none
+    answers, FolderInUse.
     """
 
     async def run() -> Fetched:
@@ -109,7 +109,7 @@ async def _pass(
 
 
 async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
-    """The line of one message; Fault where no guardian has it or the tries are used up."""
+    """The line of one message; Fault where no guardian has it, the tries are used up or a signal came."""
     settings = source.settings
     left, tries, turn = list(source.guardians), 0, 0
     while True:
@@ -126,7 +126,8 @@ async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
             turn, tries = turn + 1, tries + 1
             if tries >= settings.tries:
                 raise
-            await asyncio.sleep(wait_s(settings, tries, fault))
+            if await stopped_within(source.stop, wait_s(settings, tries, fault)):
+                raise
 
 
 async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
@@ -151,17 +152,20 @@ async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
 async def _opened(
     store: StoreSettings, urls: Sequence[str], emitter: Emitter, settings: FetchSettings
 ) -> AsyncIterator[Source]:
-    """Connections to those guardians, which are asked for their set: one that is known tells the network."""
+    """Connections to those guardians, which are asked for their set: one that is known tells the network. One that is
+    silent is left out.
+    """
     network = store.wormhole_network
     if network is None:
         raise ValueError(f"--guardian: a Wormhole network expected, as wormhole-mainnet, found {store.network}")
     history = {each.index: each for each in PUBLISHED[network]}
     async with AsyncExitStack() as stack:
         asking = [Http(url, "--guardian", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
-        guardians = [Guardian(await stack.enter_async_context(each)) for each in asking]
-        for guardian in guardians:
-            told = await patiently(guardian.current_set, settings)
+        given = [Guardian(await stack.enter_async_context(each)) for each in asking]
+        guardians = {each.url: each for each in given}
+        sets = await answered({url: patiently(each.current_set, settings) for url, each in guardians.items()})
+        for url, told in sets.items():
             known = history.get(told[0]) if told else None
             if told and known and known.addresses != told[1]:
-                raise ValueError(f"{guardian.url}: a guardian of {network} expected, found another set {told[0]}")
-        yield Source(guardians, emitter, history, settings, stopped_by_signals())
+                raise ValueError(f"{url}: a guardian of {network} expected, found another set {told[0]}")
+        yield Source([guardians[url] for url in sets], emitter, history, settings, stopped_by_signals())

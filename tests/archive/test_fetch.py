@@ -4,6 +4,8 @@ Rules of this file: what must come out is what the oracle's JSON says, byte by b
 """
 
 import asyncio
+import gc
+import gzip
 import io
 import json
 import os
@@ -11,9 +13,14 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from dataclasses import replace
+from errno import ENOSPC
+from functools import partial
 from pathlib import Path
-from typing import Any
+from socket import socket
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import httpx
@@ -24,13 +31,24 @@ import cli
 import settings
 from commands.fetch import _loader, _not_loaded
 from db.connect import StoreSettings
-from etl.archive.writer import FolderInUse, archive_writer
+from etl.archive.writer import ArchiveWriter, FolderInUse, archive_writer
 from etl.fetch import follow as following
-from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, wait_s
+from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, fill, wait_s
 from etl.fetch.follow import Pace, Run
-from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
+from etl.fetch.http import (
+    BROKEN,
+    MAX_BODY_BYTES,
+    NOT_THERE,
+    REFUSED,
+    TIMEOUT,
+    UNPROVED,
+    UNREADABLE,
+    WRONG_ID,
+    Fault,
+    Http,
+)
 from etl.fetch.run import fetch
-from etl.report import Progress
+from etl.report import Progress, quiet
 from ledger.eras import CHRYSALIS
 from tests.archive.conftest import Json, Ledger, contents, environment
 from tests.archive.proxy import proxied
@@ -129,6 +147,81 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
         healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
     assert (healed.count, healed.held, healed.lacking) == (3, 4, [])
     assert lines_of(tmp_path) == ledger.lines(3, 10)
+
+
+def test_a_node_given_twice_is_asked_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    """For a milestone that it lacks; a signal ends what would ask for ever."""
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        if path.endswith(("/milestones/60", "/by-index/60")):
+            asked += 1
+            if asked == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+        return status, body
+
+    with proxied(node, edit=edit) as proxy:
+        urls = [proxy.url, f"{proxy.url}/", f"{proxy.url}/api", proxy.url.replace("http:", "HTTP:")]
+        done = fetch(ledger.store, urls, tmp_path, [(60, 60)], QUICK)
+    assert (done.lacking, asked) == ([(60, 60)], 1)
+
+
+def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_all_are(
+    ledger: Ledger, node: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(socket()) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        down = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        done = fetch(ledger.store, [down, node], tmp_path, [(1, 2)], QUICK)
+        assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
+        assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
+            f"{down} is left out: {BROKEN}: {down}/api/v1/info: All connection attempts failed"
+        ]
+        with pytest.raises(Fault, match="All connection attempts failed"):
+            fetch(ledger.store, [down], tmp_path, [(3, 4)], QUICK)
+
+
+def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (line,) = ledger.lines(3, 4)
+    chosen = line[ledger.entries][0]["id"]
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if chosen not in path:
+            return status, body
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 503, b"busy"
+
+    with proxied(node, edit=edit) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 3)], FetchSettings(backoff_s=1.0, tries=3))
+    assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {REFUSED: 1})
+
+
+async def test_what_fails_beside_a_write_that_fails_is_not_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a question does whose connection breaks while it is given up."""
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+
+    async def fetch_one(index: int) -> bytes:
+        if index > 1:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise Fault(BROKEN, "") from None
+        await asyncio.sleep(0)
+        return b"no line\n"
+
+    def is_full(*_: object) -> None:
+        raise OSError(ENOSPC, "")
+
+    monkeypatch.setattr(ArchiveWriter, "append", is_full)
+    with archive_writer(tmp_path) as writer, pytest.raises(OSError, match=str(ENOSPC)):
+        await fill(writer, [(1, 4)], fetch_one, 4, asyncio.Event(), Fetched(), quiet)
+    await asyncio.sleep(0)
+    gc.collect()
+    assert told == []
 
 
 def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
@@ -455,6 +548,41 @@ def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
     assert lines_of(tmp_path) == ledger.lines(2, 5)
 
 
+@pytest.mark.parametrize("first", [48, None])
+def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
+    ledger: Ledger, node: str, tmp_path: Path, first: int | None
+) -> None:
+    """Of two nodes one says for ever that it has a million; a signal ends what would wait for it."""
+    spans: list[list[int]] = []
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if not path.endswith("/info") or status != 200:
+            return status, body
+        told = json.loads(body)
+        if "/v2/" in path:
+            told["status"]["confirmedMilestone"]["index"] = 1_000_000
+        else:
+            told["data"]["confirmedMilestoneIndex"] = 1_000_000
+        return status, json.dumps(told).encode()
+
+    async def hand_on(run: Run) -> None:
+        spans.append([line["milestone"]["index"] for line in lines_in(run.files)])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def spoil(path: str, nth: int) -> str | None:
+        if path.endswith("/info") and nth == 20:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return None
+
+    newest = ledger.milestones[-1]["milestone"]["index"]
+    pace = Pace(run_s=0, run_most=5, poll_s=0.01)
+    with proxied(node, edit=edit) as lying, proxied(node, spoil=spoil) as honest:
+        urls = [lying.url, honest.url]
+        done = following.follow(ledger.store, urls, tmp_path, hand_on, first=first, settings=QUICK, pace=pace)
+    assert (done.lacking, dict(done.faults)) == ([], {NOT_THERE: 1})
+    assert spans == [list(range(newest if first is None else first, newest + 1))]
+
+
 def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
@@ -485,6 +613,70 @@ def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
 
 def test_tries_without_number_wait_longest() -> None:
     assert wait_s(FetchSettings(), 5_000, Fault(TIMEOUT, "")) == BACKOFF_MOST_S
+
+
+Chunks: TypeAlias = Callable[[], AsyncIterator[bytes]]
+
+
+async def endless() -> AsyncIterator[bytes]:
+    for _ in range(0, MAX_BODY_BYTES + 2, 2**20):
+        yield bytes(2**20)
+
+
+async def dripping() -> AsyncIterator[bytes]:
+    for _ in range(40):
+        yield b" "
+        await asyncio.sleep(0.05)
+
+
+async def bomb() -> AsyncIterator[bytes]:
+    yield gzip.compress(bytes(2**20))
+
+
+async def slow() -> AsyncIterator[bytes]:
+    for _ in range(15):
+        yield bytes(2**20)
+        await asyncio.sleep(0.01)
+
+
+async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: float, **headers: str) -> bytes:
+    """What is had of a node that answers so."""
+    answers = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=chunks()))
+    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=answers))
+    async with Http("http://node", "--node", at_once=1, timeout_s=timeout_s) as node:
+        return await node.get("http://node/info", "application/json")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "headers", "kind", "reason"),
+    [
+        (endless, {}, UNREADABLE, f"more than {MAX_BODY_BYTES} bytes"),
+        (bomb, {"content-encoding": "gzip"}, UNREADABLE, "'gzip' was not asked for"),
+        (dripping, {}, TIMEOUT, r"no whole answer within 0\.2 s"),
+    ],
+)
+async def test_a_body_has_an_end_in_bytes_and_in_time(
+    monkeypatch: pytest.MonkeyPatch, chunks: Chunks, headers: dict[str, str], kind: str, reason: str
+) -> None:
+    with pytest.raises(Fault, match=reason) as told:
+        await asked(monkeypatch, chunks, 0.2 if chunks is dripping else 30.0, **headers)
+    assert told.value.kind == kind
+
+
+async def test_a_large_answer_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(await asked(monkeypatch, slow, 30.0)) == 15 * 2**20
+
+
+@pytest.mark.parametrize("option", ["--node", "--guardian"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:999999", "http://127.0.0.1:0", "http://h:port", "http://[::1", "http://:80", "ftp://h"]
+)
+def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str) -> None:
+    emitter = ["--emitter", "2/ab"] if option == "--guardian" else []
+    done = CliRunner().invoke(cli.app, ["fetch", option, url, *emitter, "--range", "1:2", "--into", str(tmp_path)])
+    assert done.exit_code == 2
+    said = "".join(done.output.replace("│", "").split())
+    assert f"{option}:aURLashttp://HOST:14265expected,found'{url}'" in said
 
 
 def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:

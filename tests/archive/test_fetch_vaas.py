@@ -15,6 +15,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
+from socket import socket
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -243,6 +244,32 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_to
         fetch_vaas(StoreSettings("", "permatest-1"), [guardian], MADE, tmp_path, [(1, 3)], QUICK)
     with pytest.raises(ValueError, match="--guardian: a URL as http"):
         fetch_vaas(MAINNET, ["nonsense"], MADE, tmp_path, [(1, 3)], QUICK)
+
+
+def test_a_guardian_given_twice_is_asked_once(guardian: str, tmp_path: Path) -> None:
+    urls = [guardian, f"{guardian}/", f"{guardian}/v1/"]
+    done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(END, END)], QUICK)
+    assert (done.lacking, dict(done.faults)) == ([(END, END)], {NOT_THERE: 1})
+
+
+def test_a_guardian_that_is_down_is_left_out(guardian: str, tmp_path: Path) -> None:
+    with closing(socket()) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        urls = [f"http://127.0.0.1:{deaf.getsockname()[1]}", guardian]
+        done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(FIRST, FIRST + 1)], QUICK)
+    assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
+
+
+def test_a_signal_ends_the_wait_for_another_try(guardian: str, tmp_path: Path) -> None:
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if sequence_in(path) != FIRST:
+            return status, body
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 503, b"busy"
+
+    with proxied(guardian, edit=edit) as proxy:
+        done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST)], FetchSettings(backoff_s=1.0, tries=3))
+    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {REFUSED: 1})
 
 
 def run(*arguments: str, **environment: str) -> Result:
