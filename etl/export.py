@@ -28,7 +28,7 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
     """Writes a table, a view or a query's rows into files of a new folder, as `parquet` or `csv`; how many rows.
 
     CSV has a line of names, of parts their paths, bytes as lowercase hex, and lists as JSON. Raises ValueError for a
-    query that Spark cannot run, in its words, and for a folder that is there.
+    query that Spark cannot run, in its words, for SQL that is no query, and for a folder that is there.
     """
     with spark_session(settings) as spark:
         try:

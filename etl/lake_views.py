@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from pyspark.sql import DataFrame
+from pyspark.errors import ParseException
+from pyspark.sql import DataFrame, SparkSession
 
 from etl.lake import TABLES, Lake
 
@@ -116,10 +117,27 @@ def statements(lake: Lake, engine: str) -> list[str]:
 
 
 def ask(lake: Lake, what: str) -> DataFrame:
-    """The rows of a table or view by its name, or of a query in Spark SQL over them; its session has the views then."""
+    """The rows of a table or view by its name, or of a query in Spark SQL over them; its session has the views then.
+
+    Raises ValueError for a statement that is no query, as one that writes, and ParseException for what is none at all.
+    """
     for statement in statements(lake, "spark"):
         lake.spark.sql(statement)
-    return lake.spark.table(what) if what in TABLES or what in VIEWS else lake.spark.sql(what)
+    if what in TABLES or what in VIEWS:
+        return lake.spark.table(what)
+    _only_reads(lake.spark, what)
+    return lake.spark.sql(what)
+
+
+def _only_reads(spark: SparkSession, text: str) -> None:
+    """Raises ValueError and ParseException as `ask` does."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    parser.parsePlan(text)
+    try:
+        # Between brackets nothing but a query is one, and it is the whole text: alone, `FROM a INSERT …` begins as one.
+        parser.parseQuery(f"(\n{text.rstrip().rstrip(';')}\n)")
+    except ParseException:
+        raise ValueError("only a table, a view or a query (SELECT, WITH, VALUES) is exported, no other SQL") from None
 
 
 def _literal(file: str) -> str:

@@ -202,7 +202,7 @@ def lines_of(folder: Path) -> list[dict[str, str]]:
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     """Of Parquet, as Arrow reads it."""
-    return [row for path in folder.glob("*.parquet") for row in pq.ParquetFile(path).read().to_pylist()]
+    return [row for path in sorted(folder.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
 
 
 def test_a_view_and_a_query_are_exported_as_parquet_and_as_csv(
@@ -267,9 +267,49 @@ def test_a_table_with_parts_and_lists_is_exported_whole(ledger: Ledger, loading:
     assert inputs == spends
 
 
+WRITES = (
+    "DELETE FROM {0} WHERE milestone_index = 3",
+    "INSERT INTO {0} SELECT * FROM {0}",
+    "FROM {0} INSERT INTO {0} SELECT *",
+    "WITH all AS (SELECT * FROM {0}) FROM all INSERT INTO {0} SELECT *;",
+    "UPDATE {0} SET verified = NULL",
+    "DROP TABLE {0}",
+    "VACUUM {0}",
+    "SET spark.sql.ansi.enabled = false",
+)
+
+
+@pytest.mark.parametrize("text", WRITES, ids=lambda text: text.split()[0])
+def test_what_is_no_query_is_refused_and_not_run(text: str, loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    before = lake.read("milestones").orderBy("milestone_index").collect()
+    assert any(row["milestone_index"] == 3 for row in before)
+    statement = text.format(f"delta.`{lake.path('milestones')}`")
+    refused(loading, lake, statement, tmp_path / "new", "^only a table, a view or a query .* is exported")
+    assert lake.read("milestones").orderBy("milestone_index").collect() == before
+
+
+def refused(loading: Loading, lake: Lake, what: str, into: Path, why: str, form: str = "parquet") -> None:
+    """An export of that is, with words that match `why`, and leaves no folder."""
+    with pytest.raises(ValueError, match=why):
+        export(loading.settings, lake=lake.root, what=what, into=str(into), form=form)
+    assert not into.exists()
+
+
+def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
+    """In the order that it asks for."""
+    descending = "SELECT milestone_index FROM milestones WHERE milestone_index < 5 ORDER BY milestone_index DESC"
+    for place, (query, wanted) in enumerate(
+        {
+            f"{descending} -- (the newest first; all": [4, 3, 2, 1],
+            f"/* as above */ WITH few AS ({descending}) SELECT * FROM few LIMIT 2;\n": [4, 3],
+            "VALUES (2), (1)": [2, 1],
+            "(SELECT 2) UNION ALL (SELECT 1)": [2, 1],
+        }.items()
+    ):
+        run(loading, "export", query, "--into", str(tmp_path / str(place)))
+        assert [value for row in rows_of(tmp_path / str(place)) for value in row.values()] == wanted
+
+
 def test_a_query_that_cannot_be_run_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="`nothing` cannot be"):
-        export(
-            loading.settings, lake=lake.root, what="SELECT nothing FROM outputs", into=str(tmp_path / "new"), form="csv"
-        )
-    assert not (tmp_path / "new").exists()
+    refused(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
+    refused(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
