@@ -313,3 +313,45 @@ def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
 def test_a_query_that_cannot_be_run_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
     refused(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
     refused(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("SELECT 1 AS a, 2 AS b, 3 AS A, 4 AS c, 5 AS C", "a, c"),
+        ("SELECT m.*, n.message_id FROM milestones m JOIN milestones n USING (milestone_index)", "message_id"),
+    ],
+)
+def test_a_column_named_twice_is_refused_by_name(
+    query: str, names: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
+) -> None:
+    refused(loading, lake, query, tmp_path / "new", f"^columns named more than once: {names}$", form)
+
+
+def test_a_path_of_csv_that_is_a_columns_name_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    query = "SELECT struct(1 AS b) AS a, 2 AS `A.b`"
+    refused(loading, lake, query, tmp_path / "new", "^columns named more than once: a.b$", "csv")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [("CAST(raise_error('no more') AS INT)", "no more"), ("1 / (milestone_index - 3)", "DIVIDE_BY_ZERO")],
+)
+def test_a_query_that_fails_as_it_runs_leaves_nothing(
+    wrong: str, why: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
+) -> None:
+    """So the same command, mended, runs."""
+    query = "SELECT milestone_index, {} AS told FROM milestones"
+    refused(loading, lake, query.format(wrong), tmp_path / "new", why, form)
+    run(loading, "export", query.format("1"), "--into", str(tmp_path / "new"), "--format", form)
+
+
+def test_a_folder_that_is_there_stays_as_it_is(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    """Whether the query is right or not."""
+    (tmp_path / "mine").write_text("mine")
+    for query in ("SELECT 1 AS a", "SELECT raise_error('no more') AS a"):
+        with pytest.raises(ValueError, match=f"^{re.escape(str(tmp_path))} is there already"):
+            export(loading.settings, lake=lake.root, what=query, into=str(tmp_path), form="csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
