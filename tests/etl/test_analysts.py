@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -154,6 +155,38 @@ def test_an_amount_of_a_token_may_pass_64_bits(
     query = "SELECT amount_hex FROM native_tokens ORDER BY amount_hex"
     assert [row[0] for row in in_spark.sql(query).collect()] == wanted != []
     assert [row[0] for row in in_duckdb.execute(query).fetchall()] == wanted
+
+
+def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
+    lake: Lake, in_duckdb: "duckdb.DuckDBPyConnection", tmp_path: Path
+) -> None:
+    """Nor has one whose rows went; the views tell what the others hold."""
+    few = Lake(lake.spark.newSession(), str(tmp_path))
+    for name in ("messages", "milestones", "sources"):
+        shutil.copytree(lake.path(name), few.path(name))
+    few.spark.sql(f"DELETE FROM delta.`{few.path('sources')}`")
+    assert not any(few.has(name) for name in ("rejects", "pending", "genesis", "vaas"))
+    for statement in statements(few, "spark"):
+        few.spark.sql(statement)
+    with duckdb_over(few) as database:
+        for name in TABLES.keys() - {"messages", "milestones"}:
+            found = few.spark.table(name)
+            assert found.schema == few.spark.createDataFrame([], TABLES[name][0]).schema
+            assert found.count() == len(database.table(name).fetchall()) == 0
+            if lake.has(name):
+                assert database.table(name).types == in_duckdb.table(name).types, name
+        # A folder's name tells the range of messages, not a column.
+        shared = "SELECT * EXCLUDE lake_range FROM"
+        assert database.sql(f"{shared} pending").types == in_duckdb.sql(f"{shared} messages").types
+        wanted = in_duckdb.execute("SELECT count(*) FROM outputs WHERE timestamp IS NOT NULL").fetchone()
+        assert database.execute("SELECT count(*) FROM outputs").fetchone() == wanted
+        assert wanted == (few.spark.table("outputs").count(),) != (0,)
+        assert database.table("outputs").types == in_duckdb.table("outputs").types
+
+
+def test_where_no_lake_is_nothing_is_told_of_one(lake: Lake, tmp_path: Path) -> None:
+    """A wrong path is no lake without rows."""
+    assert len(statements(Lake(lake.spark, str(tmp_path)), "duckdb")) == 1
 
 
 def paths(kind: DataType, at: str) -> Iterator[str]:
