@@ -3,6 +3,7 @@
 Rules of this file: it reads the lake alone, at one version of each table, and needs no store.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from pyspark.errors import PySparkException
@@ -28,7 +29,8 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
     """Writes a table, a view or a query's rows into files of a new folder, as `parquet` or `csv`; how many rows.
 
     CSV has a line of names, of parts their paths, bytes as lowercase hex, and lists as JSON. Raises ValueError for a
-    query that Spark cannot run, in its words, and for a folder that is there.
+    query that Spark cannot run, in its words, for SQL that is no query, for columns named twice, and for a folder that
+    is there; a failed export leaves none.
     """
     with spark_session(settings) as spark:
         try:
@@ -39,12 +41,29 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
 
 
 def _export(apart: SparkSession, lake: str, what: str, into: str, form: str) -> int:
-    rows = ask(Lake(apart, lake_root(lake)), what)
+    rows = _named_once(ask(Lake(apart, lake_root(lake)), what))
     if form == "csv":
-        rows = as_text(rows)
+        rows = _named_once(as_text(rows))
     options = CSV if form == "csv" else {}
-    rows.write.format(form).options(**options).mode("errorifexists").save(into)
-    return apart.read.schema(rows.schema).format(form).options(**options).load(into).count()
+    folder = getattr(apart._jvm, "org.apache.hadoop.fs.Path")(into)
+    files = folder.getFileSystem(apart._jsc.hadoopConfiguration())
+    if files.exists(folder):
+        raise ValueError(f"{into} is there already: an export goes into a new folder")
+    try:
+        rows.write.format(form).options(**options).mode("errorifexists").save(into)
+        return apart.read.schema(rows.schema).format(form).options(**options).load(into).count()
+    except BaseException:
+        # What it began would refuse the same command later, or be taken for the whole.
+        files.delete(folder, True)  # noqa: FBT003 (Java takes no names)
+        raise
+
+
+def _named_once(rows: DataFrame) -> DataFrame:
+    """The rows; raises ValueError where columns have the same name but for case: Spark cannot read them back."""
+    counts = Counter(name.lower() for name in rows.columns)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise ValueError(f"columns named more than once: {', '.join(twice)}")
+    return rows
 
 
 def as_text(rows: DataFrame) -> DataFrame:

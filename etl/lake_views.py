@@ -1,14 +1,16 @@
 """The lake as SQL sees it: its tables and three views over them, the same in Spark and in DuckDB.
 
-Rules of this file: a definition is one text for both engines, but for the words in DIALECTS; a view is made of the
-tables that a lake has, as one without genesis has no such table. What analysts read of it is docs/analysts.md.
+Rules of this file: a definition is one text for both engines, but for the words in DIALECTS; a table that the lake does
+not have yet, as one without rejects, has no rows. What analysts read of it is docs/analysts.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from pyspark.sql import DataFrame
+from pyspark.errors import ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from etl.lake import TABLES, Lake
 
@@ -16,18 +18,36 @@ from etl.lake import TABLES, Lake
 @dataclass(frozen=True)
 class Dialect:
     """How an engine says what the two say differently: that days are UTC's, a row for each item of a list, the whole
-    numbers from a to b as a list, and a number of up to 16 hex digits.
+    numbers from a to b as a list, a number of up to 16 hex digits, and a type of the lake.
     """
 
     utc: str
     each: str
     series: str
     number: str
+    kind: Callable[[DataType], str]
+
+
+def in_duckdb(kind: DataType) -> str:
+    """A type as DuckDB says it, which takes Spark's words for plain ones."""
+    if isinstance(kind, StructType):
+        return f"STRUCT({', '.join(f'{field.name} {in_duckdb(field.dataType)}' for field in kind)})"
+    if isinstance(kind, ArrayType):
+        return f"{in_duckdb(kind.elementType)}[]"
+    return kind.simpleString()
 
 
 DIALECTS = {
-    "duckdb": Dialect("SET TimeZone = 'UTC'", "unnest", "generate_series", "CAST('0x' || {digits} AS UBIGINT)"),
-    "spark": Dialect("SET TIME ZONE 'UTC'", "explode", "sequence", "CAST(conv({digits}, 16, 10) AS DECIMAL(20, 0))"),
+    "duckdb": Dialect(
+        "SET TimeZone = 'UTC'", "unnest", "generate_series", "CAST('0x' || {digits} AS UBIGINT)", in_duckdb
+    ),
+    "spark": Dialect(
+        "SET TIME ZONE 'UTC'",
+        "explode",
+        "sequence",
+        "CAST(conv({digits}, 16, 10) AS DECIMAL(20, 0))",
+        lambda kind: kind.simpleString(),
+    ),
 }
 
 MADE = "output.output_id, output.kind, output.address, output.amount, output.data, output.stardust"
@@ -87,39 +107,61 @@ FROM (
 VIEWS = {"outputs": OUTPUTS, "spends": SPENDS, "native_tokens": NATIVE_TOKENS}
 
 
-def views(tables: set[str], dialect: Dialect) -> Iterator[tuple[str, str]]:
-    """Name and query of each view over a lake that has those tables."""
+def views(dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """Name and query of each view."""
+    number = dialect.number.format(digits=f"({DIGITS})")
+    words = {"each": dialect.each, "series": dialect.series, "number": number}
     for name, parts in VIEWS.items():
-        texts = [text for table, text in parts.items() if table in tables]
-        if texts:
-            number = dialect.number.format(digits=f"({DIGITS})")
-            words = {"each": dialect.each, "series": dialect.series, "number": number}
-            yield name, "\nUNION ALL".join(texts).format(**words).strip()
+        yield name, "\nUNION ALL".join(parts.values()).format(**words).strip()
 
 
 def statements(lake: Lake, engine: str) -> list[str]:
-    """What makes an engine of DIALECTS see the lake as it is now, without the semicolons.
+    """What makes an engine of DIALECTS see the lake as it is now, without the semicolons; of no lake, no table.
 
     DuckDB reads the files themselves and needs no extension: a load or a compaction later, they are to be made anew.
     """
-    dialect, tables = DIALECTS[engine], [name for name in TABLES if lake.has(name)]
+    dialect = DIALECTS[engine]
     made = [dialect.utc]
-    kind = "OR REPLACE VIEW" if engine == "duckdb" else "OR REPLACE TEMPORARY VIEW"
-    for name in tables:
-        if engine == "spark":
-            made.append(f"CREATE {kind} {name} AS SELECT * FROM delta.`{lake.path(name)}`")
-        elif files := [_literal(file) for file in sorted(lake.read(name).inputFiles())]:
-            source = f"read_parquet([{', '.join(files)}], union_by_name = true)"
-            made.append(f"CREATE {kind} {name} AS SELECT * FROM {source}")
-    made += [f"CREATE {kind} {name} AS\n{text}" for name, text in views(set(tables), dialect)]
+    if any(lake.has(name) for name in TABLES):
+        kind = "OR REPLACE VIEW" if engine == "duckdb" else "OR REPLACE TEMPORARY VIEW"
+        made += [f"CREATE {kind} {name} AS {_rows(lake, name, engine)}" for name in TABLES]
+        made += [f"CREATE {kind} {name} AS\n{text}" for name, text in views(dialect)]
     return made
 
 
+def _rows(lake: Lake, name: str, engine: str) -> str:
+    """The query of a table's rows; none when it was never written, or for DuckDB, has no file."""
+    if engine == "spark" and lake.has(name):
+        return f"SELECT * FROM delta.`{lake.path(name)}`"
+    if engine == "duckdb" and (files := sorted(lake.read(name).inputFiles())):
+        return f"SELECT * FROM read_parquet([{', '.join(map(_literal, files))}], union_by_name = true)"
+    fields = lake.spark.createDataFrame([], TABLES[name][0]).schema
+    kind = DIALECTS[engine].kind
+    return f"SELECT {', '.join(f'CAST(NULL AS {kind(each.dataType)}) AS {each.name}' for each in fields)} WHERE false"
+
+
 def ask(lake: Lake, what: str) -> DataFrame:
-    """The rows of a table or view by its name, or of a query in Spark SQL over them; its session has the views then."""
+    """The rows of a table or view by its name, or of a query in Spark SQL over them; its session has the views then.
+
+    Raises ValueError for a statement that is no query, as one that writes, and ParseException for what is none at all.
+    """
     for statement in statements(lake, "spark"):
         lake.spark.sql(statement)
-    return lake.spark.table(what) if what in TABLES or what in VIEWS else lake.spark.sql(what)
+    if what in TABLES or what in VIEWS:
+        return lake.spark.table(what)
+    _only_reads(lake.spark, what)
+    return lake.spark.sql(what)
+
+
+def _only_reads(spark: SparkSession, text: str) -> None:
+    """Raises ValueError and ParseException as `ask` does."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    parser.parsePlan(text)
+    try:
+        # Between brackets nothing but a query is one, and it is the whole text: alone, `FROM a INSERT …` begins as one.
+        parser.parseQuery(f"(\n{text.rstrip().rstrip(';')}\n)")
+    except ParseException:
+        raise ValueError("only a table, a view or a query (SELECT, WITH, VALUES) is exported, no other SQL") from None
 
 
 def _literal(file: str) -> str:

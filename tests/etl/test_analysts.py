@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -156,6 +157,38 @@ def test_an_amount_of_a_token_may_pass_64_bits(
     assert [row[0] for row in in_duckdb.execute(query).fetchall()] == wanted
 
 
+def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
+    lake: Lake, in_duckdb: "duckdb.DuckDBPyConnection", tmp_path: Path
+) -> None:
+    """Nor has one whose rows went; the views tell what the others hold."""
+    few = Lake(lake.spark.newSession(), str(tmp_path))
+    for name in ("messages", "milestones", "sources"):
+        shutil.copytree(lake.path(name), few.path(name))
+    few.spark.sql(f"DELETE FROM delta.`{few.path('sources')}`")
+    assert not any(few.has(name) for name in ("rejects", "pending", "genesis", "vaas"))
+    for statement in statements(few, "spark"):
+        few.spark.sql(statement)
+    with duckdb_over(few) as database:
+        for name in TABLES.keys() - {"messages", "milestones"}:
+            found = few.spark.table(name)
+            assert found.schema == few.spark.createDataFrame([], TABLES[name][0]).schema
+            assert found.count() == len(database.table(name).fetchall()) == 0
+            if lake.has(name):
+                assert database.table(name).types == in_duckdb.table(name).types, name
+        # A folder's name tells the range of messages, not a column.
+        shared = "SELECT * EXCLUDE lake_range FROM"
+        assert database.sql(f"{shared} pending").types == in_duckdb.sql(f"{shared} messages").types
+        wanted = in_duckdb.execute("SELECT count(*) FROM outputs WHERE timestamp IS NOT NULL").fetchone()
+        assert database.execute("SELECT count(*) FROM outputs").fetchone() == wanted
+        assert wanted == (few.spark.table("outputs").count(),) != (0,)
+        assert database.table("outputs").types == in_duckdb.table("outputs").types
+
+
+def test_where_no_lake_is_nothing_is_told_of_one(lake: Lake, tmp_path: Path) -> None:
+    """A wrong path is no lake without rows."""
+    assert len(statements(Lake(lake.spark, str(tmp_path)), "duckdb")) == 1
+
+
 def paths(kind: DataType, at: str) -> Iterator[str]:
     """A column's parts; what has the fields of outputs, or is `stardust`, is told once."""
     inner = kind.elementType if isinstance(kind, ArrayType) else kind
@@ -202,7 +235,7 @@ def lines_of(folder: Path) -> list[dict[str, str]]:
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     """Of Parquet, as Arrow reads it."""
-    return [row for path in folder.glob("*.parquet") for row in pq.ParquetFile(path).read().to_pylist()]
+    return [row for path in sorted(folder.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
 
 
 def test_a_view_and_a_query_are_exported_as_parquet_and_as_csv(
@@ -267,9 +300,91 @@ def test_a_table_with_parts_and_lists_is_exported_whole(ledger: Ledger, loading:
     assert inputs == spends
 
 
+WRITES = (
+    "DELETE FROM {0} WHERE milestone_index = 3",
+    "INSERT INTO {0} SELECT * FROM {0}",
+    "FROM {0} INSERT INTO {0} SELECT *",
+    "WITH all AS (SELECT * FROM {0}) FROM all INSERT INTO {0} SELECT *;",
+    "UPDATE {0} SET verified = NULL",
+    "DROP TABLE {0}",
+    "VACUUM {0}",
+    "SET spark.sql.ansi.enabled = false",
+)
+
+
+@pytest.mark.parametrize("text", WRITES, ids=lambda text: text.split()[0])
+def test_what_is_no_query_is_refused_and_not_run(text: str, loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    before = lake.read("milestones").orderBy("milestone_index").collect()
+    assert any(row["milestone_index"] == 3 for row in before)
+    statement = text.format(f"delta.`{lake.path('milestones')}`")
+    refused(loading, lake, statement, tmp_path / "new", "^only a table, a view or a query .* is exported")
+    assert lake.read("milestones").orderBy("milestone_index").collect() == before
+
+
+def refused(loading: Loading, lake: Lake, what: str, into: Path, why: str, form: str = "parquet") -> None:
+    """An export of that is, with words that match `why`, and leaves no folder."""
+    with pytest.raises(ValueError, match=why):
+        export(loading.settings, lake=lake.root, what=what, into=str(into), form=form)
+    assert not into.exists()
+
+
+def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
+    """In the order that it asks for."""
+    descending = "SELECT milestone_index FROM milestones WHERE milestone_index < 5 ORDER BY milestone_index DESC"
+    for place, (query, wanted) in enumerate(
+        {
+            f"{descending} -- (the newest first; all": [4, 3, 2, 1],
+            f"/* as above */ WITH few AS ({descending}) SELECT * FROM few LIMIT 2;\n": [4, 3],
+            "VALUES (2), (1)": [2, 1],
+            "(SELECT 2) UNION ALL (SELECT 1)": [2, 1],
+        }.items()
+    ):
+        run(loading, "export", query, "--into", str(tmp_path / str(place)))
+        assert [value for row in rows_of(tmp_path / str(place)) for value in row.values()] == wanted
+
+
 def test_a_query_that_cannot_be_run_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="`nothing` cannot be"):
-        export(
-            loading.settings, lake=lake.root, what="SELECT nothing FROM outputs", into=str(tmp_path / "new"), form="csv"
-        )
-    assert not (tmp_path / "new").exists()
+    refused(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
+    refused(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("SELECT 1 AS a, 2 AS b, 3 AS A, 4 AS c, 5 AS C", "a, c"),
+        ("SELECT m.*, n.message_id FROM milestones m JOIN milestones n USING (milestone_index)", "message_id"),
+    ],
+)
+def test_a_column_named_twice_is_refused_by_name(
+    query: str, names: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
+) -> None:
+    refused(loading, lake, query, tmp_path / "new", f"^columns named more than once: {names}$", form)
+
+
+def test_a_path_of_csv_that_is_a_columns_name_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    query = "SELECT struct(1 AS b) AS a, 2 AS `A.b`"
+    refused(loading, lake, query, tmp_path / "new", "^columns named more than once: a.b$", "csv")
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [("CAST(raise_error('no more') AS INT)", "no more"), ("1 / (milestone_index - 3)", "DIVIDE_BY_ZERO")],
+)
+def test_a_query_that_fails_as_it_runs_leaves_nothing(
+    wrong: str, why: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
+) -> None:
+    """So the same command, mended, runs."""
+    query = "SELECT milestone_index, {} AS told FROM milestones"
+    refused(loading, lake, query.format(wrong), tmp_path / "new", why, form)
+    run(loading, "export", query.format("1"), "--into", str(tmp_path / "new"), "--format", form)
+
+
+def test_a_folder_that_is_there_stays_as_it_is(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+    """Whether the query is right or not."""
+    (tmp_path / "mine").write_text("mine")
+    for query in ("SELECT 1 AS a", "SELECT raise_error('no more') AS a"):
+        with pytest.raises(ValueError, match=f"^{re.escape(str(tmp_path))} is there already"):
+            export(loading.settings, lake=lake.root, what=query, into=str(tmp_path), form="csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
