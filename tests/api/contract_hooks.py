@@ -37,6 +37,9 @@ SERVED = "mainnet"
 COLUMN = {each.name: str(each.example) for each in (COLUMN_FAMILY, COLUMN_NAME, VALUE)}
 """A column that rows are looked up by, and what it may hold: not every family has every column."""
 
+SPANS = (("start_timestamp", "end_timestamp"), ("startTimestamp", "endTimestamp"), ("startIndex", "endIndex"))
+"""Parameters of which the second is not lower than the first."""
+
 POSTED = {
     "findvalues": COLUMN,
     "findrows": COLUMN,
@@ -50,7 +53,7 @@ POSTED = {
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """Makes a question right that is meant to be.
 
-    A network is one that is served, an index or tag that is no text is hex, a time ends after it started, and a state
+    A network is one that is served, an index or tag that is no text is hex, a span ends after it started, and a state
     or cursor is that of the first page of the listing. A proof is one that the server made: no schema says that parents
     are sorted. A VAA is one, too. An applied block is one: examples of a parameter are tried wherever its name stands.
     """
@@ -72,12 +75,10 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         data = str(case.query["index"]).encode()[:64]
         is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
         case.query["index"] = data.decode(errors="ignore") if is_text else data.hex()
-    if case.query.keys() >= {"start_timestamp", "end_timestamp"}:
-        ends = case.query["start_timestamp"], case.query["end_timestamp"]
-        case.query["start_timestamp"], case.query["end_timestamp"] = min(ends), max(ends)
-    if case.query.keys() >= {"startTimestamp", "endTimestamp"}:
-        ends = case.query["startTimestamp"], case.query["endTimestamp"]
-        case.query["startTimestamp"], case.query["endTimestamp"] = min(ends), max(ends)
+    for start, end in SPANS:
+        if case.query.keys() >= {start, end}:
+            ends = sorted((case.query[start], case.query[end]), key=lambda each: (len(str(each)), str(each)))
+            case.query[start], case.query[end] = ends
     if "tag" in case.query:
         data = str(case.query["tag"]).encode()[:64] or b"tag"
         is_text = str(case.query.get("utf8")).lower() in {"true", "1"}
