@@ -79,7 +79,7 @@ def byte_cost(row: Row, parameters: ProtocolParameters | None) -> int | None:
     return parameters.v_byte_cost * (key_bytes + data_bytes)
 
 
-def treasury(row: Row, _: ProtocolParameters | None) -> int | None:
+def treasury_amount(row: Row, _: ProtocolParameters | None) -> int | None:
     """Base tokens that are left for migration, as far as the ledger state goes."""
     amount: int | None = row[TREASURY]
     return None if row["holders"] is None else amount
@@ -101,7 +101,7 @@ DERIVED: Measures = {
         needs_parameters=True,
     ),
     "treasuryCount": Measure(("holders", TREASURY), "unspent treasury outputs", treasury_count),
-    "treasuryAmount": Measure(("holders", TREASURY), "base tokens in the treasury", treasury, is_amount=True),
+    "treasuryAmount": Measure(("holders", TREASURY), "base tokens in the treasury", treasury_amount, is_amount=True),
     "protocolVersion": of_parameters("version", "version of the protocol"),
     "minPowScore": of_parameters("min_pow_score", "proof of work that a block needs"),
     "belowMaxDepth": of_parameters("below_max_depth", "depth below which tips are not attached to"),

@@ -85,7 +85,7 @@ def catch_up(publication: Publication) -> None:
     reads, lake = publication.reads, publication.lake
     last, ledger = reads.ledger_index(), Intervals()
     if last is not None:
-        first = max(_analysed_to(publication, lake.genesis_index()) + 1, lake.genesis_index())
+        first = _lagging_from(publication, lake.genesis_index())
         ledger = [(first, last)] if first <= last else []
     analyse(publication, lagging(publication), ledger=ledger)
 
@@ -219,7 +219,7 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)
     _write(publication, ledger_makers(publication, changes, after, begun, last, milestones))
-    if not subtract([(max(_analysed_to(publication, genesis) + 1, genesis), last)], milestones):
+    if not subtract([(_lagging_from(publication, genesis), last)], milestones):
         with publication.store.batch() as batch:
             batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED_TO, str(last))])
 
@@ -266,6 +266,11 @@ def _note(publication: Publication, milestones: Intervals) -> None:
     notes = [(ANALYSED, format_intervals(milestones)), (ANALYSED_BY, publication.report.run)]
     with publication.store.batch() as batch:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
+
+
+def _lagging_from(publication: Publication, genesis: int) -> int:
+    """The first milestone, genesis among them, of which the ledger's part is not there."""
+    return max(_analysed_to(publication, genesis) + 1, genesis)
 
 
 def _analysed_to(publication: Publication, genesis: int) -> int:

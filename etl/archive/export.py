@@ -102,6 +102,7 @@ async def _refuse_other_ledgers(store: Store, folder: Path, milestones: Interval
             line = next((line for _, _, line in lines(stream)), b"")
         written = {entry.message_id.hex() for entry in read_cone(line, index).entries}
     except (OSError, EOFError, ValueError):
+        # What cannot be read is told by its checksum, when it would be marked.
         return
     if written.isdisjoint(row["message_id"] for row in await list_cone(store, index, WHOLE_CONE)):
         raise ValueError(f"{path}: milestone {index} of the store's ledger expected, found one of another")
@@ -138,18 +139,18 @@ def mark_logged(store: WritableStore, settings: StoreSettings, folder: Path) -> 
     files. LeaseHeld while another run writes to the store.
     """
     with closing(StoreReads(store, settings.network)) as reads:
+        # Files are read before the lease is taken, as they may take longer than it lasts.
         sealed, faults = sealed_in(folder, reads.held().unlogged)
-    lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", uuid.uuid4().hex[:12], LEASE_S)
+        lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", uuid.uuid4().hex[:12], LEASE_S)
 
-    def renew() -> None:
-        nonlocal lease
-        lease = store.renew(lease, LEASE_S)
+        def renew() -> None:
+            nonlocal lease
+            lease = store.renew(lease, LEASE_S)
 
-    try:
-        with closing(StoreReads(store, settings.network)) as reads:
+        try:
             note_logged(store, reads, settings.chunk_size, sealed, renew)
-    finally:
-        store.release(lease)
+        finally:
+            store.release(lease)
     return faults
 
 

@@ -64,15 +64,12 @@ def base_url(text: str) -> str:
 
 
 class Http:
-    """One server, by a URL; `option` is what it was given by, for the error. It is asked `at_once` questions, each of
-    which has failed after `timeout_s`.
+    """One server, by a URL; ValueError for what is none. It is asked `at_once` questions, each of which has failed
+    after `timeout_s`.
     """
 
-    def __init__(self, url: str, option: str, *, at_once: int, timeout_s: float) -> None:
-        try:
-            self.url = base_url(url)
-        except ValueError as error:
-            raise ValueError(f"{option}: {error}") from None
+    def __init__(self, url: str, *, at_once: int, timeout_s: float) -> None:
+        self.url = base_url(url)
         self.path = urlsplit(self.url).path
         self._asking = asyncio.Semaphore(at_once)
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)

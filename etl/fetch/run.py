@@ -70,7 +70,7 @@ def fetch(
 async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSettings) -> AsyncIterator[Source]:
     """Connections to those nodes, which are asked what network they are of; one that is silent is left out."""
     async with AsyncExitStack() as stack:
-        asking = [Http(url, "--node", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
+        asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
         given = [Node(await stack.enter_async_context(each)) for each in asking]
         # A node given twice is one, or a milestone that it lacks would be asked of the other for ever.
         nodes = {each.url: each for each in given}

@@ -160,7 +160,7 @@ async def _opened(
         raise ValueError(f"--guardian: a Wormhole network expected, as wormhole-mainnet, found {store.network}")
     history = {each.index: each for each in PUBLISHED[network]}
     async with AsyncExitStack() as stack:
-        asking = [Http(url, "--guardian", at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
+        asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
         given = [Guardian(await stack.enter_async_context(each)) for each in asking]
         guardians = {each.url: each for each in given}
         sets = await answered({url: patiently(each.current_set, settings) for url, each in guardians.items()})

@@ -87,6 +87,18 @@ class Served:
             found += page["items"]
         return found
 
+    async def exported(self, path: str, **query: str) -> list[Json]:
+        """The items of NDJSON; those of CSV are the same, with nothing in place of null."""
+        url = f"{BASE}/{path}"
+        answer = await self.client.get(url, params=query, headers={"accept": "application/x-ndjson"})
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
+        items = [json.loads(line) for line in answer.text.splitlines()]
+        answer = await self.client.get(url, params=query, headers={"accept": "text/csv"})
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        lines = list(csv.DictReader(io.StringIO(answer.text)))
+        assert lines == [{name: "" if value is None else str(value) for name, value in item.items()} for item in items]
+        return items
+
 
 def served(mount: NetworkMount, figures: Figures) -> Served:
     app = create_app({"testing": mount}, "testing", ApiSettings())
@@ -203,8 +215,8 @@ class Answers:
         assert len(balances) > 10
         owned = [int(each["balance"]) for each in richest["top"]]
         assert owned == sorted(owned, reverse=True)
-        assert await self.exported(ledger, "ledger/richest-addresses", top="1000") == richest["top"]
-        assert await self.exported(ledger, "ledger/richest-addresses", top="3") == richest["top"][:3]
+        assert await ledger.exported("ledger/richest-addresses", top="1000") == richest["top"]
+        assert await ledger.exported("ledger/richest-addresses", top="3") == richest["top"][:3]
         found = await ledger.body("ledger/token-distribution", TokenDistribution)
         for each in found["distribution"]:
             inside = [amount for amount in owned if each["range"]["start"] <= amount < each["range"]["end"]]
@@ -212,7 +224,7 @@ class Answers:
             assert (each["addressCount"], each["totalBalance"]) == (str(len(inside)), str(sum(inside)))
         assert sum(int(each["addressCount"]) for each in found["distribution"]) == len(owned)
         powers = [each.pop("range") | each for each in found["distribution"]]
-        assert await self.exported(ledger, "ledger/token-distribution") == powers
+        assert await ledger.exported("ledger/token-distribution") == powers
         assert len(powers) > 1
 
     async def test_activity_in_a_span(self, ledger: Served) -> None:
@@ -349,7 +361,7 @@ class Answers:
         names = ["messageCount", "holders", "transferredTokens"]
         expected = items_of(ledger.figures, interval, names)[::-1]
         query = {"measures": ",".join(names), "sort": "newest", "pageSize": "2"}
-        assert await self.exported(ledger, f"series/{interval}", **query) == expected
+        assert await ledger.exported(f"series/{interval}", **query) == expected
         nothing = {"start": "2100-01-01"}
         answer = await ledger.client.get(f"{BASE}/series/{interval}", params=nothing, headers={"accept": "text/csv"})
         head = list(items_of(ledger.figures, interval, ["messageCount", "transactionCount", "transferredTokens"])[0])
@@ -406,19 +418,7 @@ class Answers:
     async def test_a_whole_address_as_csv_and_ndjson(self, ledger: Served) -> None:
         address, expected = max(ledger.figures.histories.items(), key=lambda each: len(each[1]))
         assert len(expected) > 10
-        assert await self.exported(ledger, f"addresses/{address}", sort="oldest") == expected
-
-    async def exported(self, ledger: Served, path: str, **query: str) -> list[Json]:
-        """The items of NDJSON; those of CSV are the same, with nothing in place of null."""
-        url = f"{BASE}/{path}"
-        answer = await ledger.client.get(url, params=query, headers={"accept": "application/x-ndjson"})
-        assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
-        items = [json.loads(line) for line in answer.text.splitlines()]
-        answer = await ledger.client.get(url, params=query, headers={"accept": "text/csv"})
-        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-        lines = list(csv.DictReader(io.StringIO(answer.text)))
-        assert lines == [{name: "" if value is None else str(value) for name, value in item.items()} for item in items]
-        return items
+        assert await ledger.exported(f"addresses/{address}", sort="oldest") == expected
 
 
 SERIES: dict[str, type[BaseModel]] = {
@@ -486,7 +486,7 @@ async def test_what_is_not_analysed_yet_is_not_known(behind: Served, interval: s
                 unknown[name] += 1
     assert unknown.keys() == {"holders", "messageBytes"} & {*names}
     assert await behind.walk(f"series/{interval}", SERIES[interval], 2, measures=",".join(names)) == expected
-    assert await Answers().exported(behind, f"series/{interval}", measures=",".join(names)) == expected
+    assert await behind.exported(f"series/{interval}", measures=",".join(names)) == expected
 
 
 async def test_milestones_outside_a_span_are_read_by_the_hundred(

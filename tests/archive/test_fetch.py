@@ -512,6 +512,18 @@ def test_while_it_follows_its_files_may_be_taken_away_and_nobody_else_writes_the
     assert spans[:3] == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
 
 
+def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> tuple[int, bytes]:
+    """An answer of a node, which says of itself that this is its newest milestone."""
+    if not path.endswith("/info") or status != 200:
+        return status, body
+    told = json.loads(body)
+    if "/v2/" in path:
+        told["status"]["confirmedMilestone"]["index"] = milestone_index
+    else:
+        told["data"]["confirmedMilestoneIndex"] = milestone_index
+    return status, json.dumps(told).encode()
+
+
 def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
@@ -526,14 +538,7 @@ def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
             if asked > 20:
                 os.kill(os.getpid(), signal.SIGTERM)
             return 404, b"{}"
-        if path.endswith("/info") and status == 200:
-            told = json.loads(body)
-            if "/v2/" in path:
-                told["status"]["confirmedMilestone"]["index"] = 4
-            else:
-                told["data"]["confirmedMilestoneIndex"] = 4
-            return status, json.dumps(told).encode()
-        return status, body
+        return named_newest(4, path, status, body)
 
     async def hand_on(run: Run) -> None:
         runs.append(run)
@@ -555,16 +560,6 @@ def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
     """Of two nodes one says for ever that it has a million; a signal ends what would wait for it."""
     spans: list[list[int]] = []
 
-    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
-        if not path.endswith("/info") or status != 200:
-            return status, body
-        told = json.loads(body)
-        if "/v2/" in path:
-            told["status"]["confirmedMilestone"]["index"] = 1_000_000
-        else:
-            told["data"]["confirmedMilestoneIndex"] = 1_000_000
-        return status, json.dumps(told).encode()
-
     async def hand_on(run: Run) -> None:
         spans.append([line["milestone"]["index"] for line in lines_in(run.files)])
         os.kill(os.getpid(), signal.SIGTERM)
@@ -576,7 +571,7 @@ def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
 
     newest = ledger.milestones[-1]["milestone"]["index"]
     pace = Pace(run_s=0, run_most=5, poll_s=0.01)
-    with proxied(node, edit=edit) as lying, proxied(node, spoil=spoil) as honest:
+    with proxied(node, edit=partial(named_newest, 1_000_000)) as lying, proxied(node, spoil=spoil) as honest:
         urls = [lying.url, honest.url]
         done = following.follow(ledger.store, urls, tmp_path, hand_on, first=first, settings=QUICK, pace=pace)
     assert (done.lacking, dict(done.faults)) == ([], {NOT_THERE: 1})
@@ -643,7 +638,7 @@ async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: floa
     """What is had of a node that answers so."""
     answers = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=chunks()))
     monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=answers))
-    async with Http("http://node", "--node", at_once=1, timeout_s=timeout_s) as node:
+    async with Http("http://node", at_once=1, timeout_s=timeout_s) as node:
         return await node.get("http://node/info", "application/json")
 
 
@@ -692,7 +687,7 @@ def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
 async def test_a_node_that_is_busy_says_how_long(asked: str | None, waits: float) -> None:
     headers = {} if asked is None else {"retry-after": asked}
     answers = httpx.MockTransport(lambda request: httpx.Response(429, headers=headers))
-    async with Http("http://node", "--node", at_once=1, timeout_s=1.0) as node:
+    async with Http("http://node", at_once=1, timeout_s=1.0) as node:
         node._client = httpx.AsyncClient(transport=answers)
         with pytest.raises(Fault, match="429") as told:
             await node.get("http://node/health", "application/json")

@@ -242,7 +242,7 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_to
         fetch_vaas(testnet, [proxy.url], MADE, tmp_path, [(1, 3)], QUICK)
     with pytest.raises(ValueError, match="a Wormhole network expected, as wormhole-mainnet, found permatest-1"):
         fetch_vaas(StoreSettings("", "permatest-1"), [guardian], MADE, tmp_path, [(1, 3)], QUICK)
-    with pytest.raises(ValueError, match="--guardian: a URL as http"):
+    with pytest.raises(ValueError, match="a URL as http://HOST:14265 expected, found"):
         fetch_vaas(MAINNET, ["nonsense"], MADE, tmp_path, [(1, 3)], QUICK)
 
 
