@@ -24,7 +24,7 @@ from etl.jars import CONNECTOR
 from etl.report import Progress
 from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files, lines, open_stream
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from ledger.networks import find_network
 from ledger.wormhole.payloads import TokenTransfer, decode_payload
 from ledger.wormhole.vaa import decode_vaa

@@ -11,9 +11,9 @@ import orjson
 
 from ledger.eras import Coordinator
 from ledger.ids import message_id
-from ledger.inclusion import APPLIED, REFERENCED, InclusionProof, find_claims, form_of, parse_proof_json
+from ledger.inclusion_proof import APPLIED, REFERENCED, InclusionProof, find_claims, form_of, parse_proof_json
 from ledger.json_reader import JsonError
-from ledger.proof import find_signature_fault, signatures
+from ledger.milestone_proof import find_signature_fault, signatures
 
 NOBODY = "nobody says which keys sign milestones: --key-ranges, or the network at hand"
 

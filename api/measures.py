@@ -12,7 +12,7 @@ from db import schema
 from db.queries.series import OF_DAYS, OF_HOURS, OF_MILESTONES, TREASURY
 from db.schema import OUTPUT_KINDS
 from db.store import Row
-from ledger.protocol_parameters import ProtocolParameters
+from ledger.stardust.protocol_parameters import ProtocolParameters
 
 AMOUNTS = ("_tokens", "_amount", "_owed")
 """How columns that hold base tokens end."""

@@ -13,9 +13,9 @@ from db.protocols import WORMHOLE
 from db.roles import KINDS
 from db.store import Store
 from ledger.base_token import IOTA, BaseToken
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from ledger.eras import Coordinator
-from ledger.protocol_parameters import ProtocolParameters
+from ledger.stardust.protocol_parameters import ProtocolParameters
 
 
 @dataclass(frozen=True, slots=True)

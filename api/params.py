@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from api.errors import BadParameter
 from api.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM, NODE_V1, PageSizes
-from ledger.bech32 import parse_address
+from ledger.crypto.bech32 import parse_address
 
 TAG_MAX_BYTES = 64
 """Longest index of an indexation payload (TIP-6)."""

@@ -29,7 +29,7 @@ from db.queries.indexer import UNLOCKING, Asked, Spent, Standing
 from db.queries.lookups import By
 from db.roles import ADDRESS, ALIAS, BASIC, FOUNDRY, LEGACY, NFT, TAG
 from db.store import Condition, Relation, Test
-from ledger.bech32 import parse_address
+from ledger.crypto.bech32 import parse_address
 
 TOKENS_MAX = 64
 """Most distinct native tokens of an output (TIP-18)."""

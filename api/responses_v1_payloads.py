@@ -1,4 +1,4 @@
-"""A Chrysalis message and all that can be inside it, as node REST v1 spells it (ledger/rest_json.py renders it).
+"""A Chrysalis message and all that can be inside it, as node REST v1 spells it (ledger/chrysalis/json.py renders it).
 
 Rules of this file: kinds are told apart by the constant in `type`; OpenAPI's `discriminator` is for texts alone, and
 client generators take the numbers for texts where one is declared.

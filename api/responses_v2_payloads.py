@@ -1,4 +1,4 @@
-"""A Stardust block and all that can be inside it, as the core API v2 spells it (ledger/stardust_json.py renders it).
+"""A Stardust block and all that can be inside it, as the core API v2 spells it (ledger/stardust/json.py renders it).
 
 Rules of this file: as in responses_v1_payloads.py; what a node leaves out when it is empty may be absent; a name that
 Chrysalis has too ends in V2.

@@ -1,4 +1,4 @@
-"""Values → Chronicle archive line format A: the way back of ledger/archive_json.py, for generated archives.
+"""Values → Chronicle archive line format A: the way back of ledger/chrysalis/archive_json.py, for generated archives.
 
 Rules of this file: bee's serde forms and nothing else: ids as hex, keys, signatures, tags and data as lists of numbers,
 u64 as JSON numbers, enums as {"type", "data"}, every absent value an explicit null.
@@ -6,7 +6,7 @@ u64 as JSON numbers, enums as {"type", "data"}, every absent value an explicit n
 
 from typing import Any, TypeAlias
 
-from ledger.chrysalis import (
+from ledger.chrysalis.codec import (
     Indexation,
     Message,
     MessagePayload,

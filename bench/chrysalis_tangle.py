@@ -9,10 +9,10 @@ from bench.chrysalis_form import message_form, metadata_form, milestone_form
 from bench.chrysalis_traffic import ChrysalisTraffic
 from bench.tangle import ZERO_ID, Cone, Confirmed, Tangle
 from bench.traffic import TREASURY
-from ledger.chrysalis import Indexation, Message, Milestone, Transaction, encode_milestone_essence
+from ledger.chrysalis.codec import Indexation, Message, Milestone, Transaction, encode_milestone_essence
+from ledger.crypto.merkle import merkle_root
 from ledger.eras import CHRYSALIS
 from ledger.ids import network_id, output_id, signing_hash
-from ledger.merkle import merkle_root
 from ledger.networks import find_network
 
 _SOURCES = ("Incoming", "Expected", "Syncer")

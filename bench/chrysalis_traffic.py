@@ -4,7 +4,7 @@ Rules of this file: those of traffic.py. No output is below the dust limit, so d
 """
 
 from bench.traffic import Consumed, Traffic
-from ledger.chrysalis import (
+from ledger.chrysalis.codec import (
     Essence,
     Indexation,
     ReferenceUnlock,
@@ -18,7 +18,7 @@ from ledger.chrysalis import (
     encode_input,
     encode_output,
 )
-from ledger.dust import DUST_THRESHOLD
+from ledger.chrysalis.dust import DUST_THRESHOLD
 from ledger.ids import signing_hash
 from ledger.networks import TOKEN_SUPPLY
 

@@ -24,10 +24,10 @@ import orjson
 
 from bench import codec_stardust
 from bench.measure import measure
-from ledger.archive_json import message_from_archive
-from ledger.chrysalis import decode_message, encode_message
+from ledger.chrysalis.archive_json import message_from_archive
+from ledger.chrysalis.codec import decode_message, encode_message
+from ledger.chrysalis.json import message_json
 from ledger.ids import message_id
-from ledger.rest_json import message_json
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "sample" / "chrysalis"

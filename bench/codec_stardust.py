@@ -23,9 +23,9 @@ import orjson
 
 from bench.measure import measure
 from ledger.ids import message_id
-from ledger.stardust import decode_block
-from ledger.stardust_json import block_json
-from ledger.stardust_parse import pack_block_json
+from ledger.stardust.codec import decode_block
+from ledger.stardust.json import block_json
+from ledger.stardust.json_parse import pack_block_json
 
 VECTORS = Path(__file__).parent.parent / "tests" / "vectors" / "stardust"
 PACKAGE = "iota-sdk==1.1.4"

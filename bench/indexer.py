@@ -30,7 +30,7 @@ from db.migrate import migrate
 from db.queries.indexer import Asked, Spent, list_outputs
 from db.queries.lookups import By
 from db.store import Condition
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 
 NETWORK, HRP = "bench-indexer", "atoi"
 PATH = "/api/indexer/v1/outputs/basic"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from ledger.stardust import foundry_id
-from ledger.stardust_conditions import ALIAS
-from ledger.stardust_values import (
+from ledger.stardust.codec import foundry_id
+from ledger.stardust.conditions import ALIAS
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     BasicOutput,

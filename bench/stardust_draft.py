@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.traffic import Consumed, Wallet
-from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock
+from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock
 from ledger.ids import inputs_commitment, output_id, signing_hash
-from ledger.stardust import encode_essence, encode_output, owner_at
-from ledger.stardust_chains import chain_name, controllers
-from ledger.stardust_conditions import ALIAS, ED25519, NFT
-from ledger.stardust_values import (
+from ledger.stardust.chains import chain_name, controllers
+from ledger.stardust.codec import encode_essence, encode_output, owner_at
+from ledger.stardust.conditions import ALIAS, ED25519, NFT
+from ledger.stardust.values import (
     AliasOutput,
     AliasUnlock,
     Essence,

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from bench.stardust_draft import Draft, owed, owner
-from ledger.stardust_conditions import ALIAS
-from ledger.stardust_conflicts import Conflict
-from ledger.stardust_values import NativeToken, NftOutput, Sender, TransferOutput
+from ledger.stardust.conditions import ALIAS
+from ledger.stardust.conflicts import Conflict
+from ledger.stardust.values import NativeToken, NftOutput, Sender, TransferOutput
 
 Fault: TypeAlias = Callable[[Draft], Draft | None]
 

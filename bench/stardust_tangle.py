@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from bench.stardust_traffic import StardustSettings, StardustTraffic
 from bench.tangle import ZERO_ID, Cone, Confirmed, Tangle
 from bench.traffic import TREASURY
+from ledger.crypto.merkle import merkle_root
 from ledger.eras import STARDUST
 from ledger.ids import network_id, output_id
-from ledger.merkle import merkle_root
-from ledger.protocol_parameters import ProtocolParameters, parameters_json
-from ledger.stardust import PROTOCOL_VERSION, encode_block, milestone_id
-from ledger.stardust_json import block_json, output_json, payload_json
-from ledger.stardust_values import Block, Milestone, MilestoneSignature, TaggedData, Transaction
+from ledger.stardust.codec import PROTOCOL_VERSION, encode_block, milestone_id
+from ledger.stardust.json import block_json, output_json, payload_json
+from ledger.stardust.protocol_parameters import ProtocolParameters, parameters_json
+from ledger.stardust.values import Block, Milestone, MilestoneSignature, TaggedData, Transaction
 
 BECH32_HRP = "tst"
 

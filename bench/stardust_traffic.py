@@ -16,12 +16,12 @@ from bench.stardust_draft import Draft, owed, owner, sign, tokens, unlocker
 from bench.stardust_faults import FAULTS, LEAST
 from bench.tangle import GeneratorSettings
 from bench.traffic import WALLETS, Consumed, Issued, Traffic
-from ledger.chrysalis_values import UtxoInput
+from ledger.chrysalis.values import UtxoInput
 from ledger.ids import output_id
-from ledger.stardust_chains import chain_name
-from ledger.stardust_conditions import ED25519
-from ledger.stardust_conflicts import Conflict
-from ledger.stardust_values import (
+from ledger.stardust.chains import chain_name
+from ledger.stardust.conditions import ED25519
+from ledger.stardust.conflicts import Conflict
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     BasicOutput,

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ledger.chrysalis_values import UtxoInput
+from ledger.chrysalis.values import UtxoInput
 from ledger.ids import ed25519_address
 
 TREASURY = 1_000_000_000_000

@@ -35,7 +35,7 @@ def check_proof(
 
     Example: permanode proof check proof.json --key-ranges a9b4…:1:5000,d65c…:4000 --threshold 2
     """
-    from ledger.proof import parse_coordinator
+    from ledger.milestone_proof import parse_coordinator
     from proofs import check, read_proof
 
     settings = context.obj.settings()

@@ -14,8 +14,8 @@ from db.network_settings import NetworkSettings
 from db.protocols import IOTA, WORMHOLE
 from db.store import StoreError, StoreMismatch, WritableStore
 from ledger.eras import Codec, Coordinator, Eras
+from ledger.milestone_proof import parse_coordinator
 from ledger.networks import Network, find_network
-from ledger.proof import parse_coordinator
 
 SQLITE = "sqlite:///"
 CLUSTERS = {"cassandra": "cassandra-driver", "scylla": "scylla-driver"}

@@ -15,7 +15,7 @@ from ledger.base_token import BaseToken, known_token, parse_base_token_json
 from ledger.eras import CHRYSALIS, STARDUST, Codec, Era, Eras
 from ledger.json_reader import JsonError, nested
 from ledger.networks import Network, find_network
-from ledger.protocol_parameters import ProtocolParameters, parse_parameters_json
+from ledger.stardust.protocol_parameters import ProtocolParameters, parse_parameters_json
 from ledger.wormhole.emitters import NETWORKS
 
 T = TypeVar("T")

@@ -1,7 +1,8 @@
 """Conflicting transactions → why they conflict: Hornet's reasons, as far as the ledger state goes.
 
 Rules of this file: a reason follows from what is known of the inputs and of the dust of addresses where the message
-stands (ledger/conflicts.py). Near the frontier the store tells that, far behind it the changes since genesis do; from
+stands (ledger/chrysalis/conflicts.py). Near the frontier the store tells that, far behind it the changes since
+genesis do; from
 there on the way is one. Where the source tells a reason that one stays, and a different one is reported.
 """
 
@@ -18,8 +19,8 @@ from etl.report import Report
 from etl.sources.cone import CONFLICTING
 from etl.verdicts import JUDGED_DDL, judge
 from etl.writer import FrameMaker
-from ledger.conflicts import Conflict
-from ledger.dust import DUST_THRESHOLD
+from ledger.chrysalis.conflicts import Conflict
+from ledger.chrysalis.dust import DUST_THRESHOLD
 
 FACTS = pa.schema(
     {

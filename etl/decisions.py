@@ -16,12 +16,15 @@ import pyarrow as pa
 from etl.proof import applied_root
 from etl.sources.cone import CONFLICTING, INCLUDED
 from etl.verdicts import facts_of, spent_of
-from ledger import chrysalis, conflicts, stardust, stardust_conflicts
-from ledger.conflicts import dust_changes
-from ledger.dust import NO_DUST, Dust
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis import conflicts
+from ledger.chrysalis.conflicts import dust_changes
+from ledger.chrysalis.dust import NO_DUST, Dust
+from ledger.crypto.merkle import merkle_root
 from ledger.eras import STARDUST
 from ledger.inputs import Applied, OutputFacts, Position
-from ledger.merkle import merkle_root
+from ledger.stardust import codec as stardust
+from ledger.stardust import conflicts as stardust_conflicts
 
 LEGACY = (chrysalis.SigLockedSingle, chrysalis.SigLockedDustAllowance)
 LEGACY_KINDS = frozenset(kind.KIND for kind in LEGACY)

@@ -21,10 +21,10 @@ from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
 from etl.sources.files import LineReader
 from etl.verify import Checked, Copy, check_milestone, check_pending
-from ledger import stardust
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
 from ledger.levels import BELIEVED
-from ledger.stardust_values import Milestone
+from ledger.stardust import codec as stardust
+from ledger.stardust.values import Milestone
 
 BATCH_MESSAGES = 4_000
 

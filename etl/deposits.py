@@ -1,17 +1,17 @@
 """Transactions of Stardust against the protocol parameters of their milestones: deposits, sums, network.
 
-Rules of this file: what a transaction may be is ledger/protocol_parameters.py's to say, and which parameters hold where
-ledger/eras.py's; where none are known nothing is looked at.
+Rules of this file: what a transaction may be is ledger/stardust/protocol_parameters.py's to say, and which parameters
+hold where ledger/eras.py's; where none are known nothing is looked at.
 """
 
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from ledger import stardust
 from ledger.eras import Eras
-from ledger.protocol_parameters import find_violation
-from ledger.stardust_values import Transaction
+from ledger.stardust import codec as stardust
+from ledger.stardust.protocol_parameters import find_violation
+from ledger.stardust.values import Transaction
 
 FAULTS = pa.schema({"milestone_index": pa.int32(), "message_id": pa.binary(), "reason": pa.string()})
 FAULTS_DDL = "milestone_index INT, message_id BINARY, reason STRING"

@@ -10,7 +10,7 @@ from db.store import StoreMismatch
 from etl.plan import Plan
 from etl.store_reads import StoreReads
 from ledger.eras import CHRYSALIS, STARDUST, Codec, Eras
-from ledger.stardust_values import Milestone
+from ledger.stardust.values import Milestone
 
 
 def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Eras:

@@ -25,8 +25,8 @@ from etl.tables import conform
 from etl.writer import upsert_frames
 from ledger.eras import STARDUST
 from ledger.levels import FULL, SIGNED
-from ledger.stardust import decode_payload
-from ledger.stardust_values import Milestone
+from ledger.stardust.codec import decode_payload
+from ledger.stardust.values import Milestone
 
 FAULTS_SHOWN = 20
 """Faults that a report spells out."""

@@ -29,12 +29,13 @@ from etl.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.sources.genesis import Genesis, open_genesis
 from etl.store_reads import StoreReads
 from etl.tables import TREASURY_OUTPUT
-from ledger import chrysalis_values, stardust_outputs
-from ledger.chrysalis import encode_output
+from ledger.chrysalis import values as chrysalis_values
+from ledger.chrysalis.codec import encode_output
 from ledger.eras import STARDUST, Eras
 from ledger.ids import network_id
 from ledger.levels import MERKLE, SIGNED
-from ledger.stardust_named import named
+from ledger.stardust import outputs as stardust_outputs
+from ledger.stardust.named import named
 
 TASK_BYTES = 64 << 20
 """Archive bytes of a decoding task at most: small enough to balance, large enough for the lake's files."""

@@ -29,7 +29,7 @@ message_count INT, included INT, conflicting INT, no_transaction INT,
 transactions INT, tagged_data INT, no_payload INT
 """
 """verified null: the cone is not whole; the milestone is then not complete in any store. Otherwise how far it is proved
-(ledger/proof.py); rejects of a whole one are what its sources said against that."""
+(ledger/milestone_proof.py); rejects of a whole one are what its sources said against that."""
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
 SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
@@ -61,7 +61,7 @@ KEY_RANGES = pa.schema(
     }
 )
 KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, threshold INT"
-"""The keys that sign milestones, as genesis names them (ledger/proof.py), and how many of them must."""
+"""The keys that sign milestones, as genesis names them (ledger/milestone_proof.py), and how many of them must."""
 
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 

@@ -16,11 +16,12 @@ from etl.output_rows import OUTPUT, U64, OutputColumn
 from etl.sources.cone import Message
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.verify import Checked
-from ledger import chrysalis, stardust
-from ledger import stardust_values as v2
-from ledger.chrysalis import Indexation, SigLockedSingle, SignatureUnlock, TreasuryInput
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis.codec import Indexation, SigLockedSingle, SignatureUnlock, TreasuryInput
 from ledger.eras import CHRYSALIS, Codec
 from ledger.ids import ed25519_address, message_id, milestone_id, output_id, transaction_id
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as v2
 
 TAGGED_DATA = "STRUCT<tag: BINARY, data: BINARY>"
 

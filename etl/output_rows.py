@@ -9,11 +9,12 @@ from dataclasses import astuple
 import pyarrow as pa
 
 from etl.flat import ListColumn, StructColumn
-from ledger import chrysalis, stardust
-from ledger import stardust_values as v2
-from ledger.chrysalis import TreasuryOutput
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis.codec import TreasuryOutput
 from ledger.ids import output_id
-from ledger.stardust_named import named
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as v2
+from ledger.stardust.named import named
 
 STARDUST_OUTPUT = """STRUCT<
   chain_id: BINARY, sender: BINARY, issuer: BINARY, state_controller: BINARY, governor: BINARY,

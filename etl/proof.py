@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, Refused
-from ledger import chrysalis, ids, stardust_values
+from ledger import ids
+from ledger.chrysalis import codec as chrysalis
+from ledger.crypto.merkle import merkle_root
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator
 from ledger.levels import BELIEVED, MERKLE, SIGNED
-from ledger.merkle import merkle_root
-from ledger.proof import Milestone, find_signature_fault
+from ledger.milestone_proof import Milestone, find_signature_fault
+from ledger.stardust import values as stardust_values
 
 TRANSACTIONS = (chrysalis.Transaction, stardust_values.Transaction)
 

@@ -22,9 +22,10 @@ from etl.lake import either, intervals_of
 from etl.placement import hex_text
 from etl.publish import Publication
 from etl.verify import check_milestone
-from ledger import stardust, stardust_values
 from ledger.eras import Coordinator, Eras
 from ledger.levels import FULL, LEVELS, MERKLE, SIGNED
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
 
 PROVED_DDL = "milestone_index INT, level STRING, reason STRING, milestone_id BINARY, previous_id BINARY"
 PROVED = pa.schema(

@@ -16,9 +16,9 @@ from db.model import Lookup, Order, Table
 from db.queries import calendar, ledger
 from db.roles import LEGACY
 from db.store import Bound, Key, Row, Store
-from ledger.chrysalis_values import TreasuryOutput
-from ledger.stardust import decode_output
-from ledger.stardust_named import named
+from ledger.chrysalis.values import TreasuryOutput
+from ledger.stardust.codec import decode_output
+from ledger.stardust.named import named
 
 T = TypeVar("T")
 

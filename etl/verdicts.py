@@ -10,11 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from ledger import chrysalis_values, conflicts, stardust, stardust_conflicts, stardust_values
-from ledger.chrysalis import SigLockedDustAllowance, SigLockedSingle, decode_message
-from ledger.dust import Dust
+from ledger.chrysalis import conflicts
+from ledger.chrysalis import values as chrysalis_values
+from ledger.chrysalis.codec import SigLockedDustAllowance, SigLockedSingle, decode_message
+from ledger.chrysalis.dust import Dust
 from ledger.eras import CHRYSALIS
 from ledger.inputs import OutputFacts, Position, resolve_at
+from ledger.stardust import codec as stardust
+from ledger.stardust import conflicts as stardust_conflicts
+from ledger.stardust import values as stardust_values
 
 JUDGED_DDL = (
     "milestone_index INT, white_flag_index INT, message_id BINARY, conflict_reason SMALLINT, found_reason SMALLINT"

@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 from etl.proof import prove
 from etl.sources.cone import Cone, Entry, Message, Milestone
-from ledger import chrysalis, stardust, stardust_values
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis.json import JsonError
 from ledger.eras import CHRYSALIS, Codec, Coordinator, Era, Eras
 from ledger.ids import message_id
 from ledger.levels import BELIEVED, LEVELS
 from ledger.reader import CodecError
-from ledger.rest_json import JsonError
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
 from ledger.white_flag import white_flag_order
 
 ById: TypeAlias = dict[bytes, tuple[Entry, bytes]]

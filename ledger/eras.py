@@ -12,9 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ledger import chrysalis, ids, rest_json, stardust, stardust_json, stardust_parse
-from ledger.protocol_parameters import ProtocolParameters, decode_parameters
-from ledger.stardust_values import Milestone, ParametersOption
+from ledger import ids
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis import json as rest_json
+from ledger.stardust import codec as stardust
+from ledger.stardust import json as stardust_json
+from ledger.stardust import json_parse as stardust_parse
+from ledger.stardust.protocol_parameters import ProtocolParameters, decode_parameters
+from ledger.stardust.values import Milestone, ParametersOption
 
 MAX_PARAMETERS_DELAY = 30
 """Parameters hold from at most so many milestones after the one that announces them (TIP-29)."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.reference_stardust import address
 
 Json: TypeAlias = dict[str, Any]

@@ -40,10 +40,10 @@ from db.queries.analytics import SUMMED, list_runs
 from db.schema import PENDING_RANGE
 from db.store import NotFound, Row, StoreUnavailable
 from db.sync import held, proved
-from ledger.chrysalis import decode_payload, payload_bytes
-from ledger.chrysalis_values import Transaction
+from ledger.chrysalis.codec import decode_payload, payload_bytes
+from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.values import Transaction
 from ledger.ids import output_id, transaction_id
-from ledger.rest_json import payload_json
 
 FIRST_MILESTONE = 1
 """Where Chronicle's sync begins."""

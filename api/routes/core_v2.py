@@ -22,12 +22,12 @@ from api.routes.node_v1 import CONFLICTING, ledger_index
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.roles import LEGACY
 from db.store import Row
-from ledger.chrysalis import TreasuryOutput
-from ledger.chrysalis import decode_output as decode_legacy_output
-from ledger.stardust import decode_block, decode_output, encode_output, payload_bytes
-from ledger.stardust_conflicts import carried_over
-from ledger.stardust_json import block_json, output_json
-from ledger.stardust_values import Milestone
+from ledger.chrysalis.codec import TreasuryOutput
+from ledger.chrysalis.codec import decode_output as decode_legacy_output
+from ledger.stardust.codec import decode_block, decode_output, encode_output, payload_bytes
+from ledger.stardust.conflicts import carried_over
+from ledger.stardust.json import block_json, output_json
+from ledger.stardust.values import Milestone
 
 
 async def block(network: NetworkMount, block_id: BlockId) -> Json:

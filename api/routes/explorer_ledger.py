@@ -25,8 +25,8 @@ from api.params_v2 import MilestoneId
 from api.responses_explorer import BalanceAnswer, RichestAddresses, TokenDistribution, UpdatesOfMilestone
 from db.queries import balances, ledger, milestones, outputs
 from db.store import NotFound
-from ledger.chrysalis import TreasuryOutput
-from ledger.stardust import decode_output
+from ledger.chrysalis.codec import TreasuryOutput
+from ledger.stardust.codec import decode_output
 
 U64_MAX = 2**64 - 1
 

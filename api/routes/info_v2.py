@@ -23,10 +23,10 @@ from db.schema import PENDING_RANGE
 from db.store import Row
 from db.sync import complete
 from ledger.base_token import base_token_json
-from ledger.protocol_parameters import ProtocolParameters, decode_parameters, parameters_json
-from ledger.stardust import PROTOCOL_VERSION
-from ledger.stardust_json import option_json
-from ledger.stardust_values import ParametersOption
+from ledger.stardust.codec import PROTOCOL_VERSION
+from ledger.stardust.json import option_json
+from ledger.stardust.protocol_parameters import ProtocolParameters, decode_parameters, parameters_json
+from ledger.stardust.values import ParametersOption
 
 
 async def info(network: NetworkMount) -> Json:

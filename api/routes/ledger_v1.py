@@ -22,9 +22,9 @@ from api.responses_v1_ledger import (
 from db.paging import Page
 from db.queries import ledger
 from db.store import NotFound
-from ledger.chrysalis import decode_payload
-from ledger.dust import Dust
-from ledger.rest_json import payload_json
+from ledger.chrysalis.codec import decode_payload
+from ledger.chrysalis.dust import Dust
+from ledger.chrysalis.json import payload_json
 
 Json: TypeAlias = dict[str, Any]
 

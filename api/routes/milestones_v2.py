@@ -16,8 +16,8 @@ from api.routes import ledger_v1
 from db.paging import Page
 from db.queries import ledger, milestones
 from db.store import Row
-from ledger.stardust import decode_option, decode_payload
-from ledger.stardust_json import option_json, payload_json
+from ledger.stardust.codec import decode_option, decode_payload
+from ledger.stardust.json import option_json, payload_json
 
 
 def payload(row: Row) -> bytes:

@@ -53,8 +53,8 @@ from api.routes.ledger_v1 import ED25519, LEDGER_V1
 from api.version import program_version
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.sync import complete
-from ledger.chrysalis import decode_message, decode_output
-from ledger.rest_json import message_json, output_json
+from ledger.chrysalis.codec import decode_message, decode_output
+from ledger.chrysalis.json import message_json, output_json
 
 CONFLICTING = 2
 MILESTONE_PAYLOAD = 1

@@ -20,9 +20,9 @@ from api.responses_poi import InclusionProof as InclusionProofModel
 from api.responses_poi import PostedProof, Validity
 from db.queries import messages, milestones
 from db.store import NotFound, Row
-from ledger import chrysalis, stardust
-from ledger.audit_path import create_audit_path
-from ledger.inclusion import (
+from ledger.chrysalis import codec as chrysalis
+from ledger.crypto.audit_path import create_audit_path
+from ledger.inclusion_proof import (
     APPLIED,
     REFERENCED,
     InclusionProof,
@@ -32,7 +32,8 @@ from ledger.inclusion import (
     proof_json,
     roots,
 )
-from ledger.proof import Milestone, find_signature_fault
+from ledger.milestone_proof import Milestone, find_signature_fault
+from ledger.stardust import codec as stardust
 
 CONE_MAX = 100_000
 """Messages of the largest cone that a proof is made of: a minute at 1 700 a second. Its rows and hashes take about a

@@ -28,8 +28,9 @@ from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry
 from etl.sources.files import lines, open_stream
 from etl.store_reads import StoreReads
-from ledger import stardust, stardust_values
 from ledger.eras import CHRYSALIS, STARDUST, Codec
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
 
 MESSAGES_AT_ONCE = 1_000
 

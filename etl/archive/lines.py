@@ -11,7 +11,11 @@ import orjson
 from etl.proof import STATE_NAMES
 from etl.sources.cone import Entry
 from etl.verify import Checked
-from ledger import chrysalis_values, rest_json, stardust, stardust_json, stardust_values
+from ledger.chrysalis import json as rest_json
+from ledger.chrysalis import values as chrysalis_values
+from ledger.stardust import codec as stardust
+from ledger.stardust import json as stardust_json
+from ledger.stardust import values as stardust_values
 
 
 def milestone_line(checked: Checked) -> bytes:

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from etl.fetch.http import UNREADABLE, WRONG_ID, Fault, Http
 from etl.sources.cone import Milestone
 from etl.sources.fields import read_conflict_reason, read_inclusion_state, read_message_id, read_milestone_index
-from ledger import stardust, stardust_values
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 from ledger.json_reader import U64, JsonError, uint
 from ledger.reader import CodecError
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
 
 T = TypeVar("T")
 

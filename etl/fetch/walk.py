@@ -13,7 +13,7 @@ from etl.archive.lines import milestone_line
 from etl.fetch.http import NOT_THERE, UNPROVED, UNREADABLE, WRONG_ID, Fault
 from etl.fetch.node import Head, Node, Told
 from etl.sources.cone import Cone, Entry
-from ledger import chrysalis
+from ledger.chrysalis import codec as chrysalis
 from ledger.eras import STARDUST, Codec
 from ledger.ids import message_id as id_of
 from ledger.levels import BELIEVED

@@ -14,8 +14,8 @@ from etl.sources.node_blocks import BlockLines, PendingBlocks
 from etl.sources.node_json import MilestoneLines, PendingLines
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
 from etl.sources.raw_blocks import is_packed, read_group
+from ledger.chrysalis.json import JsonError
 from ledger.reader import CodecError
-from ledger.rest_json import JsonError
 
 SOURCES: tuple[Source, ...] = (
     MessageMap(),

@@ -16,9 +16,9 @@ from etl.sources.fields import (
     read_message_id,
     read_milestone_index,
 )
-from ledger.archive_json import message_from_archive, milestone_from_archive
+from ledger.chrysalis.archive_json import message_from_archive, milestone_from_archive
+from ledger.chrysalis.json import JsonError
 from ledger.reader import CodecError
-from ledger.rest_json import JsonError
 
 BEE_INCLUSION_STATES = {0: "conflicting", 1: "included", 2: "noTransaction"}
 

@@ -10,12 +10,12 @@ from typing import Any
 from etl.sources.archive import bee_conflict_reason, bee_inclusion_state, untagged
 from etl.sources.cone import Cone, Entry, Refused
 from etl.sources.fields import has_key, read_message_id
-from ledger import stardust
 from ledger.eras import STARDUST
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
-from ledger.stardust_parse import pack_block_json
-from ledger.stardust_values import Block, Milestone
+from ledger.stardust import codec as stardust
+from ledger.stardust.json_parse import pack_block_json
+from ledger.stardust.values import Block, Milestone
 
 TAG = "Shimmer"
 

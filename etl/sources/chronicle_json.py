@@ -16,14 +16,14 @@ from etl.sources.fields import (
     read_inclusion_state,
     read_milestone_index,
 )
-from ledger import stardust
-from ledger.chrysalis_values import TreasuryInput, TreasuryOutput, TreasuryTransaction
+from ledger.chrysalis.values import TreasuryInput, TreasuryOutput, TreasuryTransaction
 from ledger.eras import STARDUST, Coordinator, KeyRange
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
-from ledger.stardust_json import ADDRESS_KEYS
-from ledger.stardust_parse import parse_milestone_json
-from ledger.stardust_values import Milestone, MilestoneSignature, ParametersOption, ReceiptOption
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import ADDRESS_KEYS
+from ledger.stardust.json_parse import parse_milestone_json
+from ledger.stardust.values import Milestone, MilestoneSignature, ParametersOption, ReceiptOption
 
 CONFLICT_REASONS = {
     "none": 0,

@@ -7,8 +7,9 @@ so in the tables: Stardust's blocks too.
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from ledger import chrysalis, stardust_values
+from ledger.chrysalis import codec as chrysalis
 from ledger.eras import CHRYSALIS, Codec, Coordinator
+from ledger.stardust import values as stardust_values
 
 Message: TypeAlias = chrysalis.Message | stardust_values.Block
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone

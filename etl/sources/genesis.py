@@ -19,12 +19,14 @@ import orjson
 
 from etl.sources.fields import read_milestone_index
 from etl.sources.files import open_stream
-from ledger import chrysalis_values, hornet_snapshot, stardust_snapshot, stardust_values
-from ledger.chrysalis import SigLockedDustAllowance
-from ledger.chrysalis_milestone import MAX_KEYS
-from ledger.dust import DUST_THRESHOLD
+from ledger.chrysalis import snapshot as hornet_snapshot
+from ledger.chrysalis import values as chrysalis_values
+from ledger.chrysalis.codec import SigLockedDustAllowance
+from ledger.chrysalis.dust import DUST_THRESHOLD
+from ledger.chrysalis.json_parse import parse_transfer_output_json
+from ledger.chrysalis.milestone import MAX_KEYS
+from ledger.chrysalis.snapshot import DELTA, FULL
 from ledger.eras import CHRYSALIS, STARDUST, Codec
-from ledger.hornet_snapshot import DELTA, FULL
 from ledger.ids import network_id
 from ledger.json_reader import (
     U64,
@@ -42,10 +44,11 @@ from ledger.json_reader import (
     uint_text,
 )
 from ledger.networks import TOKEN_SUPPLY
-from ledger.protocol_parameters import decode_parameters
 from ledger.reader import CodecError
-from ledger.rest_parse import parse_transfer_output_json
-from ledger.stardust_parse import parse_output_json
+from ledger.stardust import snapshot as stardust_snapshot
+from ledger.stardust import values as stardust_values
+from ledger.stardust.json_parse import parse_output_json
+from ledger.stardust.protocol_parameters import decode_parameters
 
 MAX_AMOUNT = (1 << 63) - 1
 """The most that the tables can tell."""

@@ -15,12 +15,13 @@ from etl.sources.fields import (
     read_inclusion_state,
     read_milestone_index,
 )
-from ledger import stardust, stardust_values
 from ledger.eras import STARDUST
 from ledger.ids import message_id
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
-from ledger.stardust_parse import pack_block_json, parse_milestone_json
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
+from ledger.stardust.json_parse import pack_block_json, parse_milestone_json
 
 
 class BlockLines:

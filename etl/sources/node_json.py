@@ -14,9 +14,9 @@ from etl.sources.fields import (
     read_message_id,
     read_milestone_index,
 )
-from ledger.chrysalis import encode_message
+from ledger.chrysalis.codec import encode_message
+from ledger.chrysalis.json import JsonError, parse_message_json, parse_milestone_json
 from ledger.reader import CodecError
-from ledger.rest_json import JsonError, parse_message_json, parse_milestone_json
 
 
 class MilestoneLines:

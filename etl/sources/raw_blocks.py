@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from etl.sources.cone import NO_TRANSACTION, Cone, Entry, Refused
-from ledger import stardust
 from ledger.eras import STARDUST
 from ledger.ids import message_id
 from ledger.reader import CodecError
-from ledger.stardust import MAX_BLOCK_BYTES
-from ledger.stardust_values import Block, Milestone, Transaction
+from ledger.stardust import codec as stardust
+from ledger.stardust.codec import MAX_BLOCK_BYTES
+from ledger.stardust.values import Block, Milestone, Transaction
 from ledger.white_flag import white_flag_order
 
 BLOCK_SUFFIX, MILESTONE_SUFFIX = ".block", ".milestone"

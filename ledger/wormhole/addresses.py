@@ -12,8 +12,8 @@ import re
 
 import base58
 
-from ledger import bech32
-from ledger.hashes import keccak256, sha512_256
+from ledger.crypto import bech32
+from ledger.crypto.hashes import keccak256, sha512_256
 from ledger.wormhole.chains import find_chain
 
 ADDRESS_BYTES = 32

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any
 
-from ledger.hashes import keccak256
+from ledger.crypto.hashes import keccak256
+from ledger.crypto.secp256k1 import SIGNATURE_BYTES
 from ledger.reader import CodecError, Reader
-from ledger.secp256k1 import SIGNATURE_BYTES
 
 VERSION = 1
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from ledger.secp256k1 import recover_address
+from ledger.crypto.secp256k1 import recover_address
 from ledger.wormhole.guardians import EXPIRES_AFTER, GuardianSet, find_update
 from ledger.wormhole.vaa import Vaa, digest
 

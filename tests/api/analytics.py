@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests import reference, reference_stardust
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger

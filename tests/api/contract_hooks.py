@@ -15,7 +15,7 @@ from api.params_events import COLUMN_FAMILY, COLUMN_NAME, ID, VALUE
 from api.params_wormhole import EMITTER_HEX
 from api.responses_wormhole import VAA_BASE64
 from api.routes.poi_v1 import APPLIED_BLOCK_ID
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 
 HASHES = st.binary(min_size=32, max_size=32)
 

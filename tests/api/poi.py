@@ -9,7 +9,7 @@ import orjson
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from ledger.proof import parse_coordinator
+from ledger.milestone_proof import parse_coordinator
 from tests.api.asgi import ask
 from tests.inclusion import Json, ledger
 

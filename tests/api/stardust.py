@@ -11,7 +11,7 @@ from api.network import NetworkMount
 from api.version import program_version
 from db.store import WritableStore
 from ledger.base_token import BaseToken
-from ledger.protocol_parameters import parse_parameters_json
+from ledger.stardust.protocol_parameters import parse_parameters_json
 from tests.api.oracle import Json
 from tests.reference import read_json, read_lines
 from tests.reference_stardust import ORACLE, payload_slice

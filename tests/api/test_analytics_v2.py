@@ -27,7 +27,7 @@ from db.connect import StoreSettings
 from db.queries import series
 from db.store import Row
 from db.times import Window
-from ledger.protocol_parameters import parse_parameters_json
+from ledger.stardust.protocol_parameters import parse_parameters_json
 from tests import reference_stardust
 from tests.api.analytics import (
     FALLING,

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from api import responses_v1
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.api.oracle import PENDING, Json, Oracle
 from tests.api.test_error_shape import assert_shape
 from tests.api.test_listings import check, walk

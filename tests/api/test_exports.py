@@ -25,7 +25,7 @@ from db.connect import StoreSettings
 from db.queries import series
 from db.store import Row
 from db.sync import range_row
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.api.conftest import filled_with
 from tests.api.oracle import Json
 from tests.reference_rows import Rows

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from api.app import ApiSettings, create_app
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.api.indexing import BASE, Json, path_of, sent
 from tests.api.stardust import StardustLedger

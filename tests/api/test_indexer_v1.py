@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.responses_indexer import IndexedOutputs
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests import reference_indexer as reference
 from tests.api.asgi import ask
 from tests.api.indexing import BASE, Json, path_of, walk

@@ -14,7 +14,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from serving import make_app
 from settings import read
 from tests.api.indexing import Json, walk

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from api import responses_v1
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from api import responses, responses_v1
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 

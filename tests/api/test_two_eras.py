@@ -14,7 +14,7 @@ from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
 from ledger.base_token import IOTA, SHIMMER, base_token_json, known_token
-from ledger.protocol_parameters import decode_parameters, parameters_json
+from ledger.stardust.protocol_parameters import decode_parameters, parameters_json
 from serving import make_app, mount
 from settings import SettingsError, read
 from tests import reference, reference_stardust

@@ -13,7 +13,7 @@ from api.network import NetworkMount
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.migrate import migrate
-from ledger.bech32 import format_address
+from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE

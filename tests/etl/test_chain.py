@@ -7,10 +7,10 @@ import pytest
 from db.intervals import Intervals, of_indices
 from etl import jobs
 from etl.reprove import Proved
-from ledger import stardust
-from ledger.stardust_json import milestone_json
-from ledger.stardust_parse import parse_milestone_json
-from ledger.stardust_values import Milestone, MilestoneSignature
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import milestone_json
+from ledger.stardust.json_parse import parse_milestone_json
+from ledger.stardust.values import Milestone, MilestoneSignature
 from tests.etl.archives import Json, dump, write
 from tests.etl.archives import oracle as chrysalis_oracle
 from tests.etl.conftest import Loading, Stores

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from etl.conflicts import FACTS
 from etl.decisions import decide
 from etl.sources import read_cone
-from ledger import chrysalis
+from ledger.chrysalis import codec as chrysalis
 from ledger.ids import milestone_id, output_id, transaction_id
 from tests.etl.archives import Json, dump, oracle
 from tests.reference import ORACLE, STATES, read_json

@@ -17,11 +17,11 @@ from bench.generate import write_archive
 from bench.stardust_tangle import StardustTangle
 from bench.stardust_traffic import StardustSettings
 from ledger.inputs import InputConflict
-from ledger.protocol_parameters import find_violation, parse_parameters_json
-from ledger.stardust import KINDS, decode_block, decode_output, encode_block, payload_bytes
-from ledger.stardust_conflicts import Conflict, find_conflict
-from ledger.stardust_parse import pack_block_json
-from ledger.stardust_values import Milestone, Transaction
+from ledger.stardust.codec import KINDS, decode_block, decode_output, encode_block, payload_bytes
+from ledger.stardust.conflicts import Conflict, find_conflict
+from ledger.stardust.json_parse import pack_block_json
+from ledger.stardust.protocol_parameters import find_violation, parse_parameters_json
+from ledger.stardust.values import Milestone, Transaction
 from tests.etl.test_generate import blake, merkle
 from tests.generated_stardust import SETTINGS, Json, made_genesis, made_lines, replayed
 from tests.reference import read_lines

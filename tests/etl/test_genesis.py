@@ -13,9 +13,8 @@ import pytest
 import zstandard
 
 from etl.sources.genesis import Genesis, GenesisError, GenesisOutput, open_genesis
-from ledger import stardust, stardust_values
-from ledger.chrysalis import SigLockedDustAllowance, SigLockedSingle, decode_output
-from ledger.hornet_snapshot import (
+from ledger.chrysalis.codec import SigLockedDustAllowance, SigLockedSingle, decode_output
+from ledger.chrysalis.snapshot import (
     MilestoneDiff,
     SnapshotHeader,
     SnapshotOutput,
@@ -24,6 +23,8 @@ from ledger.hornet_snapshot import (
     encode_header,
     encode_part,
 )
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
 from tests.conftest import ROOT
 from tests.reference import ORACLE, output_bytes, read_text
 from tests.reference_stardust import ORACLE as STARDUST_ORACLE

@@ -12,12 +12,12 @@ from etl.message_rows import MessageRows
 from etl.sources import read_cone
 from etl.sources.cone import Entry
 from etl.verify import Checked, Copy, Reject, check_milestone
-from ledger import stardust
-from ledger import stardust_values as v2
-from ledger.chrysalis import Indexation, Message, Milestone, TreasuryInput, TreasuryOutput, encode_message
-from ledger.chrysalis_values import TreasuryTransaction
+from ledger.chrysalis.codec import Indexation, Message, Milestone, TreasuryInput, TreasuryOutput, encode_message
+from ledger.chrysalis.values import TreasuryTransaction
 from ledger.eras import STARDUST
 from ledger.ids import message_id
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as v2
 from tests.conftest import ROOT
 from tests.etl.archives import NETWORK, Json, dump, eras_of, oracle
 from tests.reference import ed25519_address, input_bytes, output_bytes, payload_slice

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from etl.sources import milestones_of, read_cone
 from etl.sources.cone import Cone
-from ledger.chrysalis import encode_message, encode_payload
+from ledger.chrysalis.codec import encode_message, encode_payload
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 from tests.etl.archives import (

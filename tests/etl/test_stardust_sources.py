@@ -13,10 +13,10 @@ import pytest
 from etl.sources import milestones_of, read_cone, read_cones
 from etl.sources.cone import Cone
 from etl.sources.files import archive_files, lines, open_stream
-from ledger import stardust
 from ledger.eras import STARDUST
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
+from ledger.stardust import codec as stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl.archives import Json, blake, dump, gzipped, zstd
 from tests.etl.stardust_archives import (

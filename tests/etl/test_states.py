@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from etl import jobs
 from etl.full import NO_PARENT, find_strangers
 from etl.reprove import Proved
-from ledger.chrysalis_values import SignatureUnlock
-from ledger.stardust_parse import parse_output_json
+from ledger.chrysalis.values import SignatureUnlock
+from ledger.stardust.json_parse import parse_output_json
 from tests.conftest import SAMPLE
 from tests.etl import test_stardust_ledger as stardust
 from tests.etl.archives import ARCHIVE as FILES

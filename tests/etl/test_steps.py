@@ -21,7 +21,7 @@ from db.connect import StoreSettings, open_store
 from db.model import Table
 from etl import jobs
 from etl.ledger import Ledger
-from ledger.chrysalis import encode_input
+from ledger.chrysalis.codec import encode_input
 from tests.etl.archives import dump, write
 from tests.etl.conftest import Loading, Stores
 

@@ -12,7 +12,7 @@ from etl.proof import WRONG_STATES
 from etl.sources import read_cone
 from etl.sources.cone import Cone
 from etl.verify import Checked, Copy, Reject, check_milestone, check_pending
-from ledger.chrysalis import encode_message
+from ledger.chrysalis.codec import encode_message
 from ledger.levels import BELIEVED, MERKLE
 from tests.etl.archives import (
     ARCHIVE_FORMS,

@@ -12,11 +12,12 @@ from functools import cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ledger import ids, stardust
-from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock, UtxoInput
-from ledger.merkle import merkle_root
-from ledger.stardust_json import block_json, milestone_json
-from ledger.stardust_values import (
+from ledger import ids
+from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock, UtxoInput
+from ledger.crypto.merkle import merkle_root
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import block_json, milestone_json
+from ledger.stardust.values import (
     AddressCondition,
     BasicOutput,
     Block,

@@ -24,9 +24,9 @@ SOURCES = sorted(
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES]
 
 FOREIGN = {
-    "ledger/ed25519.py": {"cryptography"},
-    "ledger/hashes.py": {"Crypto"},
-    "ledger/secp256k1.py": {"coincurve"},
+    "ledger/crypto/ed25519.py": {"cryptography"},
+    "ledger/crypto/hashes.py": {"Crypto"},
+    "ledger/crypto/secp256k1.py": {"coincurve"},
     "ledger/wormhole/addresses.py": {"base58"},
 }
 """What the ledger takes from outside, and the one file that may: hashes, a curve and a base that the library lacks."""

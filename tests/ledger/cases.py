@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ledger import chrysalis, layout, rest_json, stardust, stardust_json
-from ledger.archive_json import VARIANTS, message_from_archive
+from ledger import layout
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis import json as rest_json
+from ledger.chrysalis.archive_json import VARIANTS, message_from_archive
+from ledger.chrysalis.json_parse import PARSE
 from ledger.reader import Reader
-from ledger.rest_parse import PARSE
-from ledger.stardust_parse import PACK, parse_block_json
+from ledger.stardust import codec as stardust
+from ledger.stardust import json as stardust_json
+from ledger.stardust.json_parse import PACK, parse_block_json
 from tests.conftest import ROOT, SHARED, needs_shared
 
 VECTORS = ROOT / "tests" / "vectors"

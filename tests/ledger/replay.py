@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ledger.chrysalis import Milestone, Transaction, decode_message, decode_output
-from ledger.chrysalis_values import SigLockedSingle
-from ledger.conflicts import apply
-from ledger.dust import NO_DUST, Dust, dust_of
+from ledger.chrysalis.codec import Milestone, Transaction, decode_message, decode_output
+from ledger.chrysalis.conflicts import apply
+from ledger.chrysalis.dust import NO_DUST, Dust, dust_of
+from ledger.chrysalis.values import SigLockedSingle
 from ledger.ids import output_id
 from ledger.inputs import Applied, OutputFacts, Position
 from tests.reference import ORACLE, output_bytes, read_lines, read_text

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.audit_path import MAX_STEPS, AuditPath, Step, audit_path_json, create_audit_path, parse_audit_path_json
+from ledger.crypto.audit_path import (
+    MAX_STEPS,
+    AuditPath,
+    Step,
+    audit_path_json,
+    create_audit_path,
+    parse_audit_path_json,
+)
+from ledger.crypto.merkle import merkle_root
 from ledger.json_reader import JsonError
-from ledger.merkle import merkle_root
 from tests.inclusion import folded, raw, root, tree
 
 IDS = st.binary(min_size=32, max_size=32)

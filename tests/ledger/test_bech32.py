@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.bech32 import AddressError, format_address, parse_address
+from ledger.crypto.bech32 import AddressError, format_address, parse_address
 from tests.ledger.cases import load
 
 ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger import ids
-from ledger.chrysalis import (
+from ledger.chrysalis.codec import (
     CodecError,
     Indexation,
     Milestone,

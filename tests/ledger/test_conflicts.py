@@ -9,8 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import ed25519
-from ledger.chrysalis import (
+from ledger.chrysalis.codec import (
     Essence,
     ReferenceUnlock,
     SigLockedDustAllowance,
@@ -22,8 +21,9 @@ from ledger.chrysalis import (
     UtxoInput,
     encode_essence,
 )
-from ledger.conflicts import Conflict, apply, dust_changes, find_conflict
-from ledger.dust import NO_DUST, Dust, dust_of
+from ledger.chrysalis.conflicts import Conflict, apply, dust_changes, find_conflict
+from ledger.chrysalis.dust import NO_DUST, Dust, dust_of
+from ledger.crypto import ed25519
 from ledger.ids import signing_hash
 from ledger.inputs import InputConflict, OutputFacts, resolve_at
 from tests.ledger.cases import load

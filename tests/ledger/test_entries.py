@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from ledger import ids
-from ledger.bech32 import format_address, parse_address
-from ledger.chrysalis import (
+from ledger.chrysalis.codec import (
     CodecError,
     decode_message,
     decode_output,
@@ -17,8 +16,7 @@ from ledger.chrysalis import (
     encode_payload,
     payload_bytes,
 )
-from ledger.json_reader import JsonError
-from ledger.rest_json import (
+from ledger.chrysalis.json import (
     message_json,
     output_json,
     parse_message_json,
@@ -26,7 +24,9 @@ from ledger.rest_json import (
     parse_payload_json,
     payload_json,
 )
-from ledger.rest_parse import renumber_ed25519
+from ledger.chrysalis.json_parse import renumber_ed25519
+from ledger.crypto.bech32 import format_address, parse_address
+from ledger.json_reader import JsonError
 from tests.ledger.cases import entries
 
 ACCEPTED = ("1_real", "2_spec", "3_tests_and_docs")

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from ledger import ids, stardust
-from ledger.chrysalis_values import UtxoInput
+from ledger import ids
+from ledger.chrysalis.values import UtxoInput
 from ledger.eras import CHRYSALIS, STARDUST, Codec, Coordinator, Era, Eras, KeyRange
 from ledger.json_reader import JsonError
-from ledger.protocol_parameters import (
+from ledger.reader import CodecError
+from ledger.stardust import codec as stardust
+from ledger.stardust.protocol_parameters import (
     decode_parameters,
     encode_parameters,
     find_violation,
@@ -17,8 +19,7 @@ from ledger.protocol_parameters import (
     parse_parameters_json,
     storage_deposit,
 )
-from ledger.reader import CodecError
-from ledger.stardust_values import (
+from ledger.stardust.values import (
     AddressCondition,
     BasicOutput,
     Essence,

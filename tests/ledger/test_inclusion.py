@@ -9,11 +9,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ledger.audit_path import create_audit_path
+from ledger.crypto.audit_path import create_audit_path
 from ledger.eras import Coordinator
-from ledger.inclusion import APPLIED, REFERENCED, InclusionProof, find_claims, form_of, parse_proof_json, proof_json
+from ledger.inclusion_proof import (
+    APPLIED,
+    REFERENCED,
+    InclusionProof,
+    find_claims,
+    form_of,
+    parse_proof_json,
+    proof_json,
+)
 from ledger.json_reader import JsonError
-from ledger.proof import find_signature_fault, parse_key_range
+from ledger.milestone_proof import find_signature_fault, parse_key_range
 from tests.conftest import needs_shared
 from tests.inclusion import (
     SHIMMER_THRESHOLD,

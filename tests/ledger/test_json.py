@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ledger.archive_json import VARIANTS, message_from_archive, milestone_from_archive
-from ledger.chrysalis import KINDS, CodecError, Message, Milestone, decode_message, encode_message
+from ledger.chrysalis.archive_json import VARIANTS, message_from_archive, milestone_from_archive
+from ledger.chrysalis.codec import KINDS, CodecError, Message, Milestone, decode_message, encode_message
+from ledger.chrysalis.json import milestone_json, parse_message_json, parse_milestone_json, parse_output_json
+from ledger.chrysalis.json_parse import parse_payload_json
 from ledger.json_reader import JsonError
-from ledger.rest_json import milestone_json, parse_message_json, parse_milestone_json, parse_output_json
-from ledger.rest_parse import parse_payload_json
 from tests.ledger.cases import Case, cases, load
 
 ARCHIVED = [case for case in cases() if "archive" in case.values[0].vector]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ledger.chrysalis import CodecError
-from ledger.rest_parse import PARSE
-from ledger.stardust_parse import PACK
+from ledger.chrysalis.codec import CodecError
+from ledger.chrysalis.json_parse import PARSE
+from ledger.stardust.json_parse import PACK
 from tests.ledger.cases import ERAS, Case, cases
 
 ALL = cases(*ERAS)

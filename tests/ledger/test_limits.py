@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ledger.archive_json import message_from_archive
-from ledger.chrysalis import (
+from ledger.chrysalis.archive_json import message_from_archive
+from ledger.chrysalis.codec import (
     CodecError,
     Message,
     Milestone,
@@ -18,8 +18,8 @@ from ledger.chrysalis import (
     decode_payload,
     encode_message,
 )
+from ledger.chrysalis.json import message_json, parse_message_json
 from ledger.json_reader import JsonError
-from ledger.rest_json import message_json, parse_message_json
 from tests.ledger.cases import load
 
 

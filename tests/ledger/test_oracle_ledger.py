@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from ledger import ids
-from ledger.archive_json import message_from_archive, milestone_from_archive
-from ledger.chrysalis import decode_message, encode_message, encode_payload, payload_bytes
-from ledger.merkle import merkle_root
-from ledger.rest_json import message_json, parse_message_json, parse_milestone_json
+from ledger.chrysalis.archive_json import message_from_archive, milestone_from_archive
+from ledger.chrysalis.codec import decode_message, encode_message, encode_payload, payload_bytes
+from ledger.chrysalis.json import message_json, parse_message_json, parse_milestone_json
+from ledger.crypto.merkle import merkle_root
 from ledger.white_flag import white_flag_order
 from tests.conftest import SAMPLE, needs_shared
 from tests.ledger.cases import IOTA, lines

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from ledger import chrysalis, stardust_values
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis.json import parse_milestone_json
 from ledger.eras import Coordinator, KeyRange
-from ledger.proof import find_signature_fault, parse_key_range
-from ledger.rest_json import parse_milestone_json
-from ledger.stardust_parse import parse_milestone_json as parse_stardust_json
+from ledger.milestone_proof import find_signature_fault, parse_key_range
+from ledger.stardust import values as stardust_values
+from ledger.stardust.json_parse import parse_milestone_json as parse_stardust_json
 from tests.reference import ORACLE, read_json, read_lines
 from tests.reference_stardust import ORACLE as STARDUST_ORACLE
 

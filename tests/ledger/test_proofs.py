@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger import ids
-from ledger.merkle import merkle_root
+from ledger.crypto.merkle import merkle_root
 from ledger.networks import Network, find_network
 from ledger.white_flag import white_flag_order
 from tests.ledger.cases import load

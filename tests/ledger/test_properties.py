@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.archive_json import message_from_archive, milestone_from_archive
-from ledger.chrysalis import (
+from ledger.chrysalis.archive_json import message_from_archive, milestone_from_archive
+from ledger.chrysalis.codec import (
     CodecError,
     Essence,
     Indexation,
@@ -32,8 +32,8 @@ from ledger.chrysalis import (
     encode_output,
     encode_payload,
 )
+from ledger.chrysalis.json import message_json, parse_message_json, parse_output_json, parse_payload_json
 from ledger.json_reader import JsonError
-from ledger.rest_json import message_json, parse_message_json, parse_output_json, parse_payload_json
 from tests.ledger.cases import Case, cases
 
 

@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 from hypothesis import strategies as st
 
-from ledger.hornet_snapshot import (
+from ledger.chrysalis.snapshot import (
     MilestoneDiff,
     SnapshotHeader,
     SnapshotOutput,

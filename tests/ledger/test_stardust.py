@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from ledger import ids, stardust
-from ledger.bech32 import format_address, parse_address
-from ledger.chrysalis_values import MigratedFunds, ReferenceUnlock, SignatureUnlock, TreasuryOutput, UtxoInput
+from ledger import ids
+from ledger.chrysalis.values import MigratedFunds, ReferenceUnlock, SignatureUnlock, TreasuryOutput, UtxoInput
+from ledger.crypto.bech32 import format_address, parse_address
 from ledger.reader import CodecError
-from ledger.stardust_json import block_json
-from ledger.stardust_parse import parse_block_json
-from ledger.stardust_values import (
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import block_json
+from ledger.stardust.json_parse import parse_block_json
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     AliasUnlock,

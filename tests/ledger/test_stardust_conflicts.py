@@ -7,18 +7,13 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ledger import ids, stardust
-from ledger.chrysalis_values import (
-    ReferenceUnlock,
-    SigLockedDustAllowance,
-    SigLockedSingle,
-    SignatureUnlock,
-    UtxoInput,
-)
+from ledger import ids
+from ledger.chrysalis.values import ReferenceUnlock, SigLockedDustAllowance, SigLockedSingle, SignatureUnlock, UtxoInput
 from ledger.inputs import InputConflict
-from ledger.stardust_conflicts import Conflict, find_conflict
-from ledger.stardust_parse import parse_output_json, parse_payload_json
-from ledger.stardust_values import (
+from ledger.stardust import codec as stardust
+from ledger.stardust.conflicts import Conflict, find_conflict
+from ledger.stardust.json_parse import parse_output_json, parse_payload_json
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     AliasUnlock,

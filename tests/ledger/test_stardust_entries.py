@@ -5,19 +5,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ledger import ids, stardust
-from ledger.bech32 import format_address, parse_address
+from ledger import ids
+from ledger.crypto.bech32 import format_address, parse_address
 from ledger.json_reader import JsonError
-from ledger.protocol_parameters import ProtocolParameters, storage_deposit
 from ledger.reader import CodecError
-from ledger.stardust_json import address_json, block_json, output_json, payload_json
-from ledger.stardust_parse import (
-    PACK,
-    pack_block_json,
-    pack_output_json,
-    parse_address_json,
-)
-from ledger.stardust_values import Milestone, Transaction
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import address_json, block_json, output_json, payload_json
+from ledger.stardust.json_parse import PACK, pack_block_json, pack_output_json, parse_address_json
+from ledger.stardust.protocol_parameters import ProtocolParameters, storage_deposit
+from ledger.stardust.values import Milestone, Transaction
 from tests.ledger.cases import entries
 
 ACCEPTED = ("1_real", "2_spec", "3_tests_and_docs")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from ledger import stardust
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
-from ledger.stardust_json import block_json, output_json, payload_json
-from ledger.stardust_parse import (
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import block_json, output_json, payload_json
+from ledger.stardust.json_parse import (
     PACK,
     pack_block_json,
     pack_output_json,
@@ -21,7 +21,7 @@ from ledger.stardust_parse import (
     parse_output_json,
     parse_payload_json,
 )
-from ledger.stardust_values import Transaction
+from ledger.stardust.values import Transaction
 from tests.ledger.cases import Case, cases, load
 from tests.ledger.test_json import GARBAGE, parent_of, path, places
 

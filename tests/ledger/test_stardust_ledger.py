@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from ledger import ids, stardust
+from ledger import ids
+from ledger.crypto.merkle import merkle_root
 from ledger.eras import STARDUST, Era, Eras
 from ledger.inputs import OutputFacts
-from ledger.merkle import merkle_root
-from ledger.protocol_parameters import find_violation, parse_parameters_json, storage_deposit
-from ledger.stardust_conflicts import apply
-from ledger.stardust_json import block_json, milestone_json, output_json
-from ledger.stardust_parse import pack_block_json, parse_block_json, parse_milestone_json, parse_output_json
-from ledger.stardust_values import AddressCondition, BasicOutput, Milestone, ReceiptOption, Transaction
+from ledger.stardust import codec as stardust
+from ledger.stardust.conflicts import apply
+from ledger.stardust.json import block_json, milestone_json, output_json
+from ledger.stardust.json_parse import pack_block_json, parse_block_json, parse_milestone_json, parse_output_json
+from ledger.stardust.protocol_parameters import find_violation, parse_parameters_json, storage_deposit
+from ledger.stardust.values import AddressCondition, BasicOutput, Milestone, ReceiptOption, Transaction
 from ledger.white_flag import white_flag_order
 from tests.conftest import needs_shared
 from tests.ledger.cases import IOTA, lines, load

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import stardust
-from ledger.chrysalis_values import (
+from ledger.chrysalis.values import (
     MigratedFunds,
     ReferenceUnlock,
     SignatureUnlock,
@@ -18,17 +17,18 @@ from ledger.chrysalis_values import (
     UtxoInput,
 )
 from ledger.json_reader import JsonError
-from ledger.protocol_parameters import (
+from ledger.reader import CodecError
+from ledger.stardust import codec as stardust
+from ledger.stardust.json import block_json, output_json
+from ledger.stardust.json_parse import parse_block_json, parse_output_json, parse_payload_json
+from ledger.stardust.protocol_parameters import (
     ProtocolParameters,
     decode_parameters,
     encode_parameters,
     parameters_json,
     parse_parameters_json,
 )
-from ledger.reader import CodecError
-from ledger.stardust_json import block_json, output_json
-from ledger.stardust_parse import parse_block_json, parse_output_json, parse_payload_json
-from ledger.stardust_values import (
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     AliasUnlock,

@@ -5,10 +5,10 @@ from io import BytesIO
 import pytest
 from hypothesis import strategies as st
 
-from ledger.hornet_snapshot import SolidEntryPoint, Treasury
-from ledger.protocol_parameters import decode_parameters
+from ledger.chrysalis.snapshot import SolidEntryPoint, Treasury
 from ledger.reader import CodecError
-from ledger.stardust_snapshot import (
+from ledger.stardust.protocol_parameters import decode_parameters
+from ledger.stardust.snapshot import (
     BookedOutput,
     BookedSpent,
     DeltaHeader,
@@ -20,7 +20,7 @@ from ledger.stardust_snapshot import (
     encode_header,
     encode_part,
 )
-from ledger.stardust_values import ParametersOption, ReceiptOption
+from ledger.stardust.values import ParametersOption, ReceiptOption
 from tests.ledger.cases import load
 from tests.ledger.test_stardust_properties import IDS, MILESTONES, OUTPUTS, U8, U32, U64, exactly
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import bech32
-from ledger.hashes import keccak256, sha512_256
+from ledger.crypto import bech32
+from ledger.crypto.hashes import keccak256, sha512_256
 from ledger.wormhole.addresses import (
     NativeAddressError,
     format_address,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ledger.crypto.secp256k1 import recover_address
 from ledger.reader import CodecError
-from ledger.secp256k1 import recover_address
 from ledger.wormhole.guardians import GuardianSet, quorum
 from ledger.wormhole.vaa import Signature, Vaa, decode_vaa, digest, encode_vaa
 from ledger.wormhole.verify import verify

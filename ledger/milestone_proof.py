@@ -7,8 +7,12 @@ line of an archive says of keys proves nothing by itself, as whoever alters the 
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ledger import chrysalis, ed25519, ids, stardust, stardust_values
+from ledger import ids
+from ledger.chrysalis import codec as chrysalis
+from ledger.crypto import ed25519
 from ledger.eras import Coordinator, KeyRange
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
 
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
 

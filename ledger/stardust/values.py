@@ -8,7 +8,7 @@ TIP-35 protocol parameters option.
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from ledger.chrysalis_values import (
+from ledger.chrysalis.values import (
     MigratedFunds,
     ReferenceUnlock,
     SignatureUnlock,

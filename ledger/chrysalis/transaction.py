@@ -5,7 +5,7 @@ Rules of this file: rules 2 and 3 of chrysalis.py; each layout stands once, as a
 
 from struct import Struct
 
-from ledger.chrysalis_values import (
+from ledger.chrysalis.values import (
     Essence,
     Indexation,
     ReferenceUnlock,

@@ -12,16 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from ledger import chrysalis, stardust_values
-from ledger.audit_path import AuditPath, audit_path_json, parse_audit_path_json
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis.json import milestone_json, parse_milestone_json
+from ledger.crypto.audit_path import AuditPath, audit_path_json, parse_audit_path_json
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 from ledger.ids import message_id
 from ledger.json_reader import U32, JsonError, nested, uint
-from ledger.proof import Milestone
+from ledger.milestone_proof import Milestone
 from ledger.reader import CodecError
-from ledger.rest_json import milestone_json, parse_milestone_json
-from ledger.stardust_json import milestone_json as stardust_milestone_json
-from ledger.stardust_parse import parse_milestone_json as parse_stardust_milestone_json
+from ledger.stardust import values as stardust_values
+from ledger.stardust.json import milestone_json as stardust_milestone_json
+from ledger.stardust.json_parse import parse_milestone_json as parse_stardust_milestone_json
 
 Json: TypeAlias = dict[str, Any]
 
@@ -76,7 +77,7 @@ def find_claims(proof: InclusionProof) -> frozenset[str]:
     """Which of REFERENCED and APPLIED the proof says, if the milestone is genuine; neither where it is broken.
 
     A Stardust milestone has a root for each, the only one of Chrysalis says both. Who signed it is not asked here
-    (ledger/proof.py).
+    (ledger/milestone_proof.py).
     """
     if proof.path.leaf != message_id(proof.message):
         return frozenset()

@@ -14,13 +14,13 @@ from struct import Struct
 from typing import BinaryIO, TypeAlias
 
 from ledger import layout
-from ledger.hornet_snapshot import DELTA, FULL, SolidEntryPoint, Treasury
+from ledger.chrysalis.snapshot import DELTA, FULL, SolidEntryPoint, Treasury
 from ledger.reader import Reader, StreamReader
-from ledger.stardust import MAX_BLOCK_BYTES, encode_payload
-from ledger.stardust_conditions import MAX_METADATA_BYTES
-from ledger.stardust_milestone import MILESTONE_PAYLOADS, OPTIONS
-from ledger.stardust_outputs import TRANSFER_OUTPUTS, encode_output
-from ledger.stardust_values import Milestone, ParametersOption, ReceiptOption, TransferOutput
+from ledger.stardust.codec import MAX_BLOCK_BYTES, encode_payload
+from ledger.stardust.conditions import MAX_METADATA_BYTES
+from ledger.stardust.milestone import MILESTONE_PAYLOADS, OPTIONS
+from ledger.stardust.outputs import TRANSFER_OUTPUTS, encode_output
+from ledger.stardust.values import Milestone, ParametersOption, ReceiptOption, TransferOutput
 
 VERSION = 2
 

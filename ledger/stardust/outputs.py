@@ -8,20 +8,12 @@ Rules of this file:
 from typing import Any
 
 from ledger import ids
-from ledger.chrysalis_values import TreasuryOutput
+from ledger.chrysalis.values import TreasuryOutput
 from ledger.layout import Kind, Kinds, decode_item
 from ledger.reader import CodecError, Reader
-from ledger.stardust_conditions import (
-    ALIAS,
-    CONDITIONS,
-    FEATURES,
-    MAX_METADATA_BYTES,
-    NFT,
-    decode_set,
-    encode_set,
-)
-from ledger.stardust_layouts import ALIAS_HEAD, NATIVE_TOKEN, OUTPUT_HEAD, TOKEN_SCHEME, U32
-from ledger.stardust_values import (
+from ledger.stardust.conditions import ALIAS, CONDITIONS, FEATURES, MAX_METADATA_BYTES, NFT, decode_set, encode_set
+from ledger.stardust.layouts import ALIAS_HEAD, NATIVE_TOKEN, OUTPUT_HEAD, TOKEN_SCHEME, U32
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     BasicOutput,

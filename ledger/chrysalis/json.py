@@ -8,8 +8,15 @@ of `chrysalis.KINDS`.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from ledger.chrysalis_transaction import ED25519
-from ledger.chrysalis_values import (
+from ledger.chrysalis.json_parse import (
+    parse_address_json,
+    parse_message_json,
+    parse_milestone_json,
+    parse_output_json,
+    parse_payload_json,
+)
+from ledger.chrysalis.transaction import ED25519
+from ledger.chrysalis.values import (
     Indexation,
     Message,
     Milestone,
@@ -26,13 +33,6 @@ from ledger.chrysalis_values import (
     UtxoInput,
 )
 from ledger.json_reader import JsonError
-from ledger.rest_parse import (
-    parse_address_json,
-    parse_message_json,
-    parse_milestone_json,
-    parse_output_json,
-    parse_payload_json,
-)
 
 __all__ = [
     "RENDER",

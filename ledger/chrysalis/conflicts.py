@@ -12,11 +12,12 @@ from enum import IntEnum
 from hashlib import blake2b
 from typing import TypeAlias
 
-from ledger import ed25519, ids
-from ledger.chrysalis import encode_essence, encode_payload
-from ledger.chrysalis_transaction import ED25519
-from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock, Transaction, TransferOutput
-from ledger.dust import NO_DUST, Dust, dust_of
+from ledger import ids
+from ledger.chrysalis.codec import encode_essence, encode_payload
+from ledger.chrysalis.dust import NO_DUST, Dust, dust_of
+from ledger.chrysalis.transaction import ED25519
+from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock, Transaction, TransferOutput
+from ledger.crypto import ed25519
 from ledger.inputs import Applied, InputConflict, OutputFacts, apply_in_order
 
 AddressDust: TypeAlias = Callable[[bytes], Dust]

@@ -6,7 +6,7 @@ its unspent outputs, so a row of it is kept by adding what is created and taking
 
 from dataclasses import dataclass
 
-from ledger.chrysalis_values import SigLockedDustAllowance, TransferOutput
+from ledger.chrysalis.values import SigLockedDustAllowance, TransferOutput
 
 DUST_THRESHOLD = 1_000_000
 """A SigLockedSingle output below it is dust; a dust allowance output must not be below it."""

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ledger.crypto.merkle import leaf_hash, next_level, node_hash
 from ledger.json_reader import JsonError, hex_member, nested, prefixed_hash
-from ledger.merkle import leaf_hash, next_level, node_hash
 
 MAX_STEPS = 32
 """Levels of a tree over 2³² ids, as many as an index of theirs can count."""

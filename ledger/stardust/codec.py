@@ -11,15 +11,15 @@ Rules of the codec:
 from collections.abc import Mapping
 
 from ledger import ids, layout
-from ledger.chrysalis_milestone import TREASURY_INPUTS, TREASURY_OUTPUTS, TREASURY_PAYLOADS
+from ledger.chrysalis.milestone import TREASURY_INPUTS, TREASURY_OUTPUTS, TREASURY_PAYLOADS
 from ledger.layout import Kind, Kinds
 from ledger.reader import CodecError, Reader
-from ledger.stardust_conditions import CONDITIONS, FEATURES
-from ledger.stardust_layouts import BLOCK_HEAD, U64
-from ledger.stardust_milestone import MILESTONE_PAYLOADS, OPTIONS, encode_milestone_essence
-from ledger.stardust_outputs import TOKEN_SCHEMES, TRANSFER_OUTPUTS, chain_id, foundry_id, owner_at
-from ledger.stardust_transaction import TRANSFER_INPUTS, TRANSFER_PAYLOADS, UNLOCKS, encode_essence
-from ledger.stardust_values import Block, BlockPayload, Milestone, MilestoneOption, Output, Payload
+from ledger.stardust.conditions import CONDITIONS, FEATURES
+from ledger.stardust.layouts import BLOCK_HEAD, U64
+from ledger.stardust.milestone import MILESTONE_PAYLOADS, OPTIONS, encode_milestone_essence
+from ledger.stardust.outputs import TOKEN_SCHEMES, TRANSFER_OUTPUTS, chain_id, foundry_id, owner_at
+from ledger.stardust.transaction import TRANSFER_INPUTS, TRANSFER_PAYLOADS, UNLOCKS, encode_essence
+from ledger.stardust.values import Block, BlockPayload, Milestone, MilestoneOption, Output, Payload
 
 __all__ = [
     "KINDS",

@@ -13,8 +13,8 @@ from ledger.json_reader import U32 as MAX_U32
 from ledger.json_reader import U64 as MAX_U64
 from ledger.json_reader import JsonError, member, nested, uint, uint_text
 from ledger.reader import CodecError, Reader
-from ledger.stardust_outputs import encode_output
-from ledger.stardust_values import AddressCondition, BasicOutput, Essence, StorageDepositReturn
+from ledger.stardust.outputs import encode_output
+from ledger.stardust.values import AddressCondition, BasicOutput, Essence, StorageDepositReturn
 
 _MAX_U8 = 0xFF
 _OUTPUT_ID_BYTES = 34

@@ -5,8 +5,8 @@ Rules of this file: names only, read off the value; whose the output is at which
 
 from dataclasses import dataclass
 
-from ledger.stardust_outputs import chain_id
-from ledger.stardust_values import (
+from ledger.stardust.outputs import chain_id
+from ledger.stardust.values import (
     AliasOutput,
     Expiration,
     FoundryOutput,

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from coincurve import PublicKey
 
-from ledger.hashes import keccak256
+from ledger.crypto.hashes import keccak256
 
 SIGNATURE_BYTES = 65
 

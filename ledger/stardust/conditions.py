@@ -11,8 +11,8 @@ from typing import Any
 
 from ledger.layout import Kind, Kinds, refuse_tag
 from ledger.reader import CodecError, Reader
-from ledger.stardust_layouts import ADDRESS_ITEM, DEPOSIT_RETURN, EXPIRATION, METADATA_HEAD, TAG_HEAD, TIMELOCK, U8
-from ledger.stardust_values import (
+from ledger.stardust.layouts import ADDRESS_ITEM, DEPOSIT_RETURN, EXPIRATION, METADATA_HEAD, TAG_HEAD, TIMELOCK, U8
+from ledger.stardust.values import (
     AddressCondition,
     Expiration,
     Feature,

@@ -3,11 +3,11 @@
 Rules of this file: rules 2 and 3 of stardust.py; layouts stand in stardust_layouts.py.
 """
 
-from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock, UtxoInput
+from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock, UtxoInput
 from ledger.layout import Kind, Kinds, decode_item, decode_items, decode_nested, encode_nested
 from ledger.reader import CodecError, Reader
-from ledger.stardust_conditions import ED25519
-from ledger.stardust_layouts import (
+from ledger.stardust.conditions import ED25519
+from ledger.stardust.layouts import (
     ESSENCE_HEAD,
     ESSENCE_MIDDLE,
     REFERENCE_UNLOCK,
@@ -18,8 +18,8 @@ from ledger.stardust_layouts import (
     U32,
     UTXO_INPUT,
 )
-from ledger.stardust_outputs import MAX_NATIVE_TOKENS, TRANSFER_OUTPUTS, ZERO_ID, encode_output, foundry_id
-from ledger.stardust_values import (
+from ledger.stardust.outputs import MAX_NATIVE_TOKENS, TRANSFER_OUTPUTS, ZERO_ID, encode_output, foundry_id
+from ledger.stardust.values import (
     AliasOutput,
     AliasUnlock,
     Essence,

@@ -8,7 +8,7 @@ of `stardust.KINDS`.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from ledger.chrysalis_values import (
+from ledger.chrysalis.values import (
     MigratedFunds,
     ReferenceUnlock,
     SignatureUnlock,
@@ -17,9 +17,9 @@ from ledger.chrysalis_values import (
     TreasuryTransaction,
     UtxoInput,
 )
-from ledger.stardust_conditions import ED25519
-from ledger.stardust_transaction import ESSENCE
-from ledger.stardust_values import (
+from ledger.stardust.conditions import ED25519
+from ledger.stardust.transaction import ESSENCE
+from ledger.stardust.values import (
     AliasOutput,
     AliasUnlock,
     BasicOutput,

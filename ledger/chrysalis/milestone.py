@@ -6,8 +6,8 @@ TIP-8's table calls the receipt payload type 4; it is 3, as every implementation
 
 from struct import Struct
 
-from ledger.chrysalis_transaction import ED25519
-from ledger.chrysalis_values import (
+from ledger.chrysalis.transaction import ED25519
+from ledger.chrysalis.values import (
     MigratedFunds,
     Milestone,
     Receipt,

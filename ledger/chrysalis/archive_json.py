@@ -12,9 +12,9 @@ Rules of this file:
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from ledger.chrysalis_milestone import MAX_KEYS
-from ledger.chrysalis_transaction import ED25519, MAX_INDEX_BYTES
-from ledger.chrysalis_values import (
+from ledger.chrysalis.milestone import MAX_KEYS
+from ledger.chrysalis.transaction import ED25519, MAX_INDEX_BYTES
+from ledger.chrysalis.values import (
     Essence,
     Indexation,
     Message,

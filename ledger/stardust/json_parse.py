@@ -12,7 +12,7 @@ Rules of this file:
 from collections.abc import Mapping
 from typing import Any
 
-from ledger import layout, stardust
+from ledger import layout
 from ledger.json_reader import U32 as MAX_U32
 from ledger.json_reader import U64 as MAX_U64
 from ledger.json_reader import (
@@ -31,8 +31,19 @@ from ledger.json_reader import (
 )
 from ledger.layout import MAX_ITEMS as MAX_FUNDS
 from ledger.layout import MAX_PARENTS, encode_nested
-from ledger.stardust_conditions import ED25519, MAX_METADATA_BYTES
-from ledger.stardust_layouts import (
+from ledger.stardust import codec as stardust
+from ledger.stardust.conditions import ED25519, MAX_METADATA_BYTES
+from ledger.stardust.json_parse_outputs import (
+    CONDITIONS,
+    FEATURES,
+    OUTPUTS,
+    TOKEN_SCHEMES,
+    Packers,
+    pack_address,
+    pack_set,
+    parse_address_json,
+)
+from ledger.stardust.layouts import (
     BLOCK_HEAD,
     ESSENCE_MIDDLE,
     MIGRATED_FUNDS,
@@ -51,18 +62,8 @@ from ledger.stardust_layouts import (
     U64,
     UTXO_INPUT,
 )
-from ledger.stardust_parse_outputs import (
-    CONDITIONS,
-    FEATURES,
-    OUTPUTS,
-    TOKEN_SCHEMES,
-    Packers,
-    pack_address,
-    pack_set,
-    parse_address_json,
-)
-from ledger.stardust_transaction import ESSENCE, MAX_ITEMS
-from ledger.stardust_values import Block, Milestone, Output, Payload
+from ledger.stardust.transaction import ESSENCE, MAX_ITEMS
+from ledger.stardust.values import Block, Milestone, Output, Payload
 
 __all__ = [
     "PACK",

@@ -8,12 +8,12 @@ Rules of this file:
 
 from typing import Any
 
-from ledger.chrysalis_milestone import TREASURY_PAYLOADS, decode_migrated_funds, encode_migrated_funds
+from ledger.chrysalis.milestone import TREASURY_PAYLOADS, decode_migrated_funds, encode_migrated_funds
 from ledger.layout import MAX_ITEMS, Kind, Kinds, decode_nested, decode_parents, encode_nested
 from ledger.reader import CodecError, Reader
-from ledger.stardust_conditions import ED25519, MAX_METADATA_BYTES, decode_set, encode_set
-from ledger.stardust_layouts import MILESTONE_HEAD, MILESTONE_MIDDLE, PARAMETERS_HEAD, RECEIPT_HEAD, SIGNATURE, U8, U32
-from ledger.stardust_values import Milestone, MilestoneSignature, ParametersOption, ReceiptOption
+from ledger.stardust.conditions import ED25519, MAX_METADATA_BYTES, decode_set, encode_set
+from ledger.stardust.layouts import MILESTONE_HEAD, MILESTONE_MIDDLE, PARAMETERS_HEAD, RECEIPT_HEAD, SIGNATURE, U8, U32
+from ledger.stardust.values import Milestone, MilestoneSignature, ParametersOption, ReceiptOption
 
 MIN_MIGRATED_DEPOSIT = 1_000_000
 

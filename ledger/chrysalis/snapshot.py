@@ -18,10 +18,10 @@ from struct import Struct
 from typing import BinaryIO, TypeAlias
 
 from ledger import layout
-from ledger.chrysalis import MAX_MESSAGE_BYTES, encode_payload
-from ledger.chrysalis_milestone import MILESTONE_PAYLOADS
-from ledger.chrysalis_transaction import ED25519, TRANSFER_OUTPUTS
-from ledger.chrysalis_values import Milestone, TransferOutput
+from ledger.chrysalis.codec import MAX_MESSAGE_BYTES, encode_payload
+from ledger.chrysalis.milestone import MILESTONE_PAYLOADS
+from ledger.chrysalis.transaction import ED25519, TRANSFER_OUTPUTS
+from ledger.chrysalis.values import Milestone, TransferOutput
 from ledger.reader import StreamReader
 
 VERSION = 1

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from struct import Struct
 
 from ledger import layout
-from ledger.chrysalis_milestone import (
+from ledger.chrysalis.milestone import (
     MILESTONE_PAYLOADS,
     RECEIPT_PAYLOADS,
     TREASURY_INPUTS,
@@ -20,14 +20,8 @@ from ledger.chrysalis_milestone import (
     TREASURY_PAYLOADS,
     encode_milestone_essence,
 )
-from ledger.chrysalis_transaction import (
-    TRANSFER_INPUTS,
-    TRANSFER_OUTPUTS,
-    TRANSFER_PAYLOADS,
-    UNLOCKS,
-    encode_essence,
-)
-from ledger.chrysalis_values import (
+from ledger.chrysalis.transaction import TRANSFER_INPUTS, TRANSFER_OUTPUTS, TRANSFER_PAYLOADS, UNLOCKS, encode_essence
+from ledger.chrysalis.values import (
     Essence,
     Indexation,
     Input,

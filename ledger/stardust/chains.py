@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import TypeAlias
 
-from ledger.stardust_conditions import ALIAS, NFT
-from ledger.stardust_outputs import ZERO_ID, chain_id, foundry_id, owner_at
-from ledger.stardust_values import (
+from ledger.stardust.conditions import ALIAS, NFT
+from ledger.stardust.outputs import ZERO_ID, chain_id, foundry_id, owner_at
+from ledger.stardust.values import (
     AliasOutput,
     Feature,
     FoundryOutput,

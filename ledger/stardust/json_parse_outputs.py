@@ -22,9 +22,9 @@ from ledger.json_reader import (
     uint,
     uint_text,
 )
-from ledger.stardust_conditions import MAX_METADATA_BYTES
-from ledger.stardust_json import ADDRESS_KEYS
-from ledger.stardust_layouts import (
+from ledger.stardust.conditions import MAX_METADATA_BYTES
+from ledger.stardust.json import ADDRESS_KEYS
+from ledger.stardust.layouts import (
     ALIAS_HEAD,
     DEPOSIT_RETURN,
     EXPIRATION,

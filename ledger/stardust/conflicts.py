@@ -14,19 +14,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import TypeAlias
 
-from ledger import chrysalis_values, ed25519, ids
-from ledger.chrysalis_values import ReferenceUnlock, SignatureUnlock
+from ledger import ids
+from ledger.chrysalis import values as chrysalis_values
+from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock
+from ledger.crypto import ed25519
 from ledger.inputs import Applied, InputConflict, OutputFacts, apply_in_order
-from ledger.stardust import encode_payload
-from ledger.stardust_chains import Chains, chain_name, chains_go_on, controllers
-from ledger.stardust_conditions import ALIAS, ED25519, NFT
-from ledger.stardust_outputs import (
-    MAX_NATIVE_TOKENS,
-    encode_output,
-    owner_at,
-)
-from ledger.stardust_transaction import encode_essence
-from ledger.stardust_values import (
+from ledger.stardust.chains import Chains, chain_name, chains_go_on, controllers
+from ledger.stardust.codec import encode_payload
+from ledger.stardust.conditions import ALIAS, ED25519, NFT
+from ledger.stardust.outputs import MAX_NATIVE_TOKENS, encode_output, owner_at
+from ledger.stardust.transaction import encode_essence
+from ledger.stardust.values import (
     AddressCondition,
     AliasOutput,
     AliasUnlock,
