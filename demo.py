@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import serving
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
-from db.queries.wormhole import list_guardian_sets
+from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
 from etl import jobs
 from etl.jars import CONNECTOR

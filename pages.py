@@ -25,15 +25,15 @@ from api.routes.wormhole_event_rows import GROUPS_MAX, RECENT_MAX
 from api.routes.wormhole_event_sums import COUNTS_MAX
 from api.routes.wormhole_v1 import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli import app
+from db.admin.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
+from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
 from db.connect import StoreSettings
-from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
+from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from db.queries.milestones import CONE_AT_ONCE
 from db.queries.series import EXAMINED
-from db.queries.wormhole_hours import ROWS_MAX as HOURS_MAX
+from db.queries.wormhole.hours import ROWS_MAX as HOURS_MAX
 from db.schema import TABLES
-from db.schema_page import schema_page
-from db.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
-from db.status_wormhole import EXAMINED as STATUS_ROWS
+from db.schema.page import schema_page
 from progress import plan_text
 from settings import FILE, PARTS, default, describe_kind, load_part, variable
 
@@ -84,7 +84,7 @@ def help_texts() -> dict[str, str]:
 
 def limits_page() -> str:
     """docs/limits.md: what bounds the work of a request."""
-    text = MADE.format(source="api/page_sizes.py, api/routes and db/paging.py") + _LIMITS_HEAD
+    text = MADE.format(source="api/page_sizes.py, api/routes and db/listing/page.py") + _LIMITS_HEAD
     text += f"\n| family | above {MAXIMUM} | zero | negative | not an integer |\n|---|---|---|---|---|\n"
     for name, sizes in FAMILIES.items():
         text += f"| {name} | {sizes.above} | {sizes.zero} | {sizes.negative} | {sizes.unreadable} |\n"
@@ -118,7 +118,7 @@ def limits_page() -> str:
 def sizing_page() -> str:
     """docs/sizing.md: what a message takes in each table, and two plans."""
     ledger = load_sizes()
-    text = MADE.format(source="db/sizes.json and db/sizing.py") + _SIZING_HEAD.format(ledger=ledger)
+    text = MADE.format(source="db/admin/sizes.json and db/admin/sizing.py") + _SIZING_HEAD.format(ledger=ledger)
     for unit, count, wanted in (("message", ledger.messages, False), ("milestone", ledger.milestones, True)):
         text += f"\n| a {unit} | rows | partitions | bytes, SQLite | bytes, Cassandra |\n|---|---|---|---|---|\n"
         for table in TABLES:

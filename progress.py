@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 from rich.table import Table
 
+from db.admin.sizing import PARTITION_BYTES, Demand, Plan, format_size
+from db.admin.status import Status
+from db.admin.wormhole_status import Holdings
 from db.intervals import Intervals, add, in_words, intersect, size
-from db.sizing import PARTITION_BYTES, Demand, Plan, format_size
-from db.status import Status
-from db.status_wormhole import Holdings
 from etl.report import SPARK_START, Notify, Progress, Report
 
 if TYPE_CHECKING:

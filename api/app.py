@@ -39,7 +39,7 @@ from api.routes.poi_v1 import POI_V1
 from api.routes.wormhole_events import EVENTS
 from api.routes.wormhole_v1 import WORMHOLE_V1
 from api.tree import Tree
-from db.protocols import IOTA, WORMHOLE
+from db.schema.protocols import IOTA, WORMHOLE
 
 CONTRACT_VERSION = "1.0.0"
 """Version of openapi.yaml; rises with what clients can see."""

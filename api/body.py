@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope
 
 from api.errors import BadBody, BodyTooLarge
-from db.deadline import remaining_s
+from db.listing.deadline import remaining_s
 from db.store import DeadlinePassed
 from ledger.json_reader import JsonError
 

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.errors import headers_of, status_of
 from api.metrics import OTHER, Metrics
-from db.deadline import DEADLINE
+from db.listing.deadline import DEADLINE
 
 log = logging.getLogger("permanode.api")
 access = logging.getLogger("permanode.access")

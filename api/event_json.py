@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from api.listing import Json
 from api.wormhole_json import rfc3339
-from db.families import (
+from db.schema.event_columns import (
     ASSET,
     CHAIN,
     DETAILS,

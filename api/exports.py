@@ -20,7 +20,7 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from api.accept import JSON, accepted, weights
-from db.deadline import DEADLINE
+from db.listing.deadline import DEADLINE
 
 CSV = "text/csv"
 NDJSON = "application/x-ndjson"

@@ -11,8 +11,8 @@ from api.errors import NotReady
 from api.network import NetworkMount
 from api.operations import Family, Operation
 from api.responses import HealthResponse, RoutesResponse
-from db.protocols import WORMHOLE
-from db.queries.wormhole import list_guardian_sets
+from db.queries.wormhole.vaas import list_guardian_sets
+from db.schema.protocols import WORMHOLE
 from db.sync import find_ledger_index
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from api.errors import BadParameter
 from api.network import NetworkMount
 from api.params import END_TIMESTAMP
-from db.paging import Page
+from db.listing.page import Page
 from db.store import Row
 from db.times import FOREVER, Window, find_window
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from api.errors import BadParameter, NoSuchNetwork, OtherProtocol
 from api.params import ADDRESS
-from db.protocols import IOTA as IOTA_PROTOCOL
-from db.protocols import WORMHOLE
 from db.roles import KINDS
+from db.schema.protocols import IOTA as IOTA_PROTOCOL
+from db.schema.protocols import WORMHOLE
 from db.store import Store
 from ledger.base_token import IOTA, BaseToken
 from ledger.crypto.bech32 import format_address

@@ -19,9 +19,9 @@ from api.params_wormhole import (
     UNTIL,
     listed_words,
 )
-from db.families import DETAILS, TRANSFER
-from db.families import FAMILIES as ALL_FAMILIES
-from db.queries.wormhole_values import INDEXED
+from db.queries.wormhole.values import INDEXED
+from db.schema.event_columns import DETAILS, TRANSFER
+from db.schema.event_columns import FAMILIES as ALL_FAMILIES
 from ledger.wormhole.chains import find_chain_named
 
 DAYS_MAX = 10_000

@@ -23,7 +23,7 @@ from api.params import (
     parse_int,
 )
 from api.params_v2 import parse_prefixed
-from db.paging import Page
+from db.listing.page import Page
 from db.queries.ledger import RICHEST
 from db.schema import PENDING_RANGE
 from db.store import Bound, Value

@@ -26,8 +26,8 @@ import duckdb
 
 from bench.load import GENERATED, ROOT, archive, load, machine, show
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from db.migrate import migrate
 from db.roles import KIND_OF_TYPE
 from db.schema import CALENDAR, OUTPUT_KINDS, SIZES_OF_TRANSACTIONS
 

@@ -34,7 +34,7 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from bench.http import database_of, oracle_store, questions
 from bench.servers import CONNECTIONS, Server, ask, serving, wrk_is_missing
-from db.cassandra_session import CassandraSession
+from db.cassandra.session import CassandraSession
 from db.connect import StoreSettings, open_store
 from db.store import Store
 from ledger.networks import find_network

@@ -29,8 +29,8 @@ from pyspark.sql import functions as F
 
 from bench.load import GENERATED, archive, load
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.model import Table, Type
 from db.store import WritableStore
 from etl import tables

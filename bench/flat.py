@@ -26,8 +26,8 @@ from bench.servers import ROOT, Figure, Server, add_seconds, ask, serving, wrk_i
 from bench.tangle import GeneratorSettings
 from bench.traffic import RARE_ROWS
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from db.migrate import migrate
 
 GENERATED = GeneratorSettings(rare=0.1)
 ROUNDS = 5

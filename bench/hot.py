@@ -24,8 +24,8 @@ from bench.load import archive, check, load, show
 from bench.servers import Server, add_seconds, ask, serving, wrk_is_missing
 from bench.tangle import GeneratorSettings
 from bench.traffic import HOT_TAG
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 from db.partitions import grow, place
 
 ROWS_PER_S, MILESTONE_S, DAY_S = 1_000, 10, 86_400

@@ -160,8 +160,8 @@ def record(base: str, asked: dict[str, list[str]], target: Path) -> dict[str, fl
 
 def oracle_store(url: str, reference: ModuleType | None = None) -> str:
     """Fills a new store with the oracle ledger of Chrysalis, or of another naive reference; its network."""
+    from db.admin.migrate import migrate
     from db.connect import StoreSettings, open_store
-    from db.migrate import migrate
     from tests import reference as chrysalis
     from tests.reference import read_json, read_lines
     from tests.reference_rows import write

@@ -25,8 +25,8 @@ from typing import Any
 from bench.http import record
 from bench.servers import add_seconds, ask, serving, uvicorn, wrk_is_missing
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.queries.indexer import Asked, Spent, list_outputs
 from db.queries.lookups import By
 from db.store import Condition

@@ -32,8 +32,8 @@ from typing import Any
 
 from bench.generate import SETTINGS, tangle_of, write_archive, write_file
 from bench.tangle import GeneratorSettings
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 
 ROOT = Path(__file__).parent.parent
 NEW_MILESTONES = 10

@@ -21,8 +21,8 @@ from typing import Annotated, Any
 
 from bench.servers import Figure, add_seconds, ask, serving, uvicorn, wrk_is_missing
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.queries.series import OF_DAYS
 from db.sync import range_row

@@ -4,7 +4,8 @@
 
 Loads sample/chrysalis with its genesis into a new SQLite store, fills a keyspace of a Cassandra server of its own
 (tests/cassandra_server.py, one node, Java 17) from the same lake, and prints what each table takes; `--write` puts it
-into db/sizes.json. Tables whose rows expire are left out. SQLite: bytes in use on the table's pages (dbstat), so that
+into db/admin/sizes.json. Tables whose rows expire are left out. SQLite: bytes in use on the table's pages (dbstat),
+so that
 the free rest of a small table's last page is not taken for rows. Cassandra: after `nodetool flush` and `nodetool
 compact`, the files of its folder that grow with the rows (data, index, filter, summary, compression offsets). Lake: its
 Parquet files.
@@ -21,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from db import schema
+from db.admin.migrate import migrate
+from db.admin.sizing import SIZES
 from db.connect import StoreSettings
-from db.migrate import migrate
-from db.sizing import SIZES
 from etl import jobs
 from etl.cassandra_java import JAVA_OPTIONS, cassandra_jars
 from etl.class_archive import java

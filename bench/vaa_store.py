@@ -17,8 +17,8 @@ from pathlib import Path
 from bench.http import database_of, oracle_store
 from bench.load import Run, load, machine
 from bench.servers import Figure, ask, serving
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 from ledger.wormhole.vaa import Vaa, decode_vaa, encode_vaa
 
 NETWORK = "wormhole-mainnet"

@@ -143,7 +143,7 @@ def _fetch_vaas(
     missing: bool,
 ) -> "Fetched":
     from db.connect import open_store
-    from db.queries.wormhole_gaps import list_lacking
+    from db.queries.wormhole.gaps import list_lacking
     from etl.fetch.guardian import Emitter
     from etl.fetch.vaas import fetch_vaas
 

@@ -21,7 +21,7 @@ def migrate(context: typer.Context) -> None:
 
     Example: permanode --store sqlite:///data --network mainnet migrate
     """
-    from db.migrate import migrate as apply
+    from db.admin.migrate import migrate as apply
 
     applied = apply(context.obj.settings().store())
     typer.echo("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
@@ -59,8 +59,8 @@ def status(
 
     Example: permanode status --check 1000
     """
+    from db.admin.status import get_status
     from db.connect import open_store
-    from db.status import get_status
 
     settings = context.obj.settings().store()
     short = None
@@ -95,7 +95,7 @@ def plan_room(
 
     Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
     """
-    from db.sizing import Demand, load_sizes, parse_size, plan
+    from db.admin.sizing import Demand, load_sizes, parse_size, plan
 
     try:
         demand = Demand(rate, days, interval, rf, chunk_size, partition_size, parse_size(node_disk), headroom)

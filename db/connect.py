@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from db import schema
-from db.cassandra_address import FORM, ClusterSettings, parse_address
-from db.migrations import Migratable, check
+from db.cassandra.address import FORM, ClusterSettings, parse_address
 from db.network_settings import NetworkSettings
-from db.protocols import IOTA, WORMHOLE
+from db.schema.migration_files import Migratable, check
+from db.schema.protocols import IOTA, WORMHOLE
 from db.store import StoreError, StoreMismatch, WritableStore
 from ledger.eras import Codec, Coordinator, Eras
 from ledger.milestone_proof import parse_coordinator
@@ -93,7 +93,7 @@ def open_adapter(settings: StoreSettings, *, writable: bool) -> Migratable:
     """The adapter behind those settings, its store unchecked and perhaps not yet created."""
     url = settings.url
     if url.startswith(SQLITE) and len(url) > len(SQLITE):
-        from db.sqlite import SqliteStore
+        from db.sqlite.store import SqliteStore
 
         folder = Path(url.removeprefix(SQLITE)).expanduser()
         return SqliteStore(folder, writable=writable, protocol=settings.protocol)
@@ -101,7 +101,7 @@ def open_adapter(settings: StoreSettings, *, writable: bool) -> Migratable:
     if scheme in CLUSTERS and url.startswith(f"{scheme}://"):
         address = parse_address(url, settings.network)
         try:
-            from db.cassandra import CassandraStore
+            from db.cassandra.store import CassandraStore
         except ModuleNotFoundError as error:
             raise StoreError(
                 f"a store of scheme {scheme} needs {CLUSTERS[scheme]}: install permanode[{scheme}]"

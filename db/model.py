@@ -10,7 +10,7 @@ from enum import Enum, StrEnum
 
 
 class Type(StrEnum):
-    """Logical column types; db/dialects.py spells each for CQL, SQLite and Spark.
+    """Logical column types; db/schema/dialects.py spells each for CQL, SQLite and Spark.
 
     Python values through the Store port: HEX and TEXT and DATE (ISO 8601) are `str`, BLOB is `bytes`, BOOLEAN is
     `bool`, the integers and TIMESTAMP (milliseconds since 1970, UTC) are `int`. HEX is lowercase without 0x.

@@ -20,10 +20,10 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from db.cassandra_address import Address
-from db.cassandra_plans import STATES, upsert_cql
-from db.dialects import create_table_cql, spark_type
+from db.cassandra.address import Address
+from db.cassandra.plans import STATES, upsert_cql
 from db.model import Table, Type
+from db.schema.dialects import create_table_cql, spark_type
 from db.store import Batch, Key, StoreError, StoreUnavailable
 from etl.cassandra_java import cassandra_jars
 from etl.cluster_writer import Cluster, ClusterWriter, Spread, told

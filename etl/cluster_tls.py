@@ -14,7 +14,7 @@ from typing import Any
 from py4j.java_gateway import JavaGateway, JavaObject
 from py4j.protocol import Py4JJavaError
 
-from db.cassandra_address import Address, ClusterSettings
+from db.cassandra.address import Address, ClusterSettings
 from db.store import StoreError
 
 STORES_PASSWORD = "permanode"  # noqa: S105 (Java wants one; what protects the files is who may read them)

@@ -20,10 +20,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from db.cassandra_address import Address, ClusterSettings
-from db.cassandra_plans import STATES
+from db.cassandra.address import Address, ClusterSettings
+from db.cassandra.plans import STATES
 from db.model import Table, Type
-from db.patience import patiently
+from db.retry import patiently
 from db.store import Batch, Store, StoreUnavailable
 from etl.placement import hex_text
 from etl.session import EtlSettings

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, add, in_words, intersect, size, subtract
-from db.protocols import IOTA, WORMHOLE
+from db.schema.protocols import IOTA, WORMHOLE
 from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl import analyse, compaction
 from etl.chain import refuse_broken_links

@@ -12,10 +12,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from db.dialects import spark_type
 from db.intervals import Intervals
 from db.model import Lookup, Table, Type
 from db.partitions import WINDOW, hot_threshold, limit, window_size
+from db.schema.dialects import spark_type
 
 SPLITS = pa.schema(
     {

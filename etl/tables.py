@@ -12,10 +12,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.dialects import spark_type
 from db.model import Lookup, Table
-from db.protocols import LOOKUPS
 from db.roles import KIND_OF_TYPE
+from db.schema.dialects import spark_type
+from db.schema.protocols import LOOKUPS
 from etl.output_rows import STARDUST_OUTPUT
 from etl.placement import Placement
 from etl.sources.cone import INCLUDED

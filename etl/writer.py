@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from db.model import Order, Table, Type
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address
-from db.schema_wormhole import vaa_lookups
+from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
 from etl.decode import GC_THRESHOLD
 from etl.tables import FACT, TableFrame

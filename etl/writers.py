@@ -5,7 +5,7 @@ Rules of this file: it only puts parts together; what a store cannot take is ref
 
 from pyspark.sql import SparkSession
 
-from db.cassandra_address import parse_address
+from db.cassandra.address import parse_address
 from db.connect import StoreSettings
 from db.store import WritableStore
 from etl.bulk_writer import BulkWriter, bulk_classpath

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from cassandra.cluster import Cluster
 
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 from tests.cassandra_server import CassandraServer
 
 KEPT = {schema.keyspace_info, schema.migrations}

@@ -23,9 +23,9 @@ from api.params_explorer import After, ExplorerPageSize, OwnCursor
 from api.rendered_days import RenderedDays, rendered_days
 from api.responses_analytics import DaySeries, HourSeries, MilestoneSeries
 from api.routes.info_v2 import parameter_history
-from db.cursor import Cursor, format_cursor, parse_cursor
 from db.intervals import intersect
-from db.paging import Page
+from db.listing.cursor import Cursor, format_cursor, parse_cursor
+from db.listing.page import Page
 from db.queries.analytics import ROWS_AT_ONCE
 from db.queries.series import (
     NEWEST,

@@ -29,10 +29,10 @@ from api.routes.analytics_series import ANALYTICS_SERIES
 from api.routes.explorer_ledger import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION, known_index
 from api.routes.info_v2 import parameters_at
 from db.intervals import Intervals, intersect, size
+from db.listing.streams import get_chunk_size
 from db.queries import analytics, ledger, milestones
 from db.schema import OUTPUT_KINDS, PENDING_RANGE
 from db.store import NotFound, Row
-from db.streams import get_chunk_size
 from db.sync import complete
 
 SUMMED_MAX = 100_000

@@ -23,7 +23,7 @@ from api.params_explorer import (
     UpdateCursor,
 )
 from api.responses_explorer import OutputOfAddress, OutputsOfAddress, UpdateOfAddress, UpdatesOfAddress
-from db.paging import Page
+from db.listing.page import Page
 from db.queries import ledger, lookups, milestones, outputs, updates
 from db.queries.lookups import By
 from db.roles import ADDRESS, ALIAS

@@ -12,7 +12,7 @@ from api.operations import Family, Operation
 from api.params_wormhole import Chain, EmitterHex, SequenceNumber
 from api.responses import GRPC_ERRORS
 from api.responses_wormhole import CurrentGuardianSet, SignedVaa
-from db.queries.wormhole import get_verified, list_guardian_sets
+from db.queries.wormhole.vaas import get_verified, list_guardian_sets
 from ledger.wormhole.addresses import format_checksummed
 
 SIGNED = ("digest", "canonical", "verified", "signed_vaa")

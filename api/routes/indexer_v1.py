@@ -41,7 +41,7 @@ from api.params_indexer import (
     seed_filters_of,
 )
 from api.responses_indexer import IndexedOutputs
-from db.paging import CursorError, Page
+from db.listing.page import CursorError, Page
 from db.queries.indexer import Asked, Spent, find_span, list_outputs
 from db.queries.ledger import get_ledger_index
 from db.queries.lookups import list_states

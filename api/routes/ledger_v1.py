@@ -19,7 +19,7 @@ from api.responses_v1_ledger import (
     TreasuryResponse,
     UtxoChangesResponse,
 )
-from db.paging import Page
+from db.listing.page import Page
 from db.queries import ledger
 from db.store import NotFound
 from ledger.chrysalis.codec import decode_payload

@@ -13,7 +13,7 @@ from api.params_v2 import MILESTONE_ID, MilestoneId
 from api.responses_v2 import ReceiptsV2, TreasuryV2, UtxoChangesV2
 from api.responses_v2_payloads import MilestonePayloadV2
 from api.routes import ledger_v1
-from db.paging import Page
+from db.listing.page import Page
 from db.queries import ledger, milestones
 from db.store import Row
 from ledger.stardust.codec import decode_option, decode_payload

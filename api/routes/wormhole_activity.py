@@ -20,17 +20,10 @@ from api.responses_wormhole_activity import ChainActivity, LastTxs, Scorecards, 
 from api.routes.wormhole_event_sums import LAUNCH_DAY
 from api.routes.wormhole_listing import contracts_of
 from api.wormhole_json import rfc3339
-from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import (
-    each_day,
-    each_day_of_all,
-    read_days,
-    sum_locked,
-    sum_notional,
-    value_locked,
-)
-from db.queries.wormhole_hours import count_hours
-from db.queries.wormhole_prices import find_prices
+from db.queries.wormhole.daily import each_day, each_day_of_all, read_days, sum_locked, sum_notional, value_locked
+from db.queries.wormhole.hours import count_hours
+from db.queries.wormhole.prices import find_prices
+from db.queries.wormhole.vaas import find_tokens
 from db.store import Row
 from db.utc_days import DAY_S, HOUR_S, this_day
 from ledger.wormhole.allowlist import allowed_tokens

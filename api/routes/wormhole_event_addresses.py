@@ -29,7 +29,7 @@ from api.params_events import (
 from api.responses_events import EventReceived, EventReceivedSoFar
 from api.routes.wormhole_event_rows import scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, first_day, last_day, total
-from db.queries.wormhole_daily import TooManyRows, each_day, read_days, sum_by_address
+from db.queries.wormhole.daily import TooManyRows, each_day, read_days, sum_by_address
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_address
 

@@ -29,8 +29,8 @@ from api.params_events import (
     SEQUENCE_TEXT,
 )
 from api.responses_events import EventDetails, EventRecent, EventRows
-from db.families import PUBLICATION, QUORUM, SIGNATURES, STATE
-from db.queries.wormhole import (
+from db.queries.wormhole.prefixes import list_prefix
+from db.queries.wormhole.vaas import (
     find_bodies,
     find_families,
     find_payloads,
@@ -40,8 +40,8 @@ from db.queries.wormhole import (
     list_vaas,
     read_listed,
 )
-from db.queries.wormhole_prefixes import list_prefix
-from db.queries.wormhole_values import list_sent
+from db.queries.wormhole.values import list_sent
+from db.schema.event_columns import PUBLICATION, QUORUM, SIGNATURES, STATE
 from db.store import NotFound, Row
 from ledger.wormhole.chains import CHAIN_IDS, PYTHNET
 from ledger.wormhole.ids import row_key

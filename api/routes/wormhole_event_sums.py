@@ -28,8 +28,8 @@ from api.params_events import (
 )
 from api.responses_events import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
 from api.routes.wormhole_event_rows import scope_of
-from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import count_by_chain, each_day, sum_notional
+from db.queries.wormhole.daily import count_by_chain, each_day, sum_notional
+from db.queries.wormhole.vaas import find_tokens
 from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 

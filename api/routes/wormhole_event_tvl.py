@@ -15,9 +15,9 @@ from api.network import NetworkMount
 from api.params_events import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.responses_events import EventLocked, EventLockedSoFar
 from api.routes.wormhole_event_sums import LAUNCH_DAY, cents, last_day, total
-from db.queries.wormhole import find_tokens
-from db.queries.wormhole_daily import each_day, sum_locked
-from db.queries.wormhole_prices import find_prices, price_on, read_histories
+from db.queries.wormhole.daily import each_day, sum_locked
+from db.queries.wormhole.prices import find_prices, price_on, read_histories
+from db.queries.wormhole.vaas import find_tokens
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_token
 from ledger.wormhole.allowlist import COINGECKO_IDS, allowed_tokens

@@ -27,9 +27,9 @@ from api.params_events import (
 )
 from api.responses_events import EventFound, EventRows
 from api.routes.wormhole_event_rows import event_rows
-from db.paging import Page
-from db.queries.wormhole import Filter
-from db.queries.wormhole_values import INDEXED, list_values
+from db.listing.page import Page
+from db.queries.wormhole.vaas import Filter
+from db.queries.wormhole.values import INDEXED, list_values
 
 
 async def findvalues(network: NetworkMount, given: Given) -> list[Json]:

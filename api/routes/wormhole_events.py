@@ -19,7 +19,7 @@ from api.routes.wormhole_event_rows import ROWS, group_of, scope_of
 from api.routes.wormhole_event_sums import LAUNCH_DAY, SUMS, check_numbers, last_day
 from api.routes.wormhole_event_tvl import TVL
 from api.routes.wormhole_event_values import VALUES
-from db.queries.wormhole_daily import each_day, read_days
+from db.queries.wormhole.daily import each_day, read_days
 from db.utc_days import format_day
 from ledger.wormhole.chains import PYTHNET
 

@@ -12,8 +12,8 @@ from api.listing import Json
 from api.network import NetworkMount
 from api.params_wormhole import PAGE, SKIPPED_MAX
 from api.wormhole_json import vaa_document
-from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
-from db.queries.wormhole import Filter, Span, list_vaas, read_listed
+from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
+from db.queries.wormhole.vaas import Filter, Span, list_vaas, read_listed
 
 Lister: TypeAlias = Callable[[int, str | None], Awaitable[Page]]
 

@@ -32,7 +32,7 @@ from api.params_wormhole import (
 )
 from api.responses_wormhole import ObservationAnswer, Observations
 from api.wormhole_json import message_id, rfc3339
-from db.queries.wormhole import find_bodies, list_signatures, list_vaas, listed_at, read_listed
+from db.queries.wormhole.vaas import find_bodies, list_signatures, list_vaas, listed_at, read_listed
 from db.store import Bound, NotFound, Row
 from ledger.crypto.secp256k1 import recover_address
 from ledger.wormhole.addresses import format_checksummed

@@ -40,8 +40,8 @@ from api.params_wormhole import (
 from api.responses_wormhole_activity import AddressVaas, OperationItem, OperationList, TransactionItem, TransactionList
 from api.routes.wormhole_listing import contracts_of, documents, lister, numbered
 from api.wormhole_json import message_id, payload_json, properties_json, rfc3339
-from db.paging import Page
-from db.queries.wormhole import ANY, Filter, Span, find_payloads, get_verified, read_listed
+from db.listing.page import Page
+from db.queries.wormhole.vaas import ANY, Filter, Span, find_payloads, get_verified, read_listed
 from db.store import NotFound, Row
 from ledger.wormhole.addresses import format_emitter
 from ledger.wormhole.keys import address_keys, transaction_key

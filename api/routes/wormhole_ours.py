@@ -14,8 +14,8 @@ from api.responses_wormhole_ours import GapReport, GuardianSets, Signatures, Ver
 from api.routes.wormhole_observations import signed
 from api.wormhole_json import message_id, rfc3339
 from db.intervals import Intervals
-from db.queries.wormhole import find_bodies, get_vaa, list_guardian_sets, list_signatures
-from db.queries.wormhole_gaps import find_gaps
+from db.queries.wormhole.gaps import find_gaps
+from db.queries.wormhole.vaas import find_bodies, get_vaa, list_guardian_sets, list_signatures
 from db.store import NotFound, Row
 from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.guardians import quorum

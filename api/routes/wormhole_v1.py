@@ -43,9 +43,9 @@ from api.routes.wormhole_observations import OBSERVATIONS
 from api.routes.wormhole_operations import OPERATIONS
 from api.routes.wormhole_ours import OURS
 from api.wormhole_json import payload_json, properties_json, vaa_document
-from db.paging import Page
-from db.queries.wormhole import ANY, Filter, find_bodies, get_verified
-from db.queries.wormhole_daily import count_by_chain, each_day_of_all
+from db.listing.page import Page
+from db.queries.wormhole.daily import count_by_chain, each_day_of_all
+from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified
 from db.store import NotFound
 from db.utc_days import this_day
 from ledger.json_reader import JsonError

@@ -13,9 +13,9 @@ from typing import Any
 
 from db import schema
 from db.intervals import intersect, parse_intervals
+from db.listing.streams import get_chunk_size, key_of
 from db.model import Order, Table
 from db.store import Bound, Key, Row, Store
-from db.streams import get_chunk_size, key_of
 from db.sync import list_ranges
 
 ROWS_AT_ONCE = 1_000

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from db import schema
-from db.paging import Page
+from db.listing.page import Page
 from db.queries.lookups import By, list_created
 from db.queries.unspent import list_all_unspent, list_unspent
 from db.roles import ADDRESS, TAG

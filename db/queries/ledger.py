@@ -7,10 +7,10 @@ hex of its serialized form.
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import Page, list_partition
+from db.listing.page import Page, list_partition
+from db.listing.streams import get_chunk_size
 from db.partitions import ms_range_id
 from db.store import Bound, LedgerUnknown, NotFound, Row, Store
-from db.streams import get_chunk_size
 
 BALANCE_HINT = ("balance", "address", True)
 """addresses_hints of address_balances, after the address: output kind, variant, included."""

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db import schema
-from db.conditions import text_of
-from db.paging import Keep, Listing, Page, list_lookup, list_page, read_columns
+from db.listing.conditions import text_of
+from db.listing.page import Keep, Listing, Page, list_lookup, list_page, read_columns
+from db.listing.streams import Sieve, lookup_source
 from db.roles import CHAIN, KINDS, LOOKUP_OF_TABLE, Role, listing_key, roles_of
 from db.store import Row, Store, Where
-from db.streams import Sieve, lookup_source
 from db.times import Window
 
 

@@ -7,7 +7,7 @@ Rules of this file: one named question a function, on Store alone; `get_` raises
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import Page, list_lookup, list_partition
+from db.listing.page import Page, list_lookup, list_partition
 from db.store import NotFound, Row, Store
 from db.times import Window
 

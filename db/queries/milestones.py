@@ -6,10 +6,10 @@ Rules of this file: as in messages.py.
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import Listing, Page, list_page, list_partition, read_columns
+from db.listing.page import Listing, Page, list_page, list_partition, read_columns
+from db.listing.streams import HintedStream, PartitionStream, Source, Stream, get_chunk_size
 from db.partitions import ms_range_id
 from db.store import Bound, Key, NotFound, Row, Store
-from db.streams import HintedStream, PartitionStream, Source, Stream, get_chunk_size
 from db.sync import find_ledger_index, is_complete
 from db.times import Window
 

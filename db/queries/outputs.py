@@ -7,7 +7,7 @@ serialized form. `as_of` is a ledger index: the answer is what was true then; No
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import Page, list_lookup
+from db.listing.page import Page, list_lookup
 from db.queries.lookups import By, is_spent
 from db.queries.transactions import find_conflicting_message_id
 from db.queries.unspent import list_unspent

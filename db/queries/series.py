@@ -12,11 +12,11 @@ from datetime import UTC, date, datetime
 
 from db import schema
 from db.intervals import Intervals, intersect
+from db.listing.streams import get_chunk_size
 from db.partitions import ms_range_id
 from db.queries.analytics import find_day, list_address, list_between, list_days, list_in_ranges, list_milestones
 from db.queries.ledger import find_balances
 from db.store import Bound, Row, Store
-from db.streams import get_chunk_size
 from db.sync import complete
 from db.times import FOREVER, Window, find_window
 from db.utc_days import DAY_S, EPOCH, HOUR_S

@@ -6,7 +6,7 @@ Rules of this file: as in messages.py. Several messages may attach a transaction
 from collections.abc import Sequence
 
 from db import schema
-from db.paging import Page, list_lookup
+from db.listing.page import Page, list_lookup
 from db.store import Bound, NotFound, Row, Store
 
 HISTORIES = schema.LOOKUPS[2]

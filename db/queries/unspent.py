@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from db import schema
-from db.conditions import text_of
-from db.paging import CursorError, Listing, Page, list_page, read_columns
+from db.listing.conditions import text_of
+from db.listing.page import CursorError, Listing, Page, list_page, read_columns
+from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
 from db.queries.lookups import By, Question, is_spent, list_states, sieve_of, standing_under
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
 from db.store import Bound, Key, Row, Store, Where
-from db.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.times import Window
 
 UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]

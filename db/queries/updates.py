@@ -5,12 +5,12 @@ the address's then stands in `outputs_by_address`, and is listed as if genesis h
 """
 
 from db import schema
-from db.paging import Listing, Page, list_page, read_columns
+from db.listing.page import Listing, Page, list_page, read_columns
+from db.listing.spans import within
+from db.listing.streams import ChainedStream, Source, Stream, lookup_source, merged
 from db.queries.balances import OWNERS
 from db.roles import LOOKUP_OF_TABLE, listing_key, roles_of
-from db.spans import within
 from db.store import Bound, Row, Store
-from db.streams import ChainedStream, Source, Stream, lookup_source, merged
 
 UPDATES = LOOKUP_OF_TABLE[schema.ledger_updates_by_address]
 

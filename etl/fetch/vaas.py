@@ -15,8 +15,8 @@ from pathlib import Path
 import orjson
 
 from db.connect import StoreSettings
-from db.families import QUORUM
 from db.intervals import Intervals, intersect, size, subtract
+from db.schema.event_columns import QUORUM
 from etl.archive.writer import Form, archive_writer
 from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.guardian import Emitter, Guardian

@@ -15,7 +15,7 @@ Message: TypeAlias = chrysalis.Message | stardust_values.Block
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
 
 NO_TRANSACTION, INCLUDED, CONFLICTING = 0, 1, 2
-"""inclusion_state as the tables keep it (db/schema.py)."""
+"""inclusion_state as the tables keep it (db/schema)."""
 
 INCLUSION_STATES = {
     "noTransaction": NO_TRANSACTION,

@@ -15,8 +15,17 @@ from typing import Any
 
 import orjson
 
-from db.families import FAMILIES, FAMILY_COLUMNS, PUBLICATION, QUORUM, RENAMED, SIGNATURES, SIGNED_VAA, STATE
 from db.model import Type
+from db.schema.event_columns import (
+    FAMILIES,
+    FAMILY_COLUMNS,
+    PUBLICATION,
+    QUORUM,
+    RENAMED,
+    SIGNATURES,
+    SIGNED_VAA,
+    STATE,
+)
 from etl.vaas.values import ValueFormError, read_value
 from ledger.reader import CodecError
 from ledger.wormhole.ids import MessageIdError, parse_row_key, row_key, sequence_key

@@ -15,9 +15,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from db.families import QUORUM
 from db.model import Table, Type
-from db.schema_wormhole import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
+from db.schema.event_columns import QUORUM
+from db.schema.wormhole_tables import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
 from db.utc_days import DAY_S
 from etl.decode import GC_THRESHOLD
 from etl.lake_vaas import VAAS

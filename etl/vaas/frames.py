@@ -10,7 +10,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db.model import Table
-from db.schema_wormhole import emitters, guardian_sets, prices, sequence_hints, tokens, vaa_daily, vaa_lookups, vaas
+from db.schema.wormhole_tables import (
+    emitters,
+    guardian_sets,
+    prices,
+    sequence_hints,
+    tokens,
+    vaa_daily,
+    vaa_lookups,
+    vaas,
+)
 from etl.placement import Placement, hex_text
 from etl.tables import TableFrame, conform
 from ledger.wormhole.verify import History, expires_at

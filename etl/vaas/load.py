@@ -18,7 +18,7 @@ from db import schema
 from db.intervals import of_indices
 from db.model import Table
 from db.partitions import DAY_WINDOW
-from db.schema_wormhole import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
+from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
 from etl import tables
 from etl.placement import rows_of_keys

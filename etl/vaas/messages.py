@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from db.families import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
-from db.schema_wormhole import SEQUENCE_RANGE_DIGITS
+from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
+from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
 from db.utc_days import DAY_S
 from etl.vaas.cells import Cell, state_set
 from etl.vaas.transfers import Row, Token, details, kind_of, token_of, told_by

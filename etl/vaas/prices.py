@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from db.schema_wormhole import symbol_key
+from db.schema.wormhole_tables import symbol_key
 from etl.vaas.values import plain
 
 PRICES = pa.schema({"token_key": pa.string(), "day": pa.int32(), "price_usd": pa.string()})

@@ -1,6 +1,7 @@
 """Values of the event tables' cells, bytes → what the columns hold.
 
-Rules of this file: a form of db/families.py each; what is not of its form is refused with what was expected, never
+Rules of this file: a form of db/schema/event_columns.py each; what is not of its form is refused with what was
+expected, never
 guessed. The writers' two oddities are undone here: 256-bit numbers whose 64-bit limbs stand in reverse order, and
 floats as eight bytes.
 """
@@ -12,7 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TypeAlias
 
-from db.families import Form
+from db.schema.event_columns import Form
 
 Column: TypeAlias = str | int | bytes
 

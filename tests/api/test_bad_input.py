@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api import openapi
-from db.cursor import CursorError, parse_cursor
+from db.listing.cursor import CursorError, parse_cursor
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE

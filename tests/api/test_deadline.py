@@ -12,8 +12,8 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema
-from db.deadline import DEADLINE
-from db.sqlite import SqliteStore
+from db.listing.deadline import DEADLINE
+from db.sqlite.store import SqliteStore
 from db.store import DeadlinePassed
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle

@@ -8,8 +8,8 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.store import WritableStore
 from serving import make_app
 from settings import read

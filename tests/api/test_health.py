@@ -7,8 +7,8 @@ import httpx
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from tests.api.test_error_shape import assert_shape
 
 

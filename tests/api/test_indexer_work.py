@@ -11,9 +11,9 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
-from db.paging import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
+from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from ledger.crypto.bech32 import format_address
 from serving import make_app
 from settings import read

@@ -13,8 +13,8 @@ from api import responses_v1_ledger as responses
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.queries import ledger
 from db.store import WritableStore
 from tests.api.conftest import filled_store

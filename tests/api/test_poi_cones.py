@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from api.network import NetworkMount
 from api.routes import poi_v1
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.store import WritableStore
 from tests.api.asgi import ask
 from tests.api.poi import BASE, INVALID, VALID, provable, proving, refusal, validate

@@ -20,9 +20,9 @@ from cassandra.cluster import Cluster
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from db.cassandra_address import parse_address
-from db.cassandra_reader import AcsyllaReader
-from db.cassandra_session import CassandraSession
+from db.cassandra.address import parse_address
+from db.cassandra.reader import AcsyllaReader
+from db.cassandra.session import CassandraSession
 from db.connect import StoreSettings, open_store
 from db.store import StoreError, StoreUnavailable
 from tests.api.conftest import fill

@@ -25,9 +25,9 @@ from cassandra.policies import WhiteListRoundRobinPolicy
 from bench.generate import generate
 from bench.tangle import GeneratorSettings, MilestoneLine
 from db import schema
-from db.cassandra_address import ClusterSettings
+from db.admin.migrate import migrate
+from db.cassandra.address import ClusterSettings
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.queries import messages, milestones
 from db.store import Store
 from tests.api.conftest import READERS

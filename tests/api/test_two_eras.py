@@ -11,8 +11,8 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from ledger.base_token import IOTA, SHIMMER, base_token_json, known_token
 from ledger.stardust.protocol_parameters import decode_parameters, parameters_json
 from serving import make_app, mount

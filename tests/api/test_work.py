@@ -11,8 +11,8 @@ from api import openapi
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle

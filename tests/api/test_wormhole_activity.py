@@ -14,7 +14,7 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.routes import wormhole_activity, wormhole_listing, wormhole_operations
 from db import schema
-from db.paging import Page
+from db.listing.page import Page
 from tests.api.test_wormhole_v1 import KINDS
 from tests.api.wormhole import DAY_S, LAUNCH_DAY, NETWORK, SHARED_TX, Message, World, b64, plain, utc
 

@@ -8,7 +8,7 @@ import pytest
 
 from api.params_events import COLUMNS_FOUND
 from api.routes import wormhole_event_values
-from db import paging
+from db.listing import page as paging
 from tests.api.test_wormhole_events import both, row_of
 from tests.api.wormhole import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message, World
 

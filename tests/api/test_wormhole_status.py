@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from db import status_wormhole
-from db.status import get_status
+from db.admin import wormhole_status as status_wormhole
+from db.admin.status import get_status
 from progress import status_lines
 from tests.api.wormhole import DAY_S, NETWORK, World
 

@@ -15,10 +15,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from db import schema_wormhole as tables
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.model import Table
+from db.schema import wormhole_tables as tables
 from db.store import WritableStore
 from etl.vaas.cells import Cell, read_line
 from etl.vaas.frames import set_rows

@@ -21,10 +21,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import cli
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.intervals import of_indices, subtract
-from db.migrate import migrate
-from db.schema_wormhole import sequence_hints, vaas
+from db.schema.wormhole_tables import sequence_hints, vaas
 from etl.fetch.fill import FetchSettings
 from etl.fetch.guardian import Emitter
 from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from db.migrate import migrate
+from db.admin.migrate import migrate
 from tests.archive.conftest import Ledger, settings_of
 from tests.archive.proxy import proxied
 from tests.archive.test_fetch import tips_of

@@ -15,8 +15,8 @@ import pytest
 from _pytest.mark import ParameterSet
 from pyspark.sql import SparkSession
 
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from db.migrate import migrate
 from etl import jobs
 from etl.jars import CONNECTOR
 from etl.report import Report

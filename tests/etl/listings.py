@@ -5,7 +5,7 @@ from functools import cache, partial
 from typing import Any
 
 from db.connect import StoreSettings, open_store
-from db.paging import Page
+from db.listing.page import Page
 from db.queries import messages, milestones, outputs, transactions
 from db.store import Store
 from tests.api.oracle import Oracle

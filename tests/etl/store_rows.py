@@ -7,7 +7,7 @@ from typing import Any
 
 from db import schema
 from db.model import Table, Type
-from db.protocols import IOTA, TABLES_OF
+from db.schema.protocols import IOTA, TABLES_OF
 
 ANALYTICS: tuple[Table, ...] = (
     schema.ms_analytics,

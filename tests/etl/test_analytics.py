@@ -23,7 +23,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from db import cassandra_batch, schema
+from db import schema
+from db.cassandra import batch as cassandra_batch
 from db.connect import open_adapter, open_store
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.utc_days import DAY_S, calendar_interval

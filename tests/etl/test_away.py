@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from db.migrate import migrate
 from tests.cassandra_server import CassandraServer, running
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE

@@ -14,10 +14,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.dialects import spark_ddl
-from db.migrate import migrate
 from db.model import Table, Type
+from db.schema.dialects import spark_ddl
 from db.store import StoreError, StoreUnavailable, WritableStore
 from etl import jobs
 from etl.bulk_writer import BulkWriter, read_back

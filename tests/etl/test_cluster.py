@@ -16,8 +16,8 @@ from cassandra import ConsistencyLevel, DriverException
 from cassandra.cluster import Cluster, ExecutionProfile
 from cassandra.policies import WhiteListRoundRobinPolicy
 
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 from tests.cassandra_server import CassandraServer, running_together
 from tests.conftest import ROOT, SAMPLE
 from tests.etl.commands import Process, permanode

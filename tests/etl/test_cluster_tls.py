@@ -24,9 +24,9 @@ from py4j.java_gateway import JavaGateway
 from pyspark.sql import SparkSession
 
 from db import schema
-from db.cassandra_address import ClusterSettings, parse_address
+from db.admin.migrate import migrate
+from db.cassandra.address import ClusterSettings, parse_address
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.store import StoreError, StoreUnavailable
 from etl.cluster_tls import STORES_PASSWORD, driver_profile
 from etl.session import EtlSettings

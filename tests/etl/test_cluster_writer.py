@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from db import schema
-from db.cassandra_address import parse_address
+from db.admin.migrate import migrate
+from db.cassandra.address import parse_address
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.store import StoreUnavailable
 from etl import jobs
 from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned

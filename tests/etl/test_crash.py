@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from db import schema, sync
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.store import Store
 from tests.conftest import SAMPLE
 from tests.etl.commands import Process, members_of, permanode

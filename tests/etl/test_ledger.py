@@ -17,8 +17,8 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import open_store
-from db.migrate import migrate
 from db.store import StoreMismatch
 from etl import rich_list
 from etl.ledger import Ledger

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 from tests.conftest import ROOT, SAMPLE
 from tests.etl.commands import Process, permanode
 from tests.etl.conftest import Stores

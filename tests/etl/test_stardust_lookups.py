@@ -11,7 +11,7 @@ import pytest
 
 from db import schema
 from db.connect import open_store
-from db.paging import Page
+from db.listing.page import Page
 from db.queries.lookups import By, list_created, list_states
 from db.queries.unspent import find_unspent_state, list_all_unspent, list_unspent
 from db.store import Condition, Store

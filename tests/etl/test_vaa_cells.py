@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from db.families import FAMILY_COLUMNS
+from db.schema.event_columns import FAMILY_COLUMNS
 from etl.vaas.cells import Cell, LineError, read_line
 from etl.vaas.messages import assemble
 from etl.vaas.prices import read_prices

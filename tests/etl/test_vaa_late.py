@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from db.schema_wormhole import OWN
+from db.schema.wormhole_tables import OWN
 from etl.vaas import load
 from ledger.wormhole.payloads import AssetMeta, TokenTransfer
 from ledger.wormhole.vaa import Vaa, encode_vaa

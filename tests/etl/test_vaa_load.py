@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from db.connect import open_store
-from db.paging import Page
-from db.queries.wormhole_daily import each_day, read_days, sum_notional
-from db.queries.wormhole_gaps import Gaps, find_gaps, list_lacking
-from db.queries.wormhole_prefixes import list_prefix
-from db.queries.wormhole_prices import find_prices
-from db.schema_wormhole import OWN
+from db.listing.page import Page
+from db.queries.wormhole.daily import each_day, read_days, sum_notional
+from db.queries.wormhole.gaps import Gaps, find_gaps, list_lacking
+from db.queries.wormhole.prefixes import list_prefix
+from db.queries.wormhole.prices import find_prices
+from db.schema.wormhole_tables import OWN
 from db.store import Store
 from etl.vaas.load import VaaLoad
 from ledger.wormhole.allowlist import allowed_tokens

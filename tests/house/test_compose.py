@@ -22,7 +22,7 @@ from starlette.requests import Request
 
 import cli
 from api.metrics import Metrics
-from db.cassandra_address import parse_address
+from db.cassandra.address import parse_address
 from etl import jars
 from etl.session import EtlSettings
 from settings import read

@@ -10,7 +10,7 @@ import yaml
 import demo
 import pages
 from cli import app
-from db.protocols import TABLES
+from db.schema.protocols import TABLES
 from settings import PARTS, load_part
 from tests.conftest import ROOT
 

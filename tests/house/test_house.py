@@ -79,7 +79,7 @@ def test_the_ledger_imports_the_standard_library_and_what_is_named_here_and_no_i
 
 @pytest.mark.parametrize(
     ("driver", "adapter"),
-    [("apsw", "db/sqlite"), ("cassandra", "db/cassandra"), ("acsylla", "db/cassandra_reader")],
+    [("apsw", "db/sqlite"), ("cassandra", "db/cassandra"), ("acsylla", "db/cassandra/reader")],
 )
 def test_a_driver_is_imported_by_its_adapter_alone(driver: str, adapter: str) -> None:
     importing = [

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import cli
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
-from db.sqlite import SqliteStore
+from db.sqlite.store import SqliteStore
 from tests.store.stores import MIGRATIONS
 
 NETWORK = "permatest-1"

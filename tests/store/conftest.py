@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.migrate import migrate
 from db.store import WritableStore
 from tests.cassandra_keyspace import Keyspace
 from tests.cassandra_server import CassandraServer

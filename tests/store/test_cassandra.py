@@ -10,12 +10,14 @@ from types import SimpleNamespace
 import pytest
 from cassandra import ConsistencyLevel, InvalidRequest, OperationTimedOut
 
-from db import cassandra_batch, migrations, schema
-from db.cassandra_batch import IN_FLIGHT
-from db.cassandra_plans import ReadPlan, clear_cql, delete_cql, upsert_cql
-from db.cassandra_session import CassandraSession
+from db import schema
+from db.admin.migrate import migrate
+from db.cassandra import batch as cassandra_batch
+from db.cassandra.batch import IN_FLIGHT
+from db.cassandra.plans import ReadPlan, clear_cql, delete_cql, upsert_cql
+from db.cassandra.session import CassandraSession
 from db.connect import open_adapter, open_store
-from db.migrate import migrate
+from db.schema import migration_files as migrations
 from db.statements import Shape
 from db.store import Bound, LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
 from tests.store.stores import reopened, settings_of

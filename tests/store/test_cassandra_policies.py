@@ -9,8 +9,8 @@ from cassandra.connection import ConnectionShutdown
 from cassandra.policies import RetryPolicy, TokenAwarePolicy
 from cassandra.protocol import OverloadedErrorMessage
 
-from db import cassandra_policies
-from db.cassandra_policies import LATE_S, LateLast, OnceMore
+from db.cassandra import policies as cassandra_policies
+from db.cassandra.policies import LATE_S, LateLast, OnceMore
 
 
 def decided(*, idempotent: bool, retry_num: int) -> dict[str, int]:

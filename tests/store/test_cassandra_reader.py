@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from acsylla import errors
 
-from db import cassandra_reader, schema
-from db.cassandra_address import parse_address
-from db.cassandra_reader import TIMES, AcsyllaReader, _Client
-from db.cassandra_session import Misfit
-from db.deadline import DEADLINE
+from db import schema
+from db.cassandra import reader as cassandra_reader
+from db.cassandra.address import parse_address
+from db.cassandra.reader import TIMES, AcsyllaReader, _Client
+from db.cassandra.session import Misfit
+from db.listing.deadline import DEADLINE
 from db.model import Type
 from db.store import DeadlinePassed, StoreError, StoreMismatch, StoreUnavailable
 from tests.store.stores import settings_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.chronicle_state import find_milestone
-from db.cursor import CursorError
+from db.listing.chronicle_paging_state import find_milestone
+from db.listing.cursor import CursorError
 from db.queries import messages, milestones
 from tests.store.test_paging import message_id, put_pending, put_tagged
 

@@ -10,8 +10,8 @@ import time
 import pytest
 
 from db import schema
+from db.admin.migrate import migrate
 from db.connect import open_store
-from db.migrate import migrate
 from db.store import Bound, Condition, LeaseHeld, Passed, Store, StoreError, StoreMismatch, WritableStore
 from tests.store.stores import reopened
 

@@ -6,10 +6,11 @@ import itertools
 
 import pytest
 
-from db import migrate as migrating
-from db import migrations, schema
+from db import schema
+from db.admin import migrate as migrating
+from db.admin.migrate import migrate
 from db.connect import open_adapter, open_store
-from db.migrate import migrate
+from db.schema import migration_files as migrations
 from db.store import StoreMismatch
 from tests.store.stores import STORES, settings_of
 

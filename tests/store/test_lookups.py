@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db import schema
-from db.cursor import CursorError
+from db.listing.cursor import CursorError
 from db.queries.lookups import By, list_created, list_states
 from db.queries.unspent import UNSPENT_FROM, find_unspent_state, list_all_unspent, list_unspent
 from db.store import Condition

@@ -11,8 +11,8 @@ from hypothesis import settings as given_settings
 from hypothesis import strategies as st
 
 from db import schema
-from db.cursor import Cursor, CursorError, format_cursor, parse_cursor
-from db.paging import list_lookup
+from db.listing.cursor import Cursor, CursorError, format_cursor, parse_cursor
+from db.listing.page import list_lookup
 from db.partitions import place
 from db.queries import messages, outputs, transactions
 

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from db import families, migrations, protocols, roles, schema, schema_selects
-from db.dialects import cql_type, create_table_cql, create_table_sqlite, spark_ddl, spark_type, sqlite_type
+from db import roles, schema
 from db.model import Type, primary_key
-from db.schema_page import schema_page
+from db.schema import event_columns as families
+from db.schema import migration_files as migrations
+from db.schema import protocols
+from db.schema import selects as schema_selects
+from db.schema.dialects import cql_type, create_table_cql, create_table_sqlite, spark_ddl, spark_type, sqlite_type
+from db.schema.page import schema_page
 from db.store import StoreMismatch
 from tests.conftest import SHARED, needs_shared
 

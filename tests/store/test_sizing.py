@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import cli
 from db import schema
-from db.sizing import SIZES, Demand, Ledger, Measured, Plan, TablePlan, format_size, load_sizes, parse_size, plan
+from db.admin.sizing import SIZES, Demand, Ledger, Measured, Plan, TablePlan, format_size, load_sizes, parse_size, plan
 from tests.reference import ORACLE, read_lines
 
 LEDGER = Ledger(

@@ -14,11 +14,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from db import schema, sqlite, sqlite_files, sqlite_readers
+from db import schema
+from db.admin.migrate import migrate
 from db.connect import open_adapter, open_store
-from db.migrate import migrate
-from db.migrations import check
-from db.sqlite import SqliteStore
+from db.schema.migration_files import check
+from db.sqlite import files as sqlite_files
+from db.sqlite import readers as sqlite_readers
+from db.sqlite import store as sqlite
+from db.sqlite.store import SqliteStore
 from db.store import LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
 from tests.conftest import ROOT
 from tests.store.stores import reopened, settings_of

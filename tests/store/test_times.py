@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db import schema, sync
-from db.cursor import CursorError
+from db.listing.cursor import CursorError
 from db.partitions import place
 from db.queries import messages, outputs
 from db.times import FOREVER, find_window

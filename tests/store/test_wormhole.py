@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from db import schema_wormhole as tables
+from db.admin.migrate import migrate
+from db.admin.status import get_status
+from db.admin.wormhole_status import EmitterGaps
 from db.connect import StoreSettings, open_store
-from db.migrate import migrate
 from db.model import Table
-from db.queries import wormhole, wormhole_daily
-from db.status import get_status
-from db.status_wormhole import EmitterGaps
+from db.queries.wormhole import daily as wormhole_daily
+from db.queries.wormhole import vaas as wormhole
+from db.schema import wormhole_tables as tables
 from db.store import NotFound, StoreMismatch, WritableStore
 from ledger.wormhole.ids import row_key, sequence_key
 

@@ -1,0 +1,68 @@
+"""Creates a store, or brings it up to date.
+
+Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing, and
+completes what an earlier run left half done. Where new tables belong to the ledger state that one is taken back: the
+next load, or `permanode rebuild`, applies it once more.
+"""
+
+import os
+import socket
+import time
+
+from db import schema
+from db.connect import StoreSettings, open_adapter
+from db.schema.migration_files import Migratable, Migration, check, check_info, is_done, list_recorded, unapplied
+from db.store import Batch
+
+LEASE_S = 60
+
+
+def migrate(settings: StoreSettings) -> list[str]:
+    """Applies what the store lacks and returns the names; StoreMismatch when it was made for something else."""
+    store = open_adapter(settings, writable=True)
+    try:
+        check_info(store, settings.info())
+        if schema.keyspace_info.name in store.tables() and not unapplied(store, settings.network):
+            check(store, settings.info())
+            return []
+        lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", "migrate", LEASE_S)
+        try:
+            applied = unapplied(store, settings.network)
+            for migration in applied:
+                _apply(store, migration, settings)
+                lease = store.renew(lease, LEASE_S)
+            check(store, settings.info())
+        finally:
+            store.release(lease)
+        return [migration.name for migration in applied]
+    finally:
+        store.close()
+
+
+def _apply(store: Migratable, migration: Migration, settings: StoreSettings) -> None:
+    """One migration, step by step where the store cannot do it at once; once it is whole, its steps are forgotten."""
+    steps = [] if store.atomic else migration.steps
+    if store.atomic:
+        store.execute(_undone(store, migration))
+    done = list_recorded(store, settings.network)
+    for step in steps:
+        if step.name not in done:
+            store.execute(_undone(store, step))
+            with store.batch() as batch:
+                _record(batch, step, settings.network)
+    with store.batch() as batch:
+        if migration.of_ledger:
+            batch.clear(schema.ledger_frontier)
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, settings.info().items())
+        _record(batch, migration, settings.network)
+        for step in steps:
+            batch.delete(schema.migrations, (settings.network, step.name))
+
+
+def _undone(store: Migratable, migration: Migration) -> list[str]:
+    return [statement for statement in migration.statements if not is_done(store, statement)]
+
+
+def _record(batch: Batch, migration: Migration, network: str) -> None:
+    row = (network, migration.name, migration.checksum, int(time.time() * 1000))
+    batch.upsert(schema.migrations, schema.migrations.names, [row])

@@ -1,0 +1,260 @@
+"""How much room a network takes: rows, bytes and partitions of each table, reckoned from a ledger that was measured.
+
+Rules of this file: arithmetic over db/admin/sizes.json, which `python -m bench.sizes --write` measures; nothing is
+asked of a store. A table grows with messages unless it is named here as growing with milestones, or not at all.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from db import schema
+from db.model import Table
+from db.partitions import limit
+from db.utc_days import DAY_S
+
+SIZES = Path(__file__).with_name("sizes.json")
+
+PARTITION_BYTES = 100_000_000
+"""Below which Cassandra's operators keep a partition, by rule of thumb."""
+
+HINT_BYTES = 20
+"""A hint inside a large partition: two integers, and what a row takes beside them. Those that were measured stand alone
+in theirs, whose key is most of their bytes.
+"""
+
+BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync, schema.ms_analytics})
+"""A row a milestone."""
+
+STANDING = frozenset(
+    {
+        schema.receipts,
+        schema.treasury,
+        schema.protocol_parameters,
+        schema.ledger_frontier,
+        schema.distribution,
+        schema.rich_list,
+        schema.date_cache,
+        schema.analytics_ranges,
+        schema.daily_analytics,
+        schema.ranges,
+        schema.proofs,
+        schema.splits,
+        schema.tails,
+        schema.rejects,
+        schema.keyspace_info,
+        schema.migrations,
+    }
+)
+"""Some rows a day or a range, or a list of fixed length: taken as measured. What expires is not measured at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a table took: `largest` is the rows of its largest partition, bytes are of one copy."""
+
+    rows: int
+    partitions: int
+    largest: int
+    sqlite_bytes: int
+    cassandra_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A ledger that was loaded into both stores."""
+
+    messages: int
+    milestones: int
+    lake_bytes: int
+    tables: Mapping[str, Measured]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What is to be kept: `rate` messages a second and a milestone every `interval` seconds, for `days`; on a cluster
+    `rf` copies on nodes of `node_disk` bytes, of which the share `headroom` stays free for compaction.
+    """
+
+    rate: float
+    days: float
+    interval: float
+    rf: int
+    chunk_size: int
+    partition_size: int
+    node_disk: int
+    headroom: float
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "days", "interval", "rf", "chunk_size", "partition_size", "node_disk"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name} must be more than 0, not {value}")
+        if not 0 <= self.headroom < 1:
+            raise ValueError(f"headroom must be a share from 0 to below 1, not {self.headroom}")
+
+    @property
+    def messages(self) -> int:
+        """Messages in all."""
+        return math.ceil(self.rate * self.days * DAY_S)
+
+    @property
+    def milestones(self) -> int:
+        """Milestones in all."""
+        return math.ceil(self.days * DAY_S / self.interval)
+
+    @property
+    def ranges(self) -> int:
+        """Ranges that they fill."""
+        return math.ceil(self.milestones / self.chunk_size)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """One table as it will be; bytes are of one copy. `largest_rows`: at worst, when one key takes every row it can."""
+
+    table: str
+    rows: int
+    partitions: int
+    sqlite_bytes: int
+    cassandra_bytes: int
+    largest_rows: int
+    largest_bytes: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether the largest partition stays below PARTITION_BYTES."""
+        return self.largest_bytes <= PARTITION_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of it. `sqlite_bytes`: a generation, beside which a big load builds another; `cluster_bytes`: all copies."""
+
+    messages: int
+    milestones: int
+    tables: list[TablePlan]
+    sqlite_bytes: int
+    cassandra_bytes: int
+    cluster_bytes: int
+    lake_bytes: int
+    nodes: int
+
+
+UNITS = {"B": 1} | {f"{letter}B": 1000**power for power, letter in enumerate("kMGTP", 1)}
+SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGTP]?B)", re.ASCII)
+
+
+def parse_size(text: str) -> int:
+    """Bytes from a number and a decimal unit, as 500GB; ValueError names what was expected."""
+    found = SIZE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"node_disk must be a number and B, kB, MB, GB, TB or PB, as 2TB, not {text!r}")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def format_size(count: int) -> str:
+    """As 21 MB or 1.5 TB: two digits at least, three at most."""
+    unit = "B"
+    for name, size in UNITS.items():
+        if count >= size:
+            unit = name
+    value = count / UNITS[unit]
+    return f"{value:.1f} {unit}" if value < 10 and unit != "B" else f"{value:.0f} {unit}"
+
+
+def load_sizes(path: Path = SIZES) -> Ledger:
+    """The ledger that was measured."""
+    found = json.loads(path.read_text("utf-8"))
+    tables = {name: Measured(**row) for name, row in found["tables"].items()}
+    return Ledger(found["messages"], found["milestones"], found["lake_bytes"], tables)
+
+
+def plan(demand: Demand, ledger: Ledger) -> Plan:
+    """What that takes, by the measured ledger's rows and bytes."""
+    tables = [_plan_table(table, demand, ledger) for table in schema.TABLES if table.name in ledger.tables]
+    one_copy = sum(each.cassandra_bytes for each in tables)
+    cluster = one_copy * demand.rf
+    return Plan(
+        messages=demand.messages,
+        milestones=demand.milestones,
+        tables=tables,
+        sqlite_bytes=sum(each.sqlite_bytes for each in tables),
+        cassandra_bytes=one_copy,
+        cluster_bytes=cluster,
+        lake_bytes=math.ceil(ledger.lake_bytes * demand.messages / ledger.messages),
+        nodes=max(demand.rf, math.ceil(cluster / (demand.node_disk * (1 - demand.headroom)))),
+    )
+
+
+def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
+    measured = ledger.tables[table.name]
+    times = _growth(table, demand, ledger)
+    rows = math.ceil(measured.rows * times)
+    cassandra_bytes = math.ceil(measured.cassandra_bytes * times)
+    row_bytes = HINT_BYTES if _hinted(table) else Fraction(measured.cassandra_bytes, measured.rows or 1)
+    known: dict[tuple[str, ...], int] = {
+        ("milestone_index",): demand.milestones,
+        ("ms_range_id",): demand.ranges,
+        ("date",): math.ceil(demand.days),
+    }
+    partitions = known.get(table.partition, math.ceil(measured.partitions * times))
+    largest = min(rows, _largest(table, demand, ledger))
+    return TablePlan(
+        table=table.name,
+        rows=rows,
+        partitions=min(rows, partitions),
+        sqlite_bytes=math.ceil(measured.sqlite_bytes * times),
+        cassandra_bytes=cassandra_bytes,
+        largest_rows=largest,
+        largest_bytes=math.ceil(largest * row_bytes),
+    )
+
+
+def _growth(table: Table, demand: Demand, ledger: Ledger) -> Fraction:
+    """By what the measured rows are to be multiplied."""
+    if table in STANDING:
+        return Fraction(1)
+    if table in BY_MILESTONE:
+        return Fraction(demand.milestones, ledger.milestones)
+    return Fraction(demand.messages, ledger.messages)
+
+
+def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
+    """Rows of the largest partition at worst; as measured where the protocol alone bounds it."""
+    in_milestone = _rows_of(table, 1, demand, ledger)
+    if not table.clustering:
+        return 1
+    if table.partition == ("milestone_index",):
+        return in_milestone
+    if table.partition == ("date",):
+        return _rows_of(table, min(math.ceil(DAY_S / demand.interval), demand.milestones), demand, ledger)
+    if "partition_id" in table.partition:
+        return min(_rows_in_range(table, demand, ledger), demand.partition_size + in_milestone)
+    if table in (schema.sync, schema.address_balances, schema.ms_analytics, schema.address_analytics):
+        return demand.chunk_size
+    if hinted := _hinted(table):
+        splits = max(_rows_in_range(each, demand, ledger) // limit(demand.partition_size) for each in hinted)
+        return demand.ranges * (1 + min(splits, demand.chunk_size))
+    return ledger.tables[table.name].largest
+
+
+def _hinted(hints: Table) -> list[Table]:
+    """The lookups whose partitions the table names."""
+    return [lookup.table for lookup in schema.ALL_LOOKUPS if lookup.hints is hints]
+
+
+def _rows_in_range(table: Table, demand: Demand, ledger: Ledger) -> int:
+    return _rows_of(table, min(demand.chunk_size, demand.milestones), demand, ledger)
+
+
+def _rows_of(table: Table, milestones: int, demand: Demand, ledger: Ledger) -> int:
+    """The table's rows of so many milestones."""
+    if table.name not in ledger.tables:
+        return 0
+    messages = Fraction(demand.rate) * Fraction(demand.interval) * milestones
+    return math.ceil(ledger.tables[table.name].rows * messages / ledger.messages)

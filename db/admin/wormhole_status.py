@@ -1,0 +1,132 @@
+"""What a store of a Wormhole network holds, as an operator asks it: VAAs by day and by verdict, duplicates, gaps.
+
+Rules of this file: as in status.py. Sums of days are of all; what rows alone tell is of the first EXAMINED of them, by
+chain, emitter and sequence, and whether these were all is told. When a load was is in no table: they follow from what
+was loaded, not from when.
+"""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+
+from db.intervals import of_indices
+from db.queries.wormhole.daily import each_day_of_all
+from db.queries.wormhole.vaas import emitted_source, list_emitters
+from db.store import Row, Store
+from db.utc_days import format_day, this_day
+from ledger.wormhole.chains import CHAIN_IDS
+from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
+
+EXAMINED = 200_000
+EMITTERS_OF_CHAIN = 10_000
+"""Rows of `vaas`, and emitters of a chain, that a status looks at."""
+
+GAPS_SHOWN = 100
+"""Emitters whose gaps a status lists: those that lack most."""
+
+BATCH = 1_000
+COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests")
+
+
+@dataclass(slots=True)
+class EmitterGaps:
+    """What lacks of an emitter between its `first` and `last` verified sequence: so many, in so many `gaps`."""
+
+    emitter_chain: int
+    emitter_address: str
+    first: int
+    last: int
+    missing: int = 0
+    gaps: int = 0
+
+
+@dataclass(slots=True)
+class Holdings:
+    """`verified`: messages that a quorum signed, on `days`, intervals of dates, and `undated` that tell no time.
+
+    `verdicts`: messages by what the verdict on them found, `verified` or a fault; `written_alone`: those of which no
+    VAA is known; `duplicates`: ids under which a quorum signed several bodies. These, and `gaps` of those that lack
+    most of `missing`, are of the first `examined` rows; `is_whole`: these are all.
+    """
+
+    verified: int = 0
+    undated: int = 0
+    days: list[tuple[str, str]] = field(default_factory=list)
+    emitters: int = 0
+    examined: int = 0
+    is_whole: bool = True
+    verdicts: dict[str, int] = field(default_factory=dict)
+    written_alone: int = 0
+    duplicates: int = 0
+    missing: int = 0
+    gaps: list[EmitterGaps] = field(default_factory=list)
+
+
+async def get_holdings(store: Store) -> Holdings:
+    """All of it; one read for each day since Wormhole began and for each chain, and EXAMINED rows."""
+    found = Holdings()
+    await _sum_days(store, found)
+    held = await asyncio.gather(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in CHAIN_IDS))
+    found.emitters = sum(map(len, held))
+    found.is_whole = all(len(each) < EMITTERS_OF_CHAIN for each in held)
+    verdicts: Counter[str] = Counter()
+    gaps = []
+    for chain, emitter in ((chain, each) for chain, emitters in zip(CHAIN_IDS, held, strict=True) for each in emitters):
+        if found.examined >= EXAMINED:
+            found.is_whole = False
+            break
+        lacking = await _walk(store, chain, emitter, found, verdicts)
+        if lacking is not None and lacking.missing:
+            gaps.append(lacking)
+    found.verdicts = dict(verdicts.most_common())
+    found.missing = sum(each.missing for each in gaps)
+    found.gaps = sorted(gaps, key=lambda each: -each.missing)[:GAPS_SHOWN]
+    return found
+
+
+async def _sum_days(store: Store, found: Holdings) -> None:
+    days: Counter[int] = Counter()
+    async for day, rows in each_day_of_all(store, "totals", this_day()):
+        days[day] += sum(row["message_count"] for row in rows)
+    found.verified, found.undated = days.total(), days.pop(0, 0)
+    dated = of_indices(day for day, count in days.items() if count)
+    found.days = [(format_day(low), format_day(high)) for low, high in dated]
+
+
+async def _walk(store: Store, chain: int, emitter: str, found: Holdings, verdicts: Counter[str]) -> EmitterGaps | None:
+    """Counts an emitter's rows, as far as they are looked at; the gaps among them, None where nothing is verified, and
+    of governance, which draws its sequences at random.
+    """
+    stream = emitted_source(chain, emitter, COLUMNS)(store, None, False)  # noqa: FBT003
+    of_emitter: EmitterGaps | None = None
+    written: str | None = None
+    while rows := await stream.next(min(BATCH, EXAMINED - found.examined)):
+        found.examined += len(rows)
+        for row in rows:
+            if not row["digest"]:
+                written = row["sequence_key"]
+                found.written_alone += 1
+            if not row["canonical"]:
+                continue
+            if row["sequence_key"] == written:
+                found.written_alone -= 1
+            verdicts["verified" if row["verified"] else row["fault"]] += 1
+            if row["verified"]:
+                found.duplicates += row["digests"] > 1
+                of_emitter = _counted(of_emitter, chain, emitter, row)
+        if found.examined >= EXAMINED:
+            # One more row, if there is any, is enough to know.
+            found.is_whole = found.is_whole and not await stream.next(1)
+            break
+    return None if (chain, emitter) == (GOVERNANCE_CHAIN, GOVERNANCE_EMITTER.hex()) else of_emitter
+
+
+def _counted(before: EmitterGaps | None, chain: int, emitter: str, row: Row) -> EmitterGaps:
+    sequence = int(row["sequence_key"])
+    if before is None:
+        return EmitterGaps(chain, emitter, sequence, sequence)
+    if sequence > before.last + 1:
+        before.missing += sequence - before.last - 1
+        before.gaps += 1
+    before.last = sequence
+    return before

@@ -1,0 +1,122 @@
+"""CQL text for one table; rendered once, then prepared once and reused.
+
+Rules of this file: names come from db/schema only, values are always bound; only what both Cassandra and ScyllaDB
+document, and nothing that reads more than one partition.
+"""
+
+from collections.abc import Callable, Sequence
+
+from db import schema
+from db.model import Table, Type
+from db.statements import Shape, check_deleted, check_written, conditions, ordering
+from db.store import Bound, Row, Value
+
+
+class ReadPlan:
+    """How rows of one table are asked for: all columns, or some."""
+
+    def __init__(self, table: Table, keyspace: str, columns: Sequence[str] | None = None) -> None:
+        names = table.names if columns is None else tuple(table.column(name).name for name in columns)
+        self._table = table
+        self._select = f"SELECT {', '.join(names)} FROM {keyspace}.{table.name} WHERE "
+        self.get = self._select + _equal(table.key)
+        self._slices: dict[Shape, str] = {}
+
+    def slice(self, shape: Shape) -> str:
+        """CQL of a slice; it binds the partition, the bounds and the limit."""
+        cql = self._slices.get(shape)
+        if cql is None:
+            where = [_equal(self._table.partition), *conditions(self._table, shape)]
+            cql = self._select + " AND ".join(where) + ordering(self._table, shape) + " LIMIT ?"
+            self._slices[shape] = cql
+        return cql
+
+
+BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 63, Type.TIMESTAMP: 63}
+
+
+def misfit(table: Table, names: Sequence[str], values: Sequence[Value]) -> int | None:
+    """The place of the first number that is beyond its column's range; None: all may stand there."""
+    for at, (name, value) in enumerate(zip(names, values, strict=False)):
+        bits = BITS.get(table.column(name).type)
+        if bits is not None and isinstance(value, int) and not -1 << bits <= value < 1 << bits:
+            return at
+    return None
+
+
+def fitted(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | None:
+    """A bound of the same rows, without what is beyond a column's range; exclusive and empty, it holds none."""
+    at = misfit(table, table.clustering, bound.values) if bound else None
+    if bound is None or at is None:
+        return bound
+    value = bound.values[at]
+    assert isinstance(value, int)
+    return Bound(bound.values[:at], inclusive=(value > 0) == is_upper)
+
+
+def upsert_cql(table: Table, keyspace: str, columns: Sequence[str]) -> str:
+    """INSERT of these columns; with a TTL it binds that last. KeyError for a column or key column that is amiss."""
+    check_written(table, columns)
+    expiring = "" if table.ttl_s is None else " USING TTL ?"
+    places = ", ".join("?" * len(columns))
+    return f"INSERT INTO {keyspace}.{table.name} ({', '.join(columns)}) VALUES ({places}){expiring}"
+
+
+def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = False) -> str:
+    """DELETE under the first `count` key columns; ValueError unless they cover the partition key. `is_timed`: it binds
+    the time of what it deletes first.
+    """
+    check_deleted(table, count)
+    timed = " USING TIMESTAMP ?" if is_timed else ""
+    return f"DELETE FROM {keyspace}.{table.name}{timed} WHERE {_equal(table.key[:count])}"
+
+
+def written_cql(table: Table, keyspace: str, count: int) -> str:
+    """SELECT of the write time of the first row under the first `count` key columns; as delete_cql."""
+    check_deleted(table, count)
+    fact = next(name for name in table.names if name not in table.key)
+    where = _equal(table.key[:count])
+    return f"SELECT writetime({fact}) AS written FROM {keyspace}.{table.name} WHERE {where} LIMIT 1"
+
+
+def deleted_at(milestone_index: int) -> int:
+    """The write time of a delete of what was told up to that milestone: cells that tell what milestone m did carry 4m+4
+    (etl/cluster_writer.py), so that no clock decides which of a write and a delete holds.
+    """
+    return 4 * milestone_index + 5
+
+
+def clear_cql(table: Table, keyspace: str) -> str:
+    """TRUNCATE: no row leaves a tombstone; every node must be up."""
+    return f"TRUNCATE {keyspace}.{table.name}"
+
+
+def sizes_cql() -> str:
+    """What one node estimates about the tables of a keyspace."""
+    return "SELECT table_name, partitions_count, mean_partition_size FROM system.size_estimates WHERE keyspace_name = ?"
+
+
+STATES = frozenset({schema.sync.name, schema.ranges.name})
+"""Tables that say where things stand: what they told may no longer hold, so a null takes a value's place. Every other
+row depends on the data only and never loses a value, so its nulls are not written and leave no tombstone.
+"""
+
+
+def _is_settled(message: Row) -> bool:
+    """Whether nothing is added to a row of `messages` any more: a cone becomes whole, a conflict gets its reason."""
+    known = message["white_flag_index"] is not None
+    return known and (message["inclusion_state"] != CONFLICTING or message["conflict_reason"] is not None)
+
+
+CONFLICTING = 2
+
+IMMUTABLE: dict[str, Callable[[Row], bool]] = {
+    schema.messages.name: _is_settled,
+    schema.milestones.name: lambda _: True,
+    schema.milestone_ids.name: lambda _: True,
+}
+"""Table whose rows one replica may tell alone → whether this row is one that can no longer change."""
+
+
+def _equal(names: Sequence[str]) -> str:
+    return " AND ".join(f"{name} = ?" for name in names)

@@ -1,0 +1,307 @@
+"""A cluster's driver behind the few calls that the adapter makes: connect, prepare, ask, run.
+
+Rules of this file: the driver is named here, in the batch and nowhere else; its errors leave as the port's, without
+what was bound. Answers come on the driver's own thread and are handed to the event loop of whoever asked, many at a
+time: no request has a thread. Cassandra and ScyllaDB both speak protocol 4.
+"""
+
+import asyncio
+import re
+import ssl
+import struct
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
+from typing import Any
+
+from cassandra import (
+    AuthenticationFailed,
+    ConsistencyLevel,
+    DriverException,
+    InvalidRequest,
+    OperationTimedOut,
+    RequestExecutionException,
+    Unauthorized,
+    type_codes,
+)
+from cassandra.auth import PlainTextAuthProvider
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile, NoHostAvailable
+from cassandra.connection import ConnectionException
+from cassandra.cqltypes import LongType, SimpleDateType
+from cassandra.policies import (
+    ConstantReconnectionPolicy,
+    ConstantSpeculativeExecutionPolicy,
+)
+from cassandra.protocol import ProtocolHandler, ResultMessage
+from cassandra.query import BoundStatement, PreparedStatement, SimpleStatement, dict_factory
+
+from db.cassandra.address import Address, ClusterSettings
+from db.cassandra.policies import LateLast, OnceMore
+from db.listing.deadline import is_over, remaining_s
+from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavailable, Value
+
+PROTOCOL = 4
+CONNECT_S = 5.0
+RECONNECT_S = 2.0
+"""A node that went away is tried again so often, for ever: the driver's own patience grows to minutes and ends."""
+
+HEARTBEAT_S = 10.0
+SPECULATIVE_ATTEMPTS = 2
+SCHEMA_S = 60.0
+DISTRUSTED = re.compile(r"certificate verify failed: (.+?)(?: \(_ssl|$)")
+"""What the driver tells of a handshake that ended; it keeps the text of the error and loses its kind."""
+
+EPOCH_DAY = date(1970, 1, 1).toordinal() - (1 << 31)
+
+
+class Misfit(StoreError):
+    """A value is none that its column could hold."""
+
+
+class _IsoDate(SimpleDateType):  # type: ignore[misc]
+    """A date as its text."""
+
+    @staticmethod
+    def deserialize(value: bytes, protocol_version: int) -> str:  # noqa: ARG004
+        """The day that many days after -5877641-06-23."""
+        (days,) = struct.unpack(">I", value)
+        return date.fromordinal(EPOCH_DAY + days).isoformat()
+
+
+_Compiled = ProtocolHandler.message_types_by_opcode[ResultMessage.opcode]
+
+
+class _Rows(_Compiled):  # type: ignore[misc,valid-type]
+    """Rows in the port's types: milliseconds stay a number, a date is a text."""
+
+    type_codes = {**_Compiled.type_codes, type_codes.DateType: LongType, type_codes.SimpleDateType: _IsoDate}  # noqa: RUF012
+
+
+class _Handler(ProtocolHandler):  # type: ignore[misc]
+    message_types_by_opcode = {**ProtocolHandler.message_types_by_opcode, ResultMessage.opcode: _Rows}  # noqa: RUF012
+
+
+class _Answers(threading.local):
+    """The event loop that runs in a thread, and what is to be handed to it."""
+
+    inbox: "_Inbox | None" = None
+
+
+class _Inbox:
+    """Answers for one event loop: the driver's thread wakes it once for all that have come meanwhile."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._come: deque[tuple[asyncio.Future[list[Row]], list[Row] | None, Exception | None]] = deque()
+        self._woken = False
+
+    def put(self, rows: list[Row] | None, waiting: "asyncio.Future[list[Row]]", error: Exception | None = None) -> None:
+        """Called by the driver's thread."""
+        self._come.append((waiting, rows, error))
+        if not self._woken:
+            self._woken = True
+            # Nobody waits any more in a loop that was closed.
+            with suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self._hand_over)
+
+    def _hand_over(self) -> None:
+        # Before anything is taken out, so that what comes from here on wakes the loop again.
+        self._woken = False
+        while self._come:
+            waiting, rows, error = self._come.popleft()
+            if waiting.done():
+                continue
+            if error is not None:
+                waiting.set_exception(error)
+            else:
+                waiting.set_result(rows or [])
+
+
+class CassandraSession:
+    """One connected client of a cluster; statements are prepared once each and kept."""
+
+    def __init__(self, address: Address, settings: ClusterSettings) -> None:
+        """StoreUnavailable when no node answers, StoreError when the user is refused."""
+        self.address = address
+        self._datacenter = address.dc
+        self._timeout_s = settings.query_timeout_s
+        self._answers = _Answers()
+        self._prepared: dict[str, PreparedStatement] = {}
+        self._nodes = LateLast(address.dc or "")
+        delay_s = settings.speculative_delay_s
+        profile = ExecutionProfile(
+            load_balancing_policy=self._nodes,
+            retry_policy=OnceMore(),
+            consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+            serial_consistency_level=ConsistencyLevel.LOCAL_SERIAL,
+            request_timeout=settings.query_timeout_s,
+            row_factory=dict_factory,
+            speculative_execution_policy=ConstantSpeculativeExecutionPolicy(delay_s, SPECULATIVE_ATTEMPTS)
+            if delay_s
+            else None,
+        )
+        self._cluster = Cluster(
+            address.hosts,
+            port=address.port,
+            auth_provider=PlainTextAuthProvider(address.user, settings.password) if address.user else None,
+            ssl_context=_tls(settings) if settings.tls_ca else None,
+            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+            reconnection_policy=ConstantReconnectionPolicy(RECONNECT_S, max_attempts=None),
+            protocol_version=PROTOCOL,
+            connect_timeout=CONNECT_S,
+            control_connection_timeout=CONNECT_S,
+            idle_heartbeat_interval=HEARTBEAT_S,
+            idle_heartbeat_timeout=HEARTBEAT_S,
+            monitor_reporting_enabled=False,
+        )
+        try:
+            self._session = self._cluster.connect()
+        except Exception as error:
+            self._cluster.shutdown()
+            raise self.translated(error) from error
+        self._session.client_protocol_handler = _Handler
+        # A page is as long as its question allows; what a server cuts into pages of its own could end half read.
+        self._session.default_fetch_size = None
+
+    def close(self) -> None:
+        """Ends the connections and the driver's threads."""
+        self._cluster.shutdown()
+
+    def prepare(self, cql: str) -> PreparedStatement:
+        """A statement, prepared once; every one of ours may be sent twice without harm, but for conditional ones."""
+        found = self._prepared.get(cql)
+        if found is None:
+            try:
+                found = self._session.prepare(cql)
+            except Exception as error:
+                raise self.translated(error) from error
+            found.is_idempotent = " IF " not in cql
+            self._prepared[cql] = found
+        return found
+
+    def knows(self, cql: str) -> bool:
+        """Whether that statement is prepared already."""
+        return cql in self._prepared
+
+    def run(self, cql: str, values: Sequence[Value] = (), consistency: str | None = None) -> list[Row]:
+        """The rows of a statement, while the calling thread waits."""
+        bound = self._bound(self.prepare(cql), values, consistency)
+        try:
+            return list(self._session.execute(bound))
+        except Exception as error:
+            raise self.translated(error) from error
+
+    def define(self, cql: str) -> None:
+        """Changes the schema; returns when the nodes agree about it."""
+        try:
+            self._session.execute(SimpleStatement(cql), timeout=SCHEMA_S)
+        except Exception as error:
+            raise self.translated(error) from error
+
+    def send(self, statement: PreparedStatement, values: Sequence[Any]) -> Any:
+        """Sends a write without waiting: the driver's future."""
+        return self._session.execute_async(self._bound(statement, values, None))
+
+    async def ask(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
+        """The rows of a statement; DeadlinePassed when the question's time is over before they come."""
+        remaining = remaining_s()
+        if remaining is not None and remaining <= 0:
+            raise DeadlinePassed("no time left")
+        statement = self._prepared.get(cql)
+        loop = asyncio.get_running_loop()
+        if statement is None:
+            # Once a statement and process; the driver offers no other way than to wait for it.
+            statement = await self._in_time(loop.run_in_executor(None, self.prepare, cql), remaining)
+        inbox = self._answers.inbox
+        if inbox is None or inbox.loop is not loop:
+            inbox = self._answers.inbox = _Inbox(loop)
+        waiting: asyncio.Future[list[Row]] = loop.create_future()
+        timeout_s = self._timeout_s if remaining is None else min(self._timeout_s, remaining)
+        try:
+            answer = self._session.execute_async(self._bound(statement, values, consistency), timeout=timeout_s)
+            answer.add_callbacks(inbox.put, lambda error: inbox.put(None, waiting, error), callback_args=(waiting,))
+            rows = await waiting
+        except (DriverException, NoHostAvailable, ConnectionException, OSError) as error:
+            if isinstance(error, OperationTimedOut) and is_over():
+                raise DeadlinePassed("the cluster did not answer in time") from error
+            raise self.translated(error) from error
+        if len(answer.attempted_hosts) > 1:
+            self._nodes.note(answer.attempted_hosts, answer.coordinator_host)
+        return rows
+
+    def hosts(self) -> list[Any]:
+        """The nodes of the cluster that are up."""
+        return [host for host in self._cluster.metadata.all_hosts() if host.is_up]
+
+    def known(self) -> list[tuple[str, int]]:
+        """Address and port of every node that there is, up or not."""
+        return [(host.endpoint.address, host.endpoint.port) for host in self._cluster.metadata.all_hosts()]
+
+    def run_on(self, host: Any, cql: str, values: Sequence[Value]) -> list[Row]:
+        """As run(), of what one node knows."""
+        try:
+            return list(self._session.execute(self._bound(self.prepare(cql), values, "ONE"), host=host))
+        except Exception as error:
+            raise self.translated(error) from error
+
+    def datacenter(self) -> str:
+        """The name of the datacenter that is meant: the URL's, else the one that answers."""
+        if self._datacenter is None:
+            self._datacenter = str(self.run("SELECT data_center FROM system.local")[0]["data_center"])
+        return self._datacenter
+
+    def translated(self, error: BaseException) -> Exception:
+        """The port's error for the driver's."""
+        if isinstance(error, NoHostAvailable):
+            causes = error.errors.values() if isinstance(error.errors, dict) else ()
+            if any(isinstance(cause, AuthenticationFailed) for cause in causes):
+                return StoreError(f"{self.address}: {self._refused()}")
+            distrusted = [found[1] for cause in causes if (found := DISTRUSTED.search(str(cause)))]
+            if distrusted:
+                return StoreError(f"{self.address}: tls_ca and tls_hostnames do not let us trust it: {distrusted[0]}")
+            kinds = sorted({type(cause).__name__ for cause in causes})
+            return StoreUnavailable(f"{self.address}: no node answers ({', '.join(kinds) or 'none is known to be up'})")
+        if isinstance(error, Unauthorized):
+            return StoreError(f"{self.address}: user {self.address.user} may not do that: {error}")
+        if isinstance(error, InvalidRequest):
+            text = str(error)
+            if "does not exist" in text or "unconfigured table" in text:
+                return StoreMismatch(f"{self.address}: the store lacks a migration, run `permanode migrate` ({text})")
+            return StoreError(f"{self.address}: {text}")
+        if isinstance(error, (OperationTimedOut, RequestExecutionException, ConnectionException, OSError)):
+            return StoreUnavailable(f"{self.address}: {type(error).__name__}: {error}")
+        return StoreError(f"{self.address}: {type(error).__name__}: {error}")
+
+    def _refused(self) -> str:
+        if self.address.user is None:
+            return "it lets nobody in without a user: name one in the URL, as USER@HOST, and set `password`"
+        return f"user {self.address.user} and the password given are refused"
+
+    async def _in_time(self, work: "asyncio.Future[PreparedStatement]", remaining: float | None) -> PreparedStatement:
+        try:
+            return await asyncio.wait_for(work, remaining)
+        except TimeoutError as error:
+            raise DeadlinePassed("the cluster did not answer in time") from error
+
+    @staticmethod
+    def _bound(statement: PreparedStatement, values: Sequence[Value], consistency: str | None) -> BoundStatement:
+        try:
+            bound = statement.bind(values)
+        except TypeError as error:
+            raise Misfit(str(error)) from error
+        if consistency is not None:
+            bound.consistency_level = ConsistencyLevel.name_to_value[consistency]
+        return bound
+
+
+def _tls(settings: ClusterSettings) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=settings.tls_ca)
+        context.check_hostname = settings.tls_hostnames
+        if settings.tls_cert:
+            context.load_cert_chain(settings.tls_cert, settings.tls_key or None)
+    except OSError as error:
+        raise StoreError(f"tls_ca, tls_cert, tls_key: {error}") from error
+    return context

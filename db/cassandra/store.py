@@ -1,0 +1,261 @@
+"""Cassandra or ScyllaDB as a store: one keyspace a network, every question one partition.
+
+Rules of this file: reads are coroutines on the driver's own threads, so none waits in ours. What changes (frontier,
+ranges, hints, slices) and what is written is decided by a quorum of the local datacenter; a row that can no longer
+change is taken from one replica, and asked of a quorum before it is said not to exist (docs/decisions/0008).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from db import schema
+from db.cassandra.address import Address, ClusterSettings
+from db.cassandra.batch import CassandraBatch
+from db.cassandra.lease import CassandraLease
+from db.cassandra.plans import IMMUTABLE, ReadPlan, fitted, misfit, sizes_cql
+from db.cassandra.schema_check import create_keyspace, find_drift, has_column, list_tables
+from db.cassandra.session import CassandraSession, Misfit
+from db.listing.conditions import columns_of, meeting
+from db.model import Table
+from db.retry import patiently
+from db.schema.migration_files import KEYSPACE
+from db.schema.protocols import IOTA, TABLES_OF
+from db.statements import shape_of
+from db.store import Bound, Key, Lease, Passed, Row, Scan, StoreError, TableSize, Value, Where
+
+GETS_IN_FLIGHT = 32
+
+Ask: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
+"""Statement, values, consistency → rows."""
+
+
+class CassandraStore:
+    """A WritableStore in a keyspace."""
+
+    dialect = "cql"
+    atomic = False
+
+    def __init__(
+        self, address: Address, settings: ClusterSettings, *, writable: bool = True, protocol: str = IOTA
+    ) -> None:
+        self.protocol = protocol
+        """Connects; StoreUnavailable when no node answers."""
+        self._session = CassandraSession(address, settings)
+        self._ask = _reader(address, settings, self._session)
+        self._keyspace = address.keyspace
+        self._writable = writable
+        self._quorum, self._one = settings.consistency, settings.consistency_immutable
+        self._patience_s = settings.write_patience_s
+        self._lease_row = CassandraLease(self._session, address.keyspace)
+        self._lease: tuple[Lease, int] | None = None
+        self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
+
+    # Reads
+
+    async def get(self, table: Table, key: Key) -> Row | None:
+        """The row of that whole primary key, or None. Expired rows do not exist."""
+        try:
+            return await self._get(table, key)
+        except Misfit:
+            if misfit(table, table.key, key) is None:
+                raise
+            return None
+
+    async def _get(self, table: Table, key: Key) -> Row | None:
+        cql = (self._plans.get((table.name, None)) or self._plan(table)).get
+        is_settled = IMMUTABLE.get(table.name)
+        if is_settled is not None:
+            rows = await self._ask(cql, key, self._one)
+            if rows and is_settled(rows[0]):
+                return rows[0]
+        rows = await self._ask(cql, key, self._quorum)
+        return rows[0] if rows else None
+
+    async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
+        """One answer a key, in the order asked."""
+        answers: list[Row | None] = [None] * len(keys)
+        left = iter(enumerate(keys))
+
+        async def work() -> None:
+            for index, key in left:
+                answers[index] = await self.get(table, key)
+
+        await asyncio.gather(*(work() for _ in range(min(GETS_IN_FLIGHT, len(keys)))))
+        return answers
+
+    async def slice(
+        self,
+        table: Table,
+        partition: Key,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+        columns: tuple[str, ...] | None = None,
+    ) -> list[Row]:
+        """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards)."""
+        plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
+        try:
+            return await self._slice(plan, partition, (lower, upper), limit, reverse=reverse)
+        except Misfit:
+            ends = fitted(table, lower, is_upper=False), fitted(table, upper, is_upper=True)
+            if ends == (lower, upper) and misfit(table, table.partition, partition) is None:
+                raise
+        if misfit(table, table.partition, partition) is not None:
+            return []
+        if any(end and not end.values and not end.inclusive for end in ends):
+            return []
+        return await self._slice(plan, partition, ends, limit, reverse=reverse)
+
+    async def _slice(
+        self, plan: ReadPlan, partition: Key, ends: tuple[Bound | None, Bound | None], limit: int, *, reverse: bool
+    ) -> list[Row]:
+        cql = plan.slice(shape_of(*ends, reverse=reverse))
+        values = [value for end in ends if end for value in end.values]
+        return await self._ask(cql, [*partition, *values, limit], self._quorum)
+
+    async def scan(
+        self,
+        table: Table,
+        partition: Key,
+        where: Where,
+        *,
+        lower: Bound | None = None,
+        upper: Bound | None = None,
+        reverse: bool = False,
+        limit: int,
+        columns: tuple[str, ...],
+    ) -> Scan:
+        """Of the rows that such a slice gives those that meet `where`, and the last one: a node tells them all."""
+        read = tuple(dict.fromkeys((*columns, *columns_of(where))))
+        found = await self.slice(table, partition, lower=lower, upper=upper, reverse=reverse, limit=limit, columns=read)
+        rows = [{name: row[name] for name in columns} for row in meeting(found, where)]
+        if len(found) == limit or (found and not rows):
+            last = {name: found[-1][name] for name in columns}
+            if not rows or rows[-1] != last:
+                rows.append(Passed(last))
+        return Scan(rows, len(found))
+
+    async def ping(self) -> None:
+        """Returns when a node answers."""
+        await self._ask("SELECT key FROM system.local", (), "ONE")
+
+    async def describe(self) -> list[TableSize]:
+        """Bytes of every table as the nodes estimate them, every few minutes and of what lies on disk; rows only where
+        each is a partition of its own.
+        """
+        return await asyncio.to_thread(self._describe)
+
+    def _describe(self) -> list[TableSize]:
+        partitions: dict[str, int] = {}
+        sizes: dict[str, int] = {}
+        for host in self._session.hosts():
+            for row in self._session.run_on(host, sizes_cql(), (self._keyspace,)):
+                name, count = row["table_name"], row["partitions_count"]
+                partitions[name] = partitions.get(name, 0) + count
+                sizes[name] = sizes.get(name, 0) + count * row["mean_partition_size"]
+        return [
+            TableSize(table.name, None if table.clustering else partitions.get(table.name), sizes.get(table.name))
+            for table in TABLES_OF[self.protocol]
+        ]
+
+    def _plan(self, table: Table, columns: tuple[str, ...] | None = None) -> ReadPlan:
+        plan = self._plans[table.name, columns] = ReadPlan(table, self._keyspace, columns)
+        return plan
+
+    # Writes
+
+    @contextmanager
+    def batch(self, *, publish: bool = False) -> Iterator[CassandraBatch]:  # noqa: ARG002 (there are no generations)
+        """A batch; its rows are durable step by step, and a run that lost its lease learns it at the end.
+
+        `publish` changes nothing here: readers see what `ranges` and `ledger_frontier` declare, which is written last.
+        """
+        self._refuse_unless_writable()
+        patiently(self._check_lease, self._patience_s)
+        yield CassandraBatch(self._session, self._keyspace, self._patience_s)
+        patiently(self._check_lease, self._patience_s)
+
+    def nodes(self) -> int:
+        """How many nodes are known to be up."""
+        return len(self._session.hosts())
+
+    def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
+        """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""
+        self._refuse_unless_writable()
+        if schema.lease.name not in self.tables():
+            create_keyspace(self._session, self._keyspace)
+        lease = self._lease_row.acquire(owner, run, ttl_s)
+        self._lease = lease, ttl_s
+        return lease
+
+    def renew(self, lease: Lease, ttl_s: int) -> Lease:
+        """The same lease, longer; LeaseHeld when it was lost."""
+        return self._lease_row.renew(lease, ttl_s)
+
+    def release(self, lease: Lease) -> None:
+        """Gives the lease back."""
+        self._lease = None
+        self._lease_row.release(lease)
+
+    def holder(self) -> Lease | None:
+        """Whom the lease names, until it expires."""
+        return self._lease_row.holder() if schema.lease.name in self.tables() else None
+
+    def purge(self) -> int:
+        """0: the cluster removes expired rows by itself."""
+        self._refuse_unless_writable()
+        self._check_lease()
+        return 0
+
+    def close(self) -> None:
+        """Frees connections."""
+        self._session.close()
+
+    def tables(self) -> frozenset[str]:
+        """Names of the tables that exist; empty when the store was never created."""
+        return list_tables(self._session, self._keyspace)
+
+    def read_all(self, table: Table) -> list[Row]:
+        """Every row of a table that is known to be small."""
+        return self._session.run(f"SELECT {', '.join(table.names)} FROM {self._keyspace}.{table.name}")
+
+    def has_column(self, table: str, column: str) -> bool:
+        """Whether a table that exists has that column."""
+        return has_column(self._session, self._keyspace, table, column)
+
+    def execute(self, statements: Iterable[str]) -> None:
+        """Runs statements of a migration, one after the other."""
+        self._refuse_unless_writable()
+        for statement in statements:
+            self._session.define(statement.replace(KEYSPACE, self._keyspace))
+
+    def drift(self) -> list[str]:
+        """How the store's tables differ from the schema, one sentence each."""
+        return find_drift(self._session, self._keyspace, TABLES_OF[self.protocol])
+
+    def _check_lease(self) -> None:
+        """LeaseHeld when another run may write: ours was lost, or we have none."""
+        if self._lease is None:
+            self._lease_row.refuse_others()
+        else:
+            self._lease_row.renew(*self._lease)
+
+    def _refuse_unless_writable(self) -> None:
+        if not self._writable:
+            raise StoreError(f"{self._session.address} was opened for reading only")
+
+
+def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Ask:
+    """Who answers reads: the session itself, or acsylla beside it."""
+    if settings.reader != "acsylla":
+        return session.ask
+    try:
+        from db.cassandra.reader import AcsyllaReader
+    except ModuleNotFoundError as error:
+        session.close()
+        raise StoreError("reader = acsylla needs acsylla: install permanode[acsylla]") from error
+    return AcsyllaReader(address, settings, session).ask

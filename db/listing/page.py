@@ -1,0 +1,270 @@
+"""One page of a listing, and the cursor of the next.
+
+Rules of this file: a page reads one row more than it shows, so its cursor is None exactly on the last one; what a
+filter drops is bounded, and only a page that this bound cut short may be empty and still carry a cursor. Pending rows
+stand at the newest end and only while `messages` does not know them.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TypeAlias
+
+from db import schema
+from db.listing import chronicle_paging_state as chronicle_state
+from db.listing.cursor import Cursor, CursorError, format_cursor, parse_cursor
+from db.listing.spans import within
+from db.listing.streams import Sieve, Source, Stream, key_of, lookup_source, merged, partition_source, pending_source
+from db.model import Lookup, Table
+from db.partitions import lookup_key_text
+from db.store import Bound, Key, Passed, Row, Store
+from db.times import Window
+
+__all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition", "read_columns"]
+
+EXAMINED_PER_ROW = 3
+"""Rows that a page looks at for each that it may show, where some are dropped. To know whether a row is shown may take
+another, and merged streams read ahead: a page reads no more than ten rows for each that it may show (docs/limits.md).
+"""
+
+EXAMINED_AT_LEAST = 300
+BATCH_AT_MOST = 5_000
+FILTERED_BATCH = 100
+"""Rows read at once, at least, where some were dropped."""
+
+Keep: TypeAlias = Callable[[list[Row], int | None], Awaitable[list[Row]]]
+"""Those of these rows that are shown, at that ledger index where the listing has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows in the listing's order; `cursor` leads to the next page, None: this is the last.
+
+    `as_of`: the ledger index that all pages show, where the listing has one.
+    """
+
+    rows: list[Row]
+    cursor: str | None
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is listed: `sources` are merged by the clustering columns of `table`, the text of `question` tells it from
+    others; `sieve` is that of the sources, which is used up by one page.
+    """
+
+    table: Table
+    sources: Sequence[Source]
+    question: object
+    pending: Source | None = None
+    sieve: Sieve | None = None
+    keep: Keep | None = None
+    window: Window | None = None
+    as_of: int | None = None
+    """The ledger index that a first page shows: later milestones are left out. A cursor brings its own."""
+
+    def asked(self, *, newest: bool) -> str:
+        """Everything that makes the listing what it is, the order included."""
+        span = f" {self.window.start_ms}-{self.window.end_ms}" if self.window else ""
+        return f"{self.question}{span} {'newest' if newest else 'oldest'}"
+
+
+async def list_lookup(
+    store: Store,
+    lookup: Lookup,
+    keys: Sequence[Key],
+    *,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    with_pending: bool = False,
+    keep: Keep | None = None,
+    question: str = "",
+    window: Window | None = None,
+    as_of: int | None = None,
+    columns: Sequence[str] | None = None,
+    start: Bound | None = None,
+) -> Page:
+    """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
+    a ledger index, of what was there then.
+
+    `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending`
+    needs exactly one key; pending rows lie in no window. `start`: where a first page begins, if not at the listing's
+    own beginning; a listing with pending rows has none.
+    """
+    texts = [lookup_key_text(key) for key in keys]
+    listing = Listing(
+        lookup.table,
+        [lookup_source(lookup, key, read_columns(lookup.table, columns, window)) for key in keys],
+        f"{lookup.table.name} {' '.join(texts)} {question}",
+        pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
+        keep=keep,
+        window=window,
+        as_of=as_of,
+    )
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
+
+
+async def list_partition(
+    store: Store,
+    table: Table,
+    partition: Key,
+    *,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    with_pending: bool = False,
+    window: Window | None = None,
+    prefix: Key = (),
+    columns: Sequence[str] | None = None,
+    start: Bound | None = None,
+) -> Page:
+    """A page of one partition of a table that needs no hints; in a window as in list_lookup.
+
+    `prefix`: of rows whose first clustering columns are these. `columns`, `start`: as in list_lookup.
+    """
+    text = lookup_key_text(partition + prefix)
+    pending = pending_source(table.name, text) if with_pending and window is None else None
+    source = partition_source(table, partition, prefix=prefix, columns=read_columns(table, columns, window))
+    listing = Listing(table, [source], f"{table.name} {text}", pending, window=window)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
+
+
+async def list_page(
+    store: Store,
+    listing: Listing,
+    *,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+    start: Bound | None = None,
+) -> Page:
+    """The page of `page_size` rows (1 or more) after `cursor`, without one from `start` on or the first; CursorError
+    when that is of another listing.
+    """
+    assert start is None or listing.pending is None, "pending rows have another order"
+    after = _position(listing, cursor, newest=newest) if cursor is not None else None
+    reader = _Reader(store, listing, after, start, newest=newest)
+    bound = max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size)
+    shown: list[Row] = []
+    pending: list[bool] = []
+    read = examined = 0
+    while len(shown) <= page_size:
+        missing = page_size + 1 - len(shown)
+        at_least = FILTERED_BATCH if examined > len(shown) else 0
+        rows, kept = await reader.next(min(max(missing, at_least), BATCH_AT_MOST, bound - examined))
+        if not rows:
+            return Page(shown, None, reader.as_of)
+        shown += kept
+        pending += [reader.pending] * len(kept)
+        if reader.ended and len(shown) <= page_size:
+            return Page(shown, None, reader.as_of)
+        read += len(rows)
+        examined = read + (listing.sieve.left_out if listing.sieve else 0)
+        if examined >= bound and len(shown) <= page_size:
+            return reader.page(shown, rows[-1], pending=reader.pending)
+    return reader.page(shown[:page_size], shown[page_size - 1], pending=pending[page_size - 1])
+
+
+def read_columns(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
+    """The columns to read where `columns` are wanted: what rows are sorted by, and what a window looks at, too."""
+    if columns is None:
+        return None
+    return tuple(dict.fromkeys((*table.clustering, *columns, *(["ms_timestamp"] if window else []))))
+
+
+def _position(listing: Listing, text: str, *, newest: bool) -> Cursor:
+    """Where a cursor says that the page begins; a state of Chronicle's begins with all rows of its milestone."""
+    try:
+        return parse_cursor(text, listing.asked(newest=newest))
+    except CursorError:
+        by_milestone = listing.table.clustering[0] == "milestone_index"
+        milestone_index = chronicle_state.find_milestone(text) if newest and by_milestone else None
+        if milestone_index is None:
+            raise
+        return Cursor((min(milestone_index + 1, schema.PENDING_RANGE),))
+
+
+class _Reader:
+    """A listing's rows after a cursor, or from `start` on: pending ones at the newest end, final ones, and which of
+    them are shown.
+    """
+
+    def __init__(
+        self, store: Store, listing: Listing, after: Cursor | None, start: Bound | None, *, newest: bool
+    ) -> None:
+        self._store, self._listing, self._newest = store, listing, newest
+        self._final_to = after.final_to if after else None
+        self.as_of = listing.as_of
+        if after and listing.as_of is not None and after.final_to is not None:
+            self.as_of = min(after.final_to, listing.as_of)
+        self._start = Bound(after.key, inclusive=False) if after else start
+        self._parts = [newest, not newest] if listing.pending else [False]
+        if after and after.pending != self._parts[0]:
+            self._parts.pop(0)
+        self._stream: Stream | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the rows read last are pending ones."""
+        return self._parts[0]
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing follows, as far as that is known."""
+        return len(self._parts) == 1 and self._stream is not None and self._stream.ended
+
+    async def next(self, limit: int) -> tuple[list[Row], list[Row]]:
+        """The next rows, and those of them that are shown; no rows only at the end."""
+        while self._parts:
+            if self._stream is None:
+                self._stream = self._open()
+            rows = await self._stream.next(limit)
+            if rows:
+                return rows, await self._kept(rows)
+            self._parts.pop(0)
+            self._stream = self._start = None
+        return [], []
+
+    def page(self, rows: list[Row], last: Row, *, pending: bool) -> Page:
+        """A page with those rows, which another one follows that begins behind `last`."""
+        if pending:
+            cursor = Cursor(key_of(schema.pending, last), pending=True, final_to=self._final_to)
+        else:
+            cursor = Cursor(key_of(self._listing.table, last), final_to=self.as_of)
+        return Page(rows, format_cursor(cursor, self._listing.asked(newest=self._newest)), self.as_of)
+
+    def _open(self) -> Stream:
+        if self.pending:
+            assert self._listing.pending is not None
+            return self._listing.pending(self._store, self._start, self._newest)
+        if self._newest and self._listing.pending and self._final_to is not None:
+            self._start = Bound((self._final_to,))
+        source = merged(self._listing.sources, self._listing.table, self._listing.sieve)
+        if self.as_of is not None:
+            source = within(source, [(0, self.as_of)])
+        if self._listing.window:
+            source = within(source, self._listing.window.milestones)
+        return source(self._store, self._start, self._newest)
+
+    async def _kept(self, rows: list[Row]) -> list[Row]:
+        if self.pending:
+            # Shown: what `messages` does not know, or only in a milestone that this listing does not show as final.
+            if self._final_to is None:
+                self._final_to = await self._newest_milestone()
+            found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
+            kept = [message is None or message["milestone_index"] > self._final_to for message in found]
+            return list(compress(rows, kept))
+        if self._listing.sieve:
+            rows = [row for row in rows if type(row) is not Passed]
+        if self._listing.window:
+            rows = [row for row in rows if self._listing.window.holds(row["ms_timestamp"])]
+        if self._listing.keep:
+            return await self._listing.keep(rows, self.as_of)
+        return rows
+
+    async def _newest_milestone(self) -> int:
+        """The milestone of the listing's newest final row; -1 when it has none."""
+        rows = await merged(self._listing.sources, self._listing.table)(self._store, None, True).next(1)  # noqa: FBT003
+        return int(rows[0]["milestone_index"]) if rows else -1

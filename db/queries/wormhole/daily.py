@@ -1,0 +1,129 @@
+"""Questions about sums of days of a Wormhole network, as the event database defined them and without its bugs.
+
+Rules of this file: a chain is that chain alone, never a prefix of its number; days are whole UTC days, both ends
+included; sums are decimals; what leaves is kept as well as what comes. A question reads one partition a day.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from decimal import Decimal
+
+from db.schema.wormhole_tables import vaa_daily
+from db.store import Bound, Row, Store
+
+PAGE = 10_000
+
+DAYS_AT_ONCE = 64
+"""Days that are read together."""
+
+FIRST_DAY = 18_809
+"""2021-07-01: the month before the first message of the network was signed."""
+
+
+class TooManyRows(Exception):
+    """Days have more rows than were to be read."""
+
+
+async def read_days(days: AsyncIterator[tuple[int, list[Row]]], *, most: int | None = None) -> dict[int, list[Row]]:
+    """Those days (each_day) together. TooManyRows as soon as the rows read are more than `most`."""
+    found: dict[int, list[Row]] = {}
+    count = 0
+    async for day, rows in days:
+        found[day] = rows
+        count += len(rows)
+        if most is not None and count > most:
+            raise TooManyRows
+    return found
+
+
+async def each_day(
+    store: Store,
+    measure: str,
+    first_day: int,
+    last_day: int,
+    *,
+    chain: int | None = None,
+    emitter: str | None = None,
+) -> AsyncIterator[tuple[int, list[Row]]]:
+    """Rows of vaa_daily day by day, of all emitters, of a chain's, or of one of its; no more days are held than are
+    read together.
+    """
+    prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
+    for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
+        days = range(first, min(first + DAYS_AT_ONCE, last_day + 1))
+        together = await asyncio.gather(*(_rows(store, (measure, day), prefix) for day in days))
+        for day, rows in zip(days, together, strict=True):
+            yield day, rows
+
+
+async def each_day_of_all(store: Store, measure: str, last_day: int) -> AsyncIterator[tuple[int, list[Row]]]:
+    """The same of every day up to that one that a message can be of: days since Wormhole began, and day 0, for those
+    that tell no time.
+    """
+    for first, last in ((0, 0), (FIRST_DAY, last_day)):
+        async for day, rows in each_day(store, measure, first, last):
+            yield day, rows
+
+
+async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | str, ...]) -> list[Row]:
+    end = Bound(prefix) if prefix else None
+    rows: list[Row] = []
+    start = end
+    while True:
+        page = await store.slice(vaa_daily, partition, lower=start, upper=end, limit=PAGE)
+        rows += page
+        if len(page) < PAGE:
+            return rows
+        start = Bound(tuple(page[-1][name] for name in vaa_daily.clustering), inclusive=False)
+
+
+def count_by_chain(rows: Iterable[Row]) -> dict[int, int]:
+    """Messages by the chain that emitted them, of `totals` and `nfts`."""
+    found: dict[int, int] = defaultdict(int)
+    for row in rows:
+        found[row["emitter_chain"]] += row["message_count"]
+    return dict(found)
+
+
+def sum_notional(rows: Iterable[Row], allowed: Collection[str] | None = None) -> dict[tuple[int, int, str], Decimal]:
+    """USD by (leaving chain, destination chain, token_key), of `transfers`; of `allowed` tokens alone, if given."""
+    found: dict[tuple[int, int, str], Decimal] = defaultdict(Decimal)
+    for row in rows:
+        if row["notional_usd"] is not None and (allowed is None or row["token_key"] in allowed):
+            found[row["emitter_chain"], row["target_chain"], row["token_key"]] += Decimal(row["notional_usd"])
+    return dict(found)
+
+
+def sum_by_address(rows: Iterable[Row]) -> dict[tuple[int, str], tuple[int, Decimal]]:
+    """(messages, USD) by receiving chain and address, of `addresses`."""
+    found: dict[tuple[int, str], tuple[int, Decimal]] = {}
+    for row in rows:
+        key = row["target_chain"], row["address"]
+        count, usd = found.get(key, (0, Decimal(0)))
+        found[key] = count + row["message_count"], usd + Decimal(row["notional_usd"] or 0)
+    return found
+
+
+def sum_locked(rows: Iterable[Row], allowed: Collection[str] | None = None) -> dict[str, Decimal]:
+    """Tokens by token_key that a home chain locked, less those it gave back, of `transfers`; negative where more came
+    back than went, as on a single day.
+    """
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        token_key = row["token_key"]
+        if row["amount"] is None or (allowed is not None and token_key not in allowed):
+            continue
+        home = int(token_key.partition("/")[0])
+        moved = Decimal(row["amount"])
+        found[token_key] += moved * ((row["emitter_chain"] == home) - (row["target_chain"] == home))
+    return dict(found)
+
+
+def value_locked(locked: Mapping[str, Decimal], prices: Mapping[str, Decimal]) -> dict[int, Decimal]:
+    """USD by home chain of what is locked, of tokens that have a price; the sum over chains is the total."""
+    found: dict[int, Decimal] = defaultdict(Decimal)
+    for token_key, amount in locked.items():
+        if token_key in prices:
+            found[int(token_key.partition("/")[0])] += amount * prices[token_key]
+    return dict(found)

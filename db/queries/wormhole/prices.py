@@ -1,0 +1,72 @@
+"""What tokens are worth, by the price files that were loaded.
+
+Rules of this file: as loads price transfers: a price holds from its day on, the first one before it too; a token's own
+prices go before those of its symbol. A token is two partition reads, four where its symbol is asked for.
+"""
+
+from asyncio import gather
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Collection
+from decimal import Decimal
+from operator import itemgetter
+from typing import TypeAlias, TypeVar
+
+from db.queries.wormhole.vaas import find_token
+from db.schema.wormhole_tables import prices, symbol_key
+from db.store import Bound, Store
+
+AT_ONCE = 64
+"""Tokens that are asked about together."""
+
+DAYS_MAX = 100_000
+"""Days that a token has prices of, at most: three centuries."""
+
+History: TypeAlias = list[tuple[int, Decimal]]
+"""Days and the prices that hold from them on, in order."""
+
+Value = TypeVar("Value")
+
+
+async def find_prices(store: Store, token_keys: Collection[str], day: int) -> dict[str, Decimal]:
+    """USD of one token by token_key, on that day since 1970; of those that have a price."""
+
+    async def ask(key: str) -> Decimal | None:
+        rows = await store.slice(prices, (key,), upper=Bound((day,)), limit=1)
+        if not rows:
+            rows = await store.slice(prices, (key,), reverse=True, limit=1)
+        return Decimal(rows[0]["price_usd"]) if rows else None
+
+    return await _of_each(store, token_keys, ask)
+
+
+async def read_histories(store: Store, token_keys: Collection[str]) -> dict[str, History]:
+    """All prices of tokens by token_key, of those that have any."""
+
+    async def ask(key: str) -> History | None:
+        rows = await store.slice(prices, (key,), reverse=True, limit=DAYS_MAX)
+        return [(row["day"], Decimal(row["price_usd"])) for row in rows] or None
+
+    return await _of_each(store, token_keys, ask)
+
+
+def price_on(history: History, day: int) -> Decimal:
+    """The price that holds on that day."""
+    return history[max(bisect_right(history, day, key=itemgetter(0)) - 1, 0)][1]
+
+
+async def _of_each(
+    store: Store, token_keys: Collection[str], ask: Callable[[str], Awaitable[Value | None]]
+) -> dict[str, Value]:
+    async def own_or_symbol_s(token_key: str) -> Value | None:
+        own = await ask(token_key)
+        if own is not None:
+            return own
+        token = await find_token(store, token_key)
+        return None if token is None else await ask(symbol_key(token["symbol"]))
+
+    every, found = [*token_keys], dict[str, Value]()
+    for start in range(0, len(every), AT_ONCE):
+        keys = every[start : start + AT_ONCE]
+        told = await gather(*(own_or_symbol_s(key) for key in keys))
+        found |= {key: value for key, value in zip(keys, told, strict=True) if value is not None}
+    return found

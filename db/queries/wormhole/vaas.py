@@ -1,0 +1,236 @@
+"""Questions about VAAs.
+
+Rules of this file: as in messages.py. A message is asked for by chain, emitter (64 hex digits) and sequence; of several
+bodies under an id the canonical one is meant. What was written of a message stands beside what follows from its bytes.
+"""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from db.listing.page import Listing, Page, list_page
+from db.listing.spans import Position, within
+from db.listing.streams import HintedStream, PartitionStream, Source, Stream, lookup_source
+from db.partitions import lookup_key_text
+from db.schema.event_columns import CHAIN, DETAILS, PAYLOAD_COLUMNS
+from db.schema.wormhole_tables import (
+    LOOKUP,
+    SEQUENCE_RANGE_DIGITS,
+    emitters,
+    guardian_sets,
+    sequence_hints,
+    tokens,
+    vaa_payloads,
+    vaa_signatures,
+    vaa_states,
+    vaas,
+)
+from db.store import Bound, Key, NotFound, Row, Store
+from db.utc_days import DAY_S
+from ledger.wormhole.ids import row_key, sequence_key
+
+KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token")
+"""What messages are looked up by."""
+
+BODIES_MAX = 100
+"""Bodies of one id, at most; more than one is a rare conflict."""
+
+ROWS_MAX = 1_000
+"""Rows of one message in any table, at most: each guardian of each set signs once."""
+
+
+SENT_AT = Position("timestamp", lambda seconds: (seconds // DAY_S, seconds))
+"""Where rows of vaa_lookups stand by the time of their bodies."""
+
+Span: TypeAlias = tuple[int, int]
+"""Seconds since 1970, both ends included; ends before it begins where nothing is in it."""
+
+WRITTEN_FIRST = frozenset(each.column for each in PAYLOAD_COLUMNS if each.family in (DETAILS, CHAIN))
+"""Columns of which what was written goes before what is computed: it has the prices of its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Rows that are shown: those of which `holds` is true; `text` tells it from any other filter."""
+
+    text: str
+    holds: Callable[[Row], bool]
+
+
+ANY = Filter("", lambda _: True)
+
+
+async def find_bodies(
+    store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
+) -> list[Row]:
+    """All rows of `vaas` of an id, the canonical one first; that of what was written alone, without a digest, last.
+    `columns`: as of a slice; `digest` and `canonical` are among them.
+    """
+    key = sequence_key(sequence)
+    rows = await store.slice(
+        vaas,
+        (chain, emitter, key[:SEQUENCE_RANGE_DIGITS]),
+        lower=Bound((key,)),
+        upper=Bound((key,)),
+        limit=BODIES_MAX,
+        columns=columns,
+    )
+    return sorted(rows, key=lambda row: (not row["digest"], not row["canonical"]))
+
+
+async def get_vaa(
+    store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
+) -> tuple[Row, Row | None]:
+    """The canonical row of `vaas`, and what was written of the message; NotFound when no signed VAA of it is known."""
+    rows = await find_bodies(store, chain, emitter, sequence, columns)
+    written = next((row for row in rows if not row["digest"]), None)
+    for row in rows:
+        if row["canonical"]:
+            return row, written
+    raise NotFound(f"VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
+
+
+async def get_verified(
+    store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
+) -> tuple[Row, Row | None]:
+    """As get_vaa, of those that a quorum signed, `verified` among the columns; NotFound for any other."""
+    row, written = await get_vaa(store, chain, emitter, sequence, columns)
+    if not row["verified"]:
+        raise NotFound(f"a verified VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
+    return row, written
+
+
+async def find_payload(store: Store, key: str, digest: str) -> Row | None:
+    """The payload's families of a body, by row key: one row of what its bytes say and what was written; None: none."""
+    (found,) = await find_payloads(store, [(key, digest)])
+    return found
+
+
+async def find_families(store: Store, key: str, digest: str, families: Collection[str]) -> Row | None:
+    """As find_payload, of the columns of those families alone."""
+    columns = dict.fromkeys(each.column for each in PAYLOAD_COLUMNS if each.family in families)
+    rows = await store.slice(vaa_payloads, (key,), limit=BODIES_MAX, columns=("digest", *columns))
+    by_digest = {row["digest"]: row for row in rows}
+    return _payload(by_digest.get(digest), by_digest.get(""))
+
+
+async def find_payloads(store: Store, bodies: Sequence[tuple[str, str]]) -> list[Row | None]:
+    """The same of several bodies: row keys and digests."""
+    told = await store.get_many(vaa_payloads, bodies)
+    written = await store.get_many(vaa_payloads, [(key, "") for key, _ in bodies])
+    return [_payload(*pair) for pair in zip(told, written, strict=True)]
+
+
+def _payload(told: Row | None, written: Row | None) -> Row | None:
+    if told is None or written is None:
+        return told or written
+    first = {name: (written, told) if name in WRITTEN_FIRST else (told, written) for name in told}
+    return {name: one[name] if one[name] is not None else other[name] for name, (one, other) in first.items()}
+
+
+async def list_signatures(store: Store, key: str) -> list[Row]:
+    """Rows of vaa_signatures of a row key, those without a digest first."""
+    return await store.slice(vaa_signatures, (key,), limit=ROWS_MAX)
+
+
+async def list_states(store: Store, key: str) -> list[Row]:
+    """Rows of vaa_states of a row key, by guardian set and time."""
+    return await store.slice(vaa_states, (key,), limit=ROWS_MAX)
+
+
+async def list_vaas(
+    store: Store,
+    asked: Sequence[tuple[str, str]],
+    *,
+    with_unverified: bool = False,
+    where: Filter = ANY,
+    span: Span | None = None,
+    start: Bound | None = None,
+    newest: bool,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged.
+    `where` looks at rows of that table; `span`: of those times, and no others are read; `start`: where a first page
+    begins (listed_at).
+    """
+
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        return [row for row in rows if row["canonical"] and (with_unverified or row["verified"]) and where.holds(row)]
+
+    sources = [lookup_source(LOOKUP, key) for key in asked]
+    if span is not None:
+        spans = [span] if span[0] <= span[1] else []
+        sources = [within(each, spans, SENT_AT) for each in sources]
+    texts = " ".join(map(lookup_key_text, asked))
+    shown = "with unverified" if with_unverified else "verified"
+    question = f"{LOOKUP.table.name} {texts} {shown} {where.text} {span or ''}"
+    listing = Listing(LOOKUP.table, sources, question, keep=keep)
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
+
+
+def listed_at(body: Row) -> Bound:
+    """Where a row of `vaas` stands in every listing by time."""
+    place = (body[name] for name in ("emitter_chain", "emitter_address", "sequence_key", "digest"))
+    return Bound((body["timestamp"] // DAY_S, body["timestamp"], *place))
+
+
+async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Row | None]]:
+    """Of rows of vaa_lookups those of `vaas`, each with what was written of the message."""
+    keys = [
+        (row["emitter_chain"], row["emitter_address"], row["sequence_key"][:SEQUENCE_RANGE_DIGITS], row["sequence_key"])
+        for row in listed
+    ]
+    found = await store.get_many(vaas, [(*key, row["digest"]) for key, row in zip(keys, listed, strict=True)])
+    written = await store.get_many(vaas, [(*key, "") for key in keys])
+    return [(row, beside) for row, beside in zip(found, written, strict=True) if row is not None]
+
+
+async def list_emitted(
+    store: Store, chain: int, emitter: str, *, newest: bool, page_size: int, cursor: str | None
+) -> Page:
+    """Rows of `vaas` of an emitter by sequence, every body and what was written alone."""
+    listing = Listing(vaas, [emitted_source(chain, emitter)], f"emitted {chain} {emitter}")
+    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
+
+
+async def list_emitters(store: Store, chain: int, most: int) -> list[str]:
+    """The emitters of a chain that any row is of, as 64 hex digits; no more than `most`."""
+    rows = await store.slice(emitters, (chain,), limit=most)
+    return [row["emitter_address"] for row in rows]
+
+
+def emitted_source(chain: int, emitter: str, columns: tuple[str, ...] | None = None) -> Source:
+    """An emitter's rows of `vaas`, all columns or some."""
+
+    def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
+        async def first() -> Key:
+            assert start is not None
+            return (str(start.values[0])[:SEQUENCE_RANGE_DIGITS],)
+
+        def open_partition(hint: Row) -> Stream:
+            partition = (chain, emitter, hint["seq_range"])
+            return PartitionStream(store, vaas, partition, start, newest=newest, columns=columns)
+
+        return HintedStream(
+            store, sequence_hints, (chain, emitter), first if start else None, open_partition, newest=newest
+        )
+
+    return source
+
+
+async def list_guardian_sets(store: Store, network: str) -> list[Row]:
+    """All guardian sets, the current one first, their addresses as lists of hex."""
+    rows = await store.slice(guardian_sets, (network,), limit=ROWS_MAX)
+    return [row | {"addresses": json.loads(row["addresses"])} for row in rows]
+
+
+async def find_token(store: Store, token_key: str) -> Row | None:
+    """What a token is called at home, if a verified message told."""
+    return await store.get(tokens, (token_key,))
+
+
+async def find_tokens(store: Store, token_keys: Sequence[str]) -> list[Row | None]:
+    """The same of several."""
+    return await store.get_many(tokens, [(each,) for each in token_keys])

@@ -1,0 +1,130 @@
+"""Messages by the value of a column of the event tables, of those columns that messages are looked up by.
+
+Rules of this file: what stands under a key is found by it, and no other column is searched. A page looks at the rows
+under the keys of a value and shows those that tell it. A contract or token whose chain nobody told is looked for on
+every chain that has a number, a hint each.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from db.listing.page import Keep, Listing, Page, list_page
+from db.listing.streams import lookup_source
+from db.queries.wormhole.prefixes import is_alone
+from db.queries.wormhole.vaas import ANY, Filter, find_payloads
+from db.schema.event_columns import ASSET, CHAIN, FAMILY_COLUMNS, NFT, PUBLICATION, TRANSFER
+from db.schema.wormhole_tables import LOOKUP, vaa_hints, vaa_lookups
+from db.store import Row, Store
+from ledger.wormhole.chains import CHAIN_IDS, find_chain_named
+from ledger.wormhole.keys import address_keys, transaction_key
+
+_ADDRESS = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """How a column is looked up: `kind` is one of vaa_lookups, `keys` those that a value may stand under, behind the
+    number of a chain where it is `of_a_chain`; ValueError for a value that is not what is `expected`. `told`: rows of
+    other columns stand under the same keys, so what each tells is looked at.
+    """
+
+    kind: str
+    keys: Callable[[str], Sequence[str]]
+    expected: str
+    of_a_chain: bool = False
+    told: bool = True
+
+
+def _address(value: str) -> list[str]:
+    if _ADDRESS.fullmatch(value) is None:
+        raise ValueError("no address")
+    return [value]
+
+
+def _chain(value: str) -> list[str]:
+    named = find_chain_named(value)
+    if named is None:
+        raise ValueError("no chain")
+    return [str(named.id)]
+
+
+_HEX = "64 lower-case hex digits"
+_TOKEN = Indexed("token", _address, _HEX, of_a_chain=True)
+_RECIPIENT = Indexed("recipient", _address, _HEX)
+_NATIVE = "an address as its chain writes it"
+
+INDEXED: dict[tuple[str, str], Indexed] = {
+    (PUBLICATION, "EmitterChain"): Indexed("chain", _chain, "the name of a chain", told=False),
+    (PUBLICATION, "EmitterAddress"): Indexed("emitter", _address, _HEX, of_a_chain=True, told=False),
+    (PUBLICATION, "InitiatingTxID"): Indexed(
+        "transaction", lambda value: [transaction_key(value)], "a transaction id", told=False
+    ),
+    (TRANSFER, "OriginAddress"): _TOKEN,
+    (TRANSFER, "TargetAddress"): _RECIPIENT,
+    (ASSET, "TokenAddress"): _TOKEN,
+    (NFT, "OriginAddress"): _TOKEN,
+    (NFT, "TargetAddress"): _RECIPIENT,
+    (CHAIN, "SenderAddress"): Indexed("sender", address_keys, _NATIVE),
+    (CHAIN, "ReceiverAddress"): Indexed("recipient", address_keys, _NATIVE),
+}
+"""By family and qualifier."""
+
+
+async def list_values(
+    store: Store,
+    column: tuple[str, str],
+    value: str,
+    keys: Sequence[str],
+    *,
+    where: Filter = ANY,
+    page_size: int,
+    cursor: str | None,
+) -> Page:
+    """Rows of vaa_lookups of messages whose column, one of INDEXED, has that value, newest first, of what a quorum
+    signed, but of a transaction as list_sent. `keys`: those of the value.
+    """
+    indexed = INDEXED[column]
+    if indexed.kind == "transaction":
+        return await list_sent(store, keys[0], where=where, page_size=page_size, cursor=cursor)
+    name = FAMILY_COLUMNS[column].column
+
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        held = [row for row in rows if row["canonical"] and row["verified"] and where.holds(row)]
+        if not indexed.told:
+            return held
+        told = await find_payloads(store, [(row["row_key"], row["digest"]) for row in held])
+        return [row for row, columns in zip(held, told, strict=True) if columns is not None and columns[name] == value]
+
+    named = await _of_chains(store, indexed.kind, keys[0]) if indexed.of_a_chain else keys
+    question = f"values {':'.join(column)} {value} {where.text}"
+    return await _page(store, indexed.kind, named, keep, question, page_size, cursor)
+
+
+async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page_size: int, cursor: str | None) -> Page:
+    """Rows of vaa_lookups of the messages of a transaction (its key), newest first, each once, whoever signed it; those
+    of which no VAA is known come last, as they have no time.
+    """
+
+    async def keep(rows: list[Row], _: int | None) -> list[Row]:
+        signed = {row["row_key"] for row in rows if row["canonical"]}
+        held = [row for row in rows if where.holds(row)]
+        return [row for row in held if row["canonical"] or (not row["digest"] and await is_alone(store, row, signed))]
+
+    return await _page(store, "transaction", [transaction], keep, f"sent {transaction} {where.text}", page_size, cursor)
+
+
+async def _page(
+    store: Store, kind: str, keys: Sequence[str], keep: Keep, question: str, page_size: int, cursor: str | None
+) -> Page:
+    sources = [lookup_source(LOOKUP, (kind, key)) for key in keys]
+    listing = Listing(vaa_lookups, sources, question, keep=keep)
+    return await list_page(store, listing, newest=True, page_size=page_size, cursor=cursor)
+
+
+async def _of_chains(store: Store, kind: str, address: str) -> list[str]:
+    """Of the keys of an address, one a chain, those that anything stands under."""
+    keys = [f"{chain}/{address}" for chain in CHAIN_IDS]
+    hints = await asyncio.gather(*(store.slice(vaa_hints, (kind, key), limit=1) for key in keys))
+    return [key for key, held in zip(keys, hints, strict=True) if held]

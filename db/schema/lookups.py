@@ -1,0 +1,52 @@
+"""Lookup tables and the hint tables that name their partitions."""
+
+from db.model import Lookup, Table
+from db.schema.ledger_state_tables import ledger_updates_by_address, unspent_hints, unspent_outputs
+from db.schema.message_tables import tag_hints, tags, transactions_by_address
+from db.schema.output_tables import (
+    addresses_hints,
+    alias_outputs,
+    foundry_outputs,
+    nft_outputs,
+    outputs_by_address,
+    outputs_by_tag,
+)
+
+LOOKUPS: tuple[Lookup, ...] = (
+    Lookup(tags, tag_hints, ("tag",), (("table_kind", "message"),)),
+    Lookup(outputs_by_address, addresses_hints, ("address", "output_kind", "variant", "included")),
+    Lookup(
+        transactions_by_address,
+        addresses_hints,
+        ("address", "included"),
+        (("output_kind", "transaction"), ("variant", "address")),
+    ),
+)
+"""Filled by a load, which counts their rows."""
+
+
+def _chain_lookup(table: Table, output_kind: str) -> Lookup:
+    constants = (("output_kind", "chain"), ("variant", output_kind), ("included", True))
+    return Lookup(table, addresses_hints, ("chain_id",), constants, (("address", "chain_id"),))
+
+
+STARDUST_LOOKUPS: tuple[Lookup, ...] = (
+    Lookup(outputs_by_tag, tag_hints, ("tag", "output_kind"), hint_names=(("table_kind", "output_kind"),)),
+    _chain_lookup(alias_outputs, "alias"),
+    _chain_lookup(nft_outputs, "nft"),
+    _chain_lookup(foundry_outputs, "foundry"),
+)
+"""The same, of milestones that may hold a Stardust output."""
+
+LEDGER_LOOKUPS: tuple[Lookup, ...] = (
+    Lookup(
+        ledger_updates_by_address,
+        addresses_hints,
+        ("address",),
+        (("output_kind", "ledger"), ("variant", "address"), ("included", True)),
+    ),
+    Lookup(unspent_outputs, unspent_hints, ("lookup", "output_kind", "key")),
+)
+"""Filled as the ledger state goes on; counted there."""
+
+ALL_LOOKUPS: tuple[Lookup, ...] = (*LOOKUPS, *STARDUST_LOOKUPS, *LEDGER_LOOKUPS)

@@ -1,0 +1,218 @@
+"""Migration files: rendered from the schema, committed, applied in order, never changed afterwards.
+
+Rules of this file: migration N creates the tables whose `layout` is N and adds the columns whose `layout` is N to those
+that are there; a statement ends at a line that ends with ';'; what was applied is recorded with the file's checksum,
+and every difference (file and schema, file and record, schema and store) is refused by name before anything runs. Where
+a migration cannot be all or nothing, each of its statements is recorded too, so that one which was cut short is
+completed by the next run; what cannot be done twice is looked for before.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from db import schema
+from db.model import Table
+from db.schema.dialects import CQL_REASONS, add_columns_cql, add_columns_sqlite, create_table_cql, create_table_sqlite
+from db.schema.protocols import IOTA, TABLES_OF, WORMHOLE
+from db.store import Row, StoreMismatch, WritableStore
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "migrations"
+NAMES_OF: Mapping[str, dict[int, str]] = {
+    IOTA: {
+        1: "chrysalis",
+        2: "ledger",
+        3: "unspent",
+        4: "stardust",
+        5: "lookups",
+        6: "proofs",
+        7: "analytics",
+        9: "logged",
+        10: "calendar",
+    },
+    WORMHOLE: {8: "wormhole"},
+}
+"""Protocol → layout → what it brought. The first of a protocol creates what it shares with others, too."""
+
+OF_LEDGER = frozenset({3})
+"""Layouts whose tables the ledger state fills: in a store that has one, the state begins anew."""
+
+SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}
+ADDED = re.compile(r"ALTER TABLE (?:\S+\.)?(?P<table>\w+) ADD (?:COLUMN |\(\s*)(?P<column>\w+)")
+"""A statement that adds columns: the table and the first of them."""
+
+KEYSPACE = "${keyspace}"
+"""Stands in CQL files for the keyspace of the network at hand."""
+
+
+class Migratable(WritableStore, Protocol):
+    """What an adapter offers beyond the port, to be created and checked."""
+
+    @property
+    def dialect(self) -> str:
+        """A key of SUFFIXES."""
+
+    @property
+    def protocol(self) -> str:
+        """A key of db.protocols.TABLES_OF: whose tables it has."""
+
+    @property
+    def atomic(self) -> bool:
+        """Whether `execute` runs all statements or none."""
+
+    def tables(self) -> frozenset[str]:
+        """Names of the tables that exist; empty when the store was never created."""
+
+    def read_all(self, table: Table) -> list[Row]:
+        """Every row of a table that is known to be small."""
+
+    def has_column(self, table: str, column: str) -> bool:
+        """Whether a table that exists has that column."""
+
+    def execute(self, statements: Iterable[str]) -> None:
+        """Runs statements of a migration; creates the store when there is none."""
+
+    def drift(self) -> list[str]:
+        """How the store's tables differ from the schema, one sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file."""
+
+    name: str
+    text: str
+    of_ledger: bool = False
+
+    @property
+    def steps(self) -> "list[Migration]":
+        """Its statements, each as a migration of its own: NAME.01, NAME.02, …"""
+        return [Migration(f"{self.name}.{at:02}", f"{text};\n") for at, text in enumerate(self.statements, 1)]
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the text, hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def statements(self) -> list[str]:
+        """The statements, comments and final semicolons left out."""
+        code = "\n".join(line for line in self.text.splitlines() if not line.startswith("--"))
+        return [part.strip() for part in f"{code}\n".split(";\n") if part.strip()]
+
+
+def is_done(store: Migratable, statement: str) -> bool:
+    """Whether a statement that adds columns, which cannot be said twice, was carried out and perhaps not recorded."""
+    added = ADDED.match(statement)
+    return added is not None and added["table"] in store.tables() and store.has_column(added["table"], added["column"])
+
+
+def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
+    """The migration of a layout, as its file must read."""
+    name, first = NAMES_OF[protocol][layout], min(NAMES_OF[protocol])
+    title = f"-- Layout {layout}: {name}. Rendered from db/schema.py by `python -m db.migrations --write`.\n"
+    # `migrations` comes first: what is recorded there is what was applied whole.
+    tables = [table for table in TABLES_OF[protocol] if max(table.layout, first) == layout]
+    tables.sort(key=lambda table: table is not schema.migrations)
+    older = [table for table in TABLES_OF[protocol] if table not in tables]
+    grown = {table: [column for column in table.columns if column.layout == layout] for table in older}
+    if dialect == "cql":
+        title += CQL_REASONS
+        bodies = [create_table_cql(table.at(layout), KEYSPACE) for table in tables]
+        bodies += [add_columns_cql(table, added, KEYSPACE) for table, added in grown.items() if added]
+    else:
+        # The lease outlives generations, in a file of its own.
+        bodies = [
+            create_table_sqlite(table.at(layout)).replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+            for table in tables
+            if table is not schema.lease
+        ]
+        bodies += [each for table, added in grown.items() for each in add_columns_sqlite(table, added)]
+    return Migration(f"{layout:04}_{name}", title + "".join(f"\n{body};\n" for body in bodies), layout in OF_LEDGER)
+
+
+def migrations(dialect: str, protocol: str = IOTA) -> list[Migration]:
+    """The committed files of a dialect and a protocol, in order.
+
+    StoreMismatch where one is missing or differs from the schema.
+    """
+    found: list[Migration] = []
+    for layout in NAMES_OF[protocol]:
+        wanted = render(layout, dialect, protocol)
+        file = DIRECTORY / f"{wanted.name}{SUFFIXES[dialect]}"
+        text = file.read_text(encoding="utf-8") if file.is_file() else None
+        if text != wanted.text:
+            state = "is missing" if text is None else "differs from db/schema"
+            raise StoreMismatch(
+                f"migration file {file.name} {state}; `python -m db.schema.migration_files --write` renders it"
+            )
+        found.append(wanted)
+    return found
+
+
+def unapplied(store: Migratable, network: str) -> list[Migration]:
+    """Migrations that the store lacks, in order; StoreMismatch when its record and the files contradict each other."""
+    files = migrations(store.dialect, store.protocol)
+    recorded = list_recorded(store, network)
+    known = {each.name: each for migration in files for each in (migration, *migration.steps)}
+    for name, checksum in recorded.items():
+        if name not in known:
+            raise StoreMismatch(f"the store has migration {name}, which this version does not know: it is older")
+        if known[name].checksum != checksum:
+            raise StoreMismatch(f"migration {name} was changed after the store applied it")
+    return [migration for migration in files if migration.name not in recorded]
+
+
+def list_recorded(store: Migratable, network: str) -> dict[str, str]:
+    """Names of the migrations and steps that were applied, and their checksums then."""
+    if schema.migrations.name not in store.tables():
+        return {}
+    return {row["name"]: row["checksum"] for row in store.read_all(schema.migrations) if row["network"] == network}
+
+
+def check(store: Migratable, expected: dict[str, str]) -> None:
+    """StoreMismatch unless the store was created, is up to date, and was made for `expected` (keyspace_info)."""
+    tables = store.tables()
+    if not tables:
+        raise StoreMismatch("there is no store yet; create it with `permanode migrate`")
+    check_info(store, expected)
+    missing = unapplied(store, expected["network"])
+    if missing:
+        raise StoreMismatch(f"the store lacks migration {missing[0].name}; run `permanode migrate`")
+    drift = store.drift()
+    if drift:
+        raise StoreMismatch(f"the store differs from the schema: {'; '.join(drift)}")
+
+
+def check_info(store: Migratable, expected: dict[str, str]) -> None:
+    """StoreMismatch where keyspace_info says something else than `expected`; what it does not say is not compared."""
+    if schema.keyspace_info.name not in store.tables():
+        return
+    held = {row["name"]: row["value"] for row in store.read_all(schema.keyspace_info)}
+    for name, value in expected.items():
+        if name != "layout" and held.get(name, value) != value:
+            raise StoreMismatch(f"the store was created with {name} {held[name]}, the settings say {value}")
+
+
+def write_files() -> list[Path]:
+    """Renders every file; the explicit command behind `python -m db.schema.migration_files --write`."""
+    written: list[Path] = []
+    for dialect, suffix in SUFFIXES.items():
+        for protocol, layout in [(each, layout) for each, names in NAMES_OF.items() for layout in names]:
+            migration = render(layout, dialect, protocol)
+            file = DIRECTORY / f"{migration.name}{suffix}"
+            file.write_text(migration.text, encoding="utf-8")
+            written.append(file)
+    return written
+
+
+if __name__ == "__main__":
+    import sys
+
+    if sys.argv[1:] != ["--write"]:
+        raise SystemExit("usage: python -m db.schema.migration_files --write")
+    for path in write_files():
+        sys.stdout.write(f"{path.name}\n")

@@ -1,0 +1,131 @@
+"""Tables of outputs: by id, address, tag and chain id, and the hints that name their partitions."""
+
+from db.model import Table, Type, columns
+from db.schema.shared_columns import (
+    AMOUNT,
+    FILTERS,
+    INCLUDED,
+    MESSAGE_ID,
+    MILESTONE_INDEX,
+    MS_RANGE_ID,
+    MS_TIMESTAMP,
+    OUTPUT_ID,
+    OUTPUT_KIND,
+    OUTPUT_TYPE,
+    PARTITION_ID,
+)
+
+outputs = Table(
+    "outputs",
+    "Every output an included transaction created or spent; both halves are written on their own, in any order",
+    columns(
+        OUTPUT_ID,
+        ("created_milestone_index", Type.INT, "milestone that created it"),
+        ("created_white_flag_index", Type.INT, "position of its creator in that cone"),
+        ("created_message_id", Type.HEX, "the included message"),
+        OUTPUT_KIND,
+        ("address", Type.HEX, "owner, serialized"),
+        ("amount", Type.BIGINT, "base tokens"),
+        ("data", Type.BLOB, "serialized output"),
+        ("spent_milestone_index", Type.INT, "milestone that spent it"),
+        ("spent_white_flag_index", Type.INT, "position of its spender in that cone"),
+        ("spent_transaction_id", Type.HEX, "the spending transaction"),
+        ("spent_message_id", Type.HEX, "the included message of the spender"),
+    ),
+    partition=("output_id",),
+)
+
+outputs_by_address = Table(
+    "outputs_by_address",
+    "Outputs by the address in a role (variant)",
+    columns(
+        ("address", Type.HEX, "serialized address"),
+        OUTPUT_KIND,
+        (
+            "variant",
+            Type.TEXT,
+            "role of the address: address, sender, issuer, state_controller, governor, storage_deposit_return "
+            "or expiration_return",
+        ),
+        INCLUDED,
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        OUTPUT_TYPE,
+        AMOUNT,
+    )
+    + columns(*FILTERS, layout=5),
+    partition=("address", "output_kind", "variant", "included", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id", "message_id"),
+)
+
+outputs_by_tag = Table(
+    "outputs_by_tag",
+    "Basic and NFT outputs by their tag feature",
+    columns(
+        ("tag", Type.HEX, "the tag's bytes"),
+        OUTPUT_KIND,
+        INCLUDED,
+        MS_RANGE_ID,
+        PARTITION_ID,
+        MILESTONE_INDEX,
+        OUTPUT_ID,
+        MESSAGE_ID,
+        MS_TIMESTAMP,
+        OUTPUT_TYPE,
+        AMOUNT,
+        *(each for each in FILTERS if each[0] != "tag"),
+    ),
+    partition=("tag", "output_kind", "included", "ms_range_id", "partition_id"),
+    clustering=("milestone_index", "output_id", "message_id"),
+    layout=5,
+)
+
+
+def _chain_outputs(name: str, meaning: str, chain_id: str) -> Table:
+    return Table(
+        name,
+        meaning,
+        columns(
+            ("chain_id", Type.HEX, chain_id),
+            MS_RANGE_ID,
+            PARTITION_ID,
+            MILESTONE_INDEX,
+            ("white_flag_index", Type.INT, "position of the creator in the cone; 0 of what genesis holds"),
+            OUTPUT_ID,
+            MS_TIMESTAMP,
+            OUTPUT_TYPE,
+            AMOUNT,
+            *FILTERS,
+        ),
+        partition=("chain_id", "ms_range_id", "partition_id"),
+        clustering=("milestone_index", "white_flag_index", "output_id"),
+        layout=5,
+    )
+
+
+alias_outputs = _chain_outputs("alias_outputs", "Every state that an alias ever had", "alias id: 32 bytes")
+
+nft_outputs = _chain_outputs("nft_outputs", "Every state that an NFT ever had", "NFT id: 32 bytes")
+
+foundry_outputs = _chain_outputs(
+    "foundry_outputs", "Every state that a foundry ever had", "foundry id: address of its alias, serial number, kind"
+)
+
+addresses_hints = Table(
+    "addresses_hints",
+    "Which partitions of an address hold rows, by kind and role",
+    columns(
+        ("address", Type.HEX, "serialized address; of kind chain the chain id"),
+        ("output_kind", Type.TEXT, "legacy, basic, alias, foundry, nft, ledger, transaction, chain or balance"),
+        ("variant", Type.TEXT, "role of the address; of kind chain alias, nft or foundry"),
+        ("included", Type.BOOLEAN, "as in the lookup"),
+        MS_RANGE_ID,
+        PARTITION_ID,
+    ),
+    partition=("address", "output_kind", "variant", "included"),
+    clustering=("ms_range_id", "partition_id"),
+)

@@ -1,0 +1,124 @@
+"""The writing half of the SQLite store: rows in, through executemany, with nothing done per row in Python.
+
+Rules of this file: values are bound as they come; rows are counted as they pass, as SQLite does not count the ones
+that were there already.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import chain, islice
+from pathlib import Path
+
+import apsw
+
+from db import schema
+from db.model import Lookup, Table
+from db.schema.protocols import LOOKUPS
+from db.sqlite.plans import delete_sql, upsert_sql
+from db.store import StoreError, Value
+
+CHECKING_THREADS = 4
+
+ROWS_AT_ONCE = 16
+"""Rows a statement: running it for each row costs nearly half as much as the row does. Statements of more than 16 KB
+would be prepared anew each time."""
+
+
+class SqliteBatch:
+    """Upserts and deletes in one open transaction."""
+
+    def __init__(self, connection: apsw.Connection, clock: Callable[[], float]) -> None:
+        self.connection = connection
+        self.written: dict[str, int] = {}
+        self._clock = clock
+
+    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+        """Writes the columns given; returns the number of rows. Rows sorted by key load fastest."""
+        expires_at = None if table.ttl_s is None else int(self._clock()) + table.ttl_s
+        passing, number, rest = iter(rows), 0, list[Sequence[Value]]()
+
+        def statements() -> Iterator[tuple[Value, ...]]:
+            nonlocal number
+            while len(some := list(islice(passing, ROWS_AT_ONCE))) == ROWS_AT_ONCE:
+                number += ROWS_AT_ONCE
+                yield tuple(chain.from_iterable(some))
+            rest.extend(some)
+
+        self.connection.executemany(upsert_sql(table, columns, expires_at, ROWS_AT_ONCE), statements())
+        self.connection.executemany(upsert_sql(table, columns, expires_at), rest)
+        number += len(rest)
+        self.written[table.name] = self.written.get(table.name, 0) + number
+        return number
+
+    def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:  # noqa: ARG002 (what is written later comes later)
+        """The row of that key, or every row under a prefix of it."""
+        self.connection.execute(delete_sql(table, len(key)), tuple(key))
+
+    def last_fact(self, table: Table, key: Sequence[Value]) -> int:  # noqa: ARG002 (what is written later comes later)
+        """Any: what is deleted is what was written before."""
+        return 0
+
+    def clear(self, table: Table) -> None:
+        """Every row of the table."""
+        self.connection.execute(f"DELETE FROM {table.name}")
+
+
+def check_built(generation: Path) -> None:
+    """StoreError unless every page of a finished generation is sound and its tables agree about what they hold."""
+
+    def ask(query: str) -> list[str | int]:
+        # Immutable: nobody writes it any more, and readers would make side files.
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
+            return [answer for (answer,) in connection.execute(query)]
+
+    with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
+        tables = ask("SELECT name FROM sqlite_master WHERE type = 'table'")
+        sound = pool.map(ask, [f"PRAGMA quick_check({table})" for table in tables])
+        # The generation of a migration lacks the tables of those to come.
+        asked = [(meaning, query) for table, meaning, query in DISAGREEMENTS if table in tables]
+        disagreeing = pool.map(ask, [query for _, query in asked])
+    for answer in sound:
+        if answer != ["ok"]:
+            raise StoreError(f"the generation just built is damaged: {answer[0]}")
+    for (meaning, _), (found,) in zip(asked, disagreeing, strict=True):
+        if found:
+            raise StoreError(f"the generation just built is not whole: {found} {meaning}")
+
+
+def _without_hint(lookup: Lookup) -> str:
+    same = " AND ".join(
+        [f"hint.{hint} = part.{name}" for hint, name in lookup.hint_columns]
+        + [f"hint.{name} = {_literal(value)}" for name, value in lookup.hint_constants]
+    )
+    return (
+        f"SELECT count(*) FROM (SELECT DISTINCT {', '.join(lookup.table.partition)} FROM {lookup.table.name}) AS part "
+        f"WHERE NOT EXISTS (SELECT 1 FROM {lookup.hints.name} AS hint WHERE {same})"
+    )
+
+
+def _literal(value: str | bool) -> str:  # noqa: FBT001 (a value, not a switch)
+    return str(int(value)) if isinstance(value, bool) else f"'{value}'"
+
+
+DISAGREEMENTS = (
+    (
+        schema.sync.name,
+        "complete milestones do not list the messages that were counted",
+        f"SELECT count(*) FROM {schema.sync.name} AS complete WHERE synced_by IS NOT NULL AND message_count <> "
+        f"(SELECT count(*) FROM {schema.messages_by_milestone.name} AS listed "
+        "WHERE listed.milestone_index = complete.milestone_index)",
+    ),
+    (
+        schema.messages.name,
+        "messages are listed by milestone and missing by id",
+        f"SELECT max(0, (SELECT count(*) FROM {schema.messages_by_milestone.name}) "
+        f"- (SELECT count(*) FROM {schema.messages.name}))",
+    ),
+    *(
+        (lookup.table.name, f"partitions of {lookup.table.name} have no hint", _without_hint(lookup))
+        for lookup in LOOKUPS
+    ),
+)
+"""What a table must not have, and the query that counts it; each reads a table once, in order."""

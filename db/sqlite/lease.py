@@ -1,0 +1,104 @@
+"""The lease of a SQLite store, in a file of its own: a generation may be switched while it is held.
+
+Rules of this file: every change is one immediate transaction; times are milliseconds since 1970; the clock is given.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from db import schema
+from db.leases import NAME, held_by, is_dead, is_same, lost
+from db.schema.dialects import create_table_sqlite
+from db.sqlite.errors import PASSING
+from db.store import Lease, StoreUnavailable
+
+BUSY_MS = 10_000
+
+
+class LeaseFile:
+    """Who may write: one row."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+
+    def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
+        """The lease; LeaseHeld names a holder that lives and has not expired."""
+        with self._transaction() as connection:
+            held = _held(connection)
+            lease = Lease(owner, run, self._now() + ttl_s * 1000)
+            if held and not is_same(lease, held):
+                self._refuse_if_alive(held)
+            connection.execute("DELETE FROM lease WHERE name = ?", (NAME,))
+            connection.execute(
+                "INSERT INTO lease (name, owner, run, expires_at) VALUES (?, ?, ?, ?)",
+                (NAME, lease.owner, lease.run, lease.expires_at),
+            )
+            return lease
+
+    def renew(self, lease: Lease, ttl_s: int) -> Lease:
+        """The same lease with a later end; LeaseHeld when another run took it."""
+        with self.fence(lease) as connection:
+            expires_at = self._now() + ttl_s * 1000
+            connection.execute("UPDATE lease SET expires_at = ? WHERE name = ?", (expires_at, NAME))
+            return Lease(lease.owner, lease.run, expires_at)
+
+    def release(self, lease: Lease) -> None:
+        """Gives the lease back, if it is still this run's."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM lease WHERE name = ? AND owner = ? AND run = ?", (NAME, lease.owner, lease.run)
+            )
+
+    def holder(self) -> Lease | None:
+        """The recorded holder, expired or not; None when nobody wrote here or the last one gave it back."""
+        if not self._path.exists():
+            return None
+        with self._transaction() as connection:
+            return _held(connection)
+
+    def refuse_others(self) -> None:
+        """LeaseHeld when a run that lives holds the lease: whoever writes without one must not disturb it."""
+        held = self.holder()
+        if held:
+            self._refuse_if_alive(held)
+
+    @contextmanager
+    def fence(self, lease: Lease) -> Iterator[apsw.Connection]:
+        """Nobody can take the lease over inside this block; LeaseHeld when somebody did before it."""
+        with self._transaction() as connection:
+            held = _held(connection)
+            if not is_same(lease, held):
+                raise lost(lease, held)
+            yield connection
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        connection = apsw.Connection(str(self._path))
+        try:
+            connection.set_busy_timeout(BUSY_MS)
+            ddl = create_table_sqlite(schema.lease).replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(ddl)
+            yield connection
+            connection.execute("COMMIT")
+        except PASSING as error:
+            raise StoreUnavailable(f"{self._path}: {error}") from error
+        finally:
+            connection.close()
+
+    def _refuse_if_alive(self, held: Lease) -> None:
+        if held.expires_at > self._now() and not is_dead(held):
+            raise held_by(held)
+
+    def _now(self) -> int:
+        return int(self._clock() * 1000)
+
+
+def _held(connection: apsw.Connection) -> Lease | None:
+    row = connection.execute("SELECT owner, run, expires_at FROM lease WHERE name = ?", (NAME,)).fetchone()
+    return Lease(*row) if row else None

@@ -1,0 +1,207 @@
+"""SQL text and value conversion for one table of the SQLite store; rendered once, then reused.
+
+Rules of this file: names come from db/schema only, values are always bound. Ids cross as bytes below and as hex
+above the port, so reads convert HEX and BOOLEAN columns and nothing else. Reads of a table that `expires` bind the
+present second after everything but the limit.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import apsw
+
+from db.listing.conditions import COMPARE as COMPARISONS
+from db.listing.conditions import columns_of
+from db.model import Table, Type
+from db.schema.dialects import EXPIRES_AT
+from db.statements import Shape, check_deleted, check_written, conditions, ordering, shape_of
+from db.store import Bound, Condition, Passed, Row, Scan, Value, Where
+
+Native: TypeAlias = Any
+"""What apsw gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
+
+
+CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}
+"""Column type → expression of a value as the port gives it; others stay as they are."""
+
+
+def rows_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Sequence[Native]]], list[Row]]:
+    """A function from native rows of these columns to rows as the port gives them: one display, rendered once, as SQL.
+
+    A page is a hundred rows, and looking each column's type up row by row costs more than reading it.
+    """
+    parts = []
+    for column in map(table.column, names):
+        value = column.name
+        if column.type in CONVERSIONS:
+            converted = CONVERSIONS[column.type].format(value)
+            value = converted if column.name in table.key else f"None if {value} is None else {converted}"
+        parts.append(f"{column.name!r}: {value}")
+    display = f"lambda native: [{{{', '.join(parts)}}} for {', '.join(names)}, in native]"
+    render: Callable[[Sequence[Sequence[Native]]], list[Row]] = eval(display)  # noqa: S307 (our names)
+    return render
+
+
+class ReadPlan:
+    """How rows of one table are asked for; `rows` renders them."""
+
+    def __init__(self, table: Table, columns: Sequence[str] | None = None) -> None:
+        self.table = table
+        names = table.names if columns is None else columns
+        self.rows = rows_renderer(table, names)
+        self._hex_names = frozenset(column.name for column in table.columns if column.type is Type.HEX)
+        self._hex_keys = tuple(index for index, name in enumerate(table.key) if name in self._hex_names)
+        self._names = tuple(names)
+        self._select = f"SELECT {', '.join(names)} FROM {table.name} WHERE "
+        self.expires = table.ttl_s is not None
+        self._alive = f" AND {EXPIRES_AT} > ?" if self.expires else ""
+        self.get = self._select + " AND ".join(f"{name} = ?" for name in table.key) + self._alive
+        self._slices: dict[Shape, str] = {}
+        self._scans: dict[tuple[str, tuple[tuple[tuple[str, str], ...], ...]], tuple[str, str]] = {}
+
+    def key(self, key: Sequence[Value]) -> list[Native]:
+        """A key, or a prefix of one, as SQLite holds it; ValueError when an id is not hex."""
+        native: list[Native] = list(key)
+        for index in self._hex_keys:
+            if index < len(native):
+                native[index] = bytes.fromhex(native[index])
+        return native
+
+    def slice(
+        self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
+    ) -> tuple[str, list[Native]]:
+        """SQL and parameters of a slice, the limit (and the second) still to be added."""
+        shape = shape_of(lower, upper, reverse=reverse)
+        sql = self._slices.get(shape)
+        if sql is None:
+            sql = self._slices[shape] = self._render(shape)
+        parameters = self.key(partition)
+        for bound in (lower, upper):
+            if bound and bound.values:
+                parameters += self.key([*partition, *bound.values])[len(partition) :]
+        return sql, parameters
+
+    def scan(
+        self,
+        partition: Sequence[Value],
+        lower: Bound | None,
+        upper: Bound | None,
+        where: Where,
+        *,
+        reverse: bool,
+        limit: int,
+        now_s: int,
+    ) -> "SqlScan":
+        """A scan of what slice() gives."""
+        sliced, parameters = self.slice(partition, lower, upper, reverse=reverse)
+        if self.expires:
+            parameters.append(now_s)
+        tests = tuple([tuple([(each.column, each.relation) for each in test]) for test in where])
+        sql = self._scans.get((sliced, tests))
+        if sql is None:
+            sql = self._scans[sliced, tests] = self._render_scan(shape_of(lower, upper, reverse=reverse), where)
+        values = [self._value(each) for test in where for each in test if each.relation in COMPARISONS]
+        return SqlScan(self, *sql, values, sliced, parameters, limit)
+
+    def _value(self, condition: Condition) -> Native:
+        value = condition.value
+        return bytes.fromhex(str(value)) if condition.column in self._hex_names else value
+
+    def _render(self, shape: Shape) -> str:
+        return self._select + self._rows_of(shape) + ordering(self.table, shape) + " LIMIT ?"
+
+    def _render_scan(self, shape: Shape, where: Where) -> tuple[str, str]:
+        """SqlScan.whole and SqlScan.cut."""
+        table, rows, order = self.table, self._rows_of(shape), ordering(self.table, shape)
+        names, nulls = ", ".join(self._names), ", NULL" * (len(self._names) - 1)
+        read = ", ".join(dict.fromkeys([*self._names, *(table.column(name).name for name in columns_of(where))]))
+        tests = " AND ".join(f"({' OR '.join(map(_condition_sql, test))})" for test in where) or "TRUE"
+        looked_at = f"SELECT 1 FROM {table.name} WHERE {rows} LIMIT ?"
+        # With a limit, which is none, SQLite keeps the order of a part.
+        met = f"SELECT {names} FROM {table.name} WHERE {rows} AND {tests}{order} LIMIT -1"
+        sliced = f"SELECT {read} FROM {table.name} WHERE {rows}{order} LIMIT ?"
+        whole = f"SELECT count(*){nulls} FROM ({looked_at}) UNION ALL SELECT * FROM ({met})"
+        return whole, f"SELECT {names} FROM ({sliced}) WHERE {tests}"
+
+    def _rows_of(self, shape: Shape) -> str:
+        where = [*(f"{name} = ?" for name in self.table.partition), *conditions(self.table, shape)]
+        return " AND ".join(where) + self._alive
+
+
+class SqlScan(NamedTuple):
+    """A scan, ready to run. `whole` gives how many rows the slice has, whose `parameters` and limit it binds, and then
+    what meets the conditions in it and behind it, for which it binds the `parameters` again and the `values` of the
+    conditions: the answer, where the limit cuts nothing off. `cut` gives what meets them in the slice alone, and takes
+    longer for each row; it binds `parameters`, limit and `values`.
+    """
+
+    plan: ReadPlan
+    whole: str
+    cut: str
+    values: list[Native]
+    sliced: str
+    parameters: list[Native]
+    limit: int
+
+    def run(self, connection: apsw.Connection) -> Scan:
+        """What it finds."""
+        reading = connection.execute(self.whole, [*self.parameters, self.limit, *self.parameters, *self.values])
+        examined: int = next(reading)[0]
+        if examined < self.limit:
+            rows = self.plan.rows(reading.fetchall())
+            if rows or not examined:
+                return Scan(rows, examined)
+        return self._cut(connection)
+
+    def _cut(self, connection: apsw.Connection) -> Scan:
+        """What the slice has that meets the conditions, and its last row, whether that does or not."""
+        slice_of = [*self.parameters, self.limit]
+        # A transaction, as the last row is asked for by how many there are before it.
+        with connection:
+            (examined,) = next(connection.execute(f"SELECT count(*) FROM ({self.sliced})", slice_of))
+            rows = self.plan.rows(connection.execute(self.cut, [*slice_of, *self.values]).fetchall())
+            if examined:
+                skipping = connection.execute(f"{self.sliced} OFFSET ?", [*self.parameters, 1, examined - 1])
+                (last,) = self.plan.rows(skipping.fetchall())
+                if not rows or rows[-1] != last:
+                    rows.append(Passed(last))
+        return Scan(rows, examined)
+
+
+def _condition_sql(condition: Condition) -> str:
+    if condition.relation in COMPARISONS:
+        return f"{condition.column} {condition.relation} ?"
+    return f"{condition.column} IS {condition.relation.upper()}"
+
+
+INTEGER_BYTES = {Type.BOOLEAN: 1, Type.TINYINT: 1, Type.SMALLINT: 2, Type.INT: 4, Type.BIGINT: 8, Type.TIMESTAMP: 8}
+
+
+def size_sql(table: Table) -> str:
+    """SELECT of the number of rows and the bytes of their values; SQLite has no cheaper answer in every build."""
+    fixed = sum(INTEGER_BYTES.get(column.type, 0) for column in table.columns)
+    lengths = [f"ifnull(length({column.name}), 0)" for column in table.columns if column.type not in INTEGER_BYTES]
+    total = " + ".join([str(fixed), *lengths])
+    return f"SELECT count(*), ifnull(sum({total}), 0) FROM {table.name}"
+
+
+def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None, rows: int = 1) -> str:
+    """INSERT of so many rows that writes only the columns given; KeyError for a column or key column that is amiss."""
+    check_written(table, columns)
+    names, values = list(columns), ["?"] * len(columns)
+    if expires_at is not None:
+        names.append(EXPIRES_AT)
+        values.append(str(expires_at))
+    rest = [f"{name} = excluded.{name}" for name in names if name not in table.key]
+    action = f"UPDATE SET {', '.join(rest)}" if rest else "NOTHING"
+    row = f"({', '.join(values)})"
+    return (
+        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {', '.join([row] * rows)} "
+        f"ON CONFLICT ({', '.join(table.key)}) DO {action}"
+    )
+
+
+def delete_sql(table: Table, count: int) -> str:
+    """DELETE under the first `count` key columns; ValueError unless they cover the partition key."""
+    check_deleted(table, count)
+    return f"DELETE FROM {table.name} WHERE " + " AND ".join(f"{name} = ?" for name in table.key[:count])

@@ -1,0 +1,133 @@
+"""Read-only connections to the served generation, one a thread, reopened when CURRENT changes.
+
+Rules of this file: CURRENT is looked at no more often than CHECK_S, as a point read costs little more than that look;
+a generation that vanishes while it is opened was superseded, and the new one is tried. A connection interrupts its
+own statement when the deadline of the question passes. No read transaction outlives a turn of the event loop, or
+CHECK_S where that turn is longer.
+"""
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import apsw
+
+from db.listing.deadline import DEADLINE, is_over
+from db.sqlite.errors import PASSING
+from db.sqlite.files import current_generation, current_stamp, half_of_memory
+from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
+
+CHECK_S = 0.02
+"""A reader serves what is superseded no longer than this."""
+
+STEPS_BETWEEN_LOOKS = 10_000
+"""A statement under way looks at its deadline each time it made so many steps of SQLite's: about half a millisecond."""
+
+BUSY_MS = 10_000
+STATEMENTS_KEPT = 512
+OPEN_ATTEMPTS = 20
+
+
+class _Local(threading.local):
+    """A thread's connection, the CURRENT it was opened under, and the look at it that its read transaction followed."""
+
+    connection: apsw.Connection | None = None
+    stamp: tuple[int, int] | None = None
+    look: float = 0.0
+
+
+class Readers:
+    """The connections of one store; `inline`: the file is small enough to be read without leaving the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self.inline = True
+        self._path = path
+        self._local = _Local()
+        self._stamp: tuple[int, int] | None = None
+        self._check_after = 0.0
+        self._open_connections: set[apsw.Connection] = set()
+        self._lock = threading.Lock()
+
+    def look_again(self) -> None:
+        """The next read sees what is there now, however recently the last look at CURRENT was."""
+        self._check_after = 0.0
+
+    def close(self) -> None:
+        """Closes the connections of all threads."""
+        with self._lock:
+            connections, self._open_connections = self._open_connections, set()
+        for connection in connections:
+            connection.close()
+        self._local = _Local()
+
+    def connection(self) -> apsw.Connection:
+        """The calling thread's connection to the served generation; DeadlinePassed when there is no time for it."""
+        now = time.monotonic()
+        if now > DEADLINE.get():
+            raise DeadlinePassed("no time left")
+        if now >= self._check_after:
+            self._stamp = current_stamp(self._path)
+            self._check_after = now + CHECK_S
+        local = self._local
+        if local.connection is not None and local.stamp == self._stamp:
+            return local.connection
+        return self._open()
+
+    def connection_of_turn(self) -> apsw.Connection:
+        """As connection(), for an event loop's thread: in one read transaction for all that is read in this turn of the
+        loop, until the next look at CURRENT, as taking a lock and giving it back costs more than a point read.
+
+        A request sees what was there when it came: its reads begin in a turn after that.
+        """
+        connection, local = self.connection(), self._local
+        if not connection.in_transaction:
+            asyncio.get_running_loop().call_soon(self.end_turn)
+        elif local.look == self._check_after:
+            return connection
+        else:
+            connection.execute("COMMIT")
+        connection.execute("BEGIN")
+        local.look = self._check_after
+        return connection
+
+    def end_turn(self) -> None:
+        """Ends the calling thread's read transaction."""
+        connection = self._local.connection
+        if connection is not None and connection.in_transaction:
+            connection.execute("COMMIT")
+
+    def _open(self) -> apsw.Connection:
+        local = self._local
+        if local.connection is not None:
+            with self._lock:
+                self._open_connections.discard(local.connection)
+            local.connection.close()
+            local.connection = None
+        for _ in range(OPEN_ATTEMPTS):
+            stamp = current_stamp(self._path)
+            generation = current_generation(self._path)
+            if generation is None:
+                raise StoreMismatch(f"{self._path} holds no store; create it with `permanode migrate`")
+            file = self._path / generation
+            try:
+                connection = apsw.Connection(
+                    str(file), flags=apsw.SQLITE_OPEN_READONLY, statementcachesize=STATEMENTS_KEPT
+                )
+                connection.set_busy_timeout(BUSY_MS)
+                # A statement is planned once, not again for other values: one plan is there, by the primary key.
+                connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+                connection.execute("PRAGMA mmap_size = 2147418112")
+                connection.execute("PRAGMA cache_size = -16384")
+                connection.set_progress_handler(is_over, STEPS_BETWEEN_LOOKS)
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                self.inline = file.stat().st_size < half_of_memory()
+            except (*PASSING, FileNotFoundError) as error:
+                if file.exists() and current_generation(self._path) == generation:
+                    raise StoreUnavailable(f"{file}: {error}") from error
+                continue  # superseded between reading CURRENT and opening
+            with self._lock:
+                self._open_connections.add(connection)
+            local.connection, local.stamp, self._stamp = connection, stamp, stamp
+            return connection
+        raise StoreUnavailable(f"{self._path}: CURRENT names a generation that is not there")
