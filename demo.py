@@ -20,9 +20,9 @@ from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
 from etl import jobs
-from etl.jars import CONNECTOR
+from etl.engine.jars import CONNECTOR
+from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Progress
-from etl.session import EtlSettings, Span, spark_session
 from etl.sources.files import archive_files, lines, open_stream
 from ledger.crypto.bech32 import format_address
 from ledger.networks import find_network

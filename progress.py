@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from etl.archive.written import Written
     from etl.fetch.fill import Fetched
     from etl.named_jobs import Job
-    from etl.reprove import Proved
+    from etl.verification.audit import Proved
 
 BAR = 60
 """Cells of the bar that shows how much of a network is here."""

@@ -26,7 +26,7 @@ FILE = Path("permanode.toml")
 PARTS: Mapping[str, tuple[str, str]] = {
     "store": ("db.connect", "StoreSettings"),
     "api": ("api.app", "ApiSettings"),
-    "etl": ("etl.session", "EtlSettings"),
+    "etl": ("etl.engine.session", "EtlSettings"),
 }
 """Part → where its dataclass stands. `store` stands for the network at hand; the file says [networks.NAME]."""
 

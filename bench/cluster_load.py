@@ -33,17 +33,17 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.model import Table, Type
 from db.store import WritableStore
-from etl import tables
-from etl.cassandra_java import class_path
-from etl.class_archive import java
-from etl.jars import CONNECTOR
-from etl.lake import Lake, intervals_of
-from etl.lookups import placed
-from etl.placement import Placement
-from etl.session import EtlSettings, spark_session
-from etl.tables import TableFrame
-from etl.writer import FrameWriter, Staging
-from etl.writers import frame_writer
+from etl.engine.class_archive import java
+from etl.engine.jars import CONNECTOR
+from etl.engine.session import EtlSettings, spark_session
+from etl.lake.delta import Lake, intervals_of
+from etl.tables import frames as tables
+from etl.tables.frames import TableFrame
+from etl.tables.lookups import placed
+from etl.tables.partition_columns import Placement
+from etl.writers.cassandra_java import class_path
+from etl.writers.choice import frame_writer
+from etl.writers.frame_writer import FrameWriter, Staging
 from tests.cassandra_server import CassandraServer, running
 
 DSBULK = "1.10.0"

@@ -26,9 +26,9 @@ from db.admin.migrate import migrate
 from db.admin.sizing import SIZES
 from db.connect import StoreSettings
 from etl import jobs
-from etl.cassandra_java import JAVA_OPTIONS, cassandra_jars
-from etl.class_archive import java
-from etl.session import EtlSettings
+from etl.engine.class_archive import java
+from etl.engine.session import EtlSettings
+from etl.writers.cassandra_java import JAVA_OPTIONS, cassandra_jars
 from tests.cassandra_server import CassandraServer, running
 
 SAMPLE = Path(__file__).parent.parent / "sample" / "chrysalis"

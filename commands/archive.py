@@ -48,7 +48,7 @@ def validate_archive(
         raise typer.BadParameter("both ends expected", param_hint="--range")
     from etl.archive.checks import Checks
     from etl.archive.validate import Level, validate
-    from etl.sources.era import codec_of
+    from etl.sources.file_eras import codec_of
     from etl.sources.files import archive_files
 
     files, check = archive_files(sources), None

@@ -158,7 +158,7 @@ def verify(
     """
     first, last = parse_range(milestones, hint="RANGE")
     from etl import jobs
-    from etl.reprove import reaches
+    from etl.verification.audit import reaches
 
     store, etl = etl_settings(context)
     with shown() as notify:

@@ -31,7 +31,8 @@ def lake_views(
 
     Example: permanode lake views > lake.sql && duckdb -init lake.sql
     """
-    from etl import export, jobs
+    from etl import jobs
+    from etl.lake import table_export as export
 
     store, etl = etl_settings(context)
     for statement in export.view_statements(etl, lake=jobs.lake_path(store, etl), engine=engine):
@@ -52,7 +53,8 @@ def export_rows(
 
     Example: permanode export "SELECT * FROM outputs WHERE amount > 1000000" --into rich/ --format parquet
     """
-    from etl import export, jobs
+    from etl import jobs
+    from etl.lake import table_export as export
 
     store, etl = etl_settings(context)
     rows = export.export(etl, lake=jobs.lake_path(store, etl), what=what, into=into, form=form)

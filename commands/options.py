@@ -16,7 +16,7 @@ from db.connect import StoreSettings
 from settings import Settings, read
 
 if TYPE_CHECKING:
-    from etl.session import EtlSettings
+    from etl.engine.session import EtlSettings
 
 HOME = Path(__file__).parent.parent
 """The tree that this command line runs from."""
@@ -44,7 +44,7 @@ class Given:
 
 def etl_settings(context: typer.Context) -> "tuple[StoreSettings, EtlSettings]":
     """What a job needs."""
-    from etl.session import EtlSettings
+    from etl.engine.session import EtlSettings
 
     settings = context.obj.settings()
     return settings.store(), settings.build("etl", EtlSettings)

@@ -65,7 +65,7 @@ def status(
     settings = context.obj.settings().store()
     short = None
     if check is not None:
-        from etl.recheck import check_newest
+        from etl.verification.completeness_check import check_newest
 
         short = check_newest(settings, check)
     with closing(open_store(settings)) as store:

@@ -22,29 +22,30 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, add, in_words, intersect, size, subtract
 from db.schema.protocols import IOTA, WORMHOLE
 from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
-from etl import analyse, compaction
-from etl.chain import refuse_broken_links
-from etl.decide import decide_states
-from etl.decode import start_workers
-from etl.full import promote
-from etl.ingest import Ingest, Ingested
-from etl.jars import CONNECTOR
-from etl.lake import Lake, either, intervals_of, lake_root, literal_path
-from etl.ledger import Ledger
-from etl.logged import note_logged, sealed_by
-from etl.publish import Publication
-from etl.recheck import CHECKED_BY_LOADS, find_short, reopen
+from etl.analytics import catch_up as analyse
+from etl.archive.archived_milestones import note_logged, sealed_by
+from etl.engine.jars import CONNECTOR
+from etl.engine.progress_monitor import watched
+from etl.engine.session import VAA_WEIGHT, EtlSettings, Span, span_of, span_of_analytics, spark_session
+from etl.lake.delta import Lake, either, intervals_of, lake_root, literal_path
+from etl.lake.ingest import Ingest, Ingested
+from etl.ledger_state import compaction
+from etl.ledger_state.advance import Ledger
 from etl.report import SPARK_START, Notify, Progress, Report, quiet
-from etl.reprove import Proved, reprove
-from etl.session import VAA_WEIGHT, EtlSettings, Span, span_of, span_of_analytics, spark_session
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
-from etl.vaas.load import VaaLoad
-from etl.vaas.places import vaa_files
-from etl.watch import watched
-from etl.writer import Staging
-from etl.writers import frame_writer, refuse_bulk
+from etl.verification.audit import Proved, reprove
+from etl.verification.chain import refuse_broken_links
+from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
+from etl.verification.decode import start_workers
+from etl.verification.full_verification import promote
+from etl.verification.resolve_inclusion import decide_states
+from etl.wormhole.load import VaaLoad
+from etl.wormhole.places import vaa_files
+from etl.writers.choice import frame_writer, refuse_bulk
+from etl.writers.frame_writer import Staging
+from etl.writers.publish import Publication
 from ledger.levels import FULL
 
 KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload": "no payload"}

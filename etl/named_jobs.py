@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from db.connect import StoreSettings
 from etl import jobs
-from etl.analyse import STEPS
+from etl.analytics.catch_up import STEPS
+from etl.engine.session import EtlSettings
 from etl.report import Notify, Report
-from etl.session import EtlSettings
 
 Run: TypeAlias = Callable[[StoreSettings, EtlSettings, int | None, int | None, Notify], Report]
 """Of the milestones of [first, last); None: no end."""

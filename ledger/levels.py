@@ -8,7 +8,8 @@ signed     the milestone is signed by enough of the keys that may sign it, and n
 full       what each transaction of it did, or why it did nothing, follows from the ledger state before it: unlocks,
            signatures, sums; and every parent is known, so that nothing is missing
 
-Rules of this file: names and their order; what proves a level stands in etl/proof.py and etl/full.py.
+Rules of this file: names and their order; what proves a level stands in etl/verification/milestone_checks.py and
+etl/verification/full_verification.py.
 """
 
 BELIEVED, MERKLE, SIGNED, FULL = "believed", "merkle", "signed", "full"

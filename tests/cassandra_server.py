@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from etl.cassandra_java import JAVA, JAVA_OPTIONS, cassandra_jars
-from etl.class_archive import java
+from etl.engine.class_archive import java
+from etl.writers.cassandra_java import JAVA, JAVA_OPTIONS, cassandra_jars
 
 STARTED_S = 120.0
 STOPPED_S = 30.0

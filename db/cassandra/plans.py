@@ -81,7 +81,7 @@ def written_cql(table: Table, keyspace: str, count: int) -> str:
 
 def deleted_at(milestone_index: int) -> int:
     """The write time of a delete of what was told up to that milestone: cells that tell what milestone m did carry 4m+4
-    (etl/cluster_writer.py), so that no clock decides which of a write and a delete holds.
+    (etl/writers/connector.py), so that no clock decides which of a write and a delete holds.
     """
     return 4 * milestone_index + 5
 

@@ -2,7 +2,7 @@
 
 Rules of this file: data only. `column` is the seed's name in snake_case, behind its family's where several families
 have it; what a later revision renamed or dropped, and what the writers wrote undocumented, stands here too, marked so.
-`form` says how the value of a cell is written: etl/vaas/values.py reads each.
+`form` says how the value of a cell is written: etl/wormhole/values.py reads each.
 """
 
 from dataclasses import dataclass

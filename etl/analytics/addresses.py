@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from etl.placement import range_of
-from etl.tables import TableFrame, conform
+from etl.tables.frames import TableFrame, conform
+from etl.tables.partition_columns import range_of
 
 
 def address_analytics(changes: DataFrame, chunk_size: int) -> TableFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from etl.sources.cone import INCLUDED
-from etl.tables import DUST_ALLOWANCE_OUTPUT, FACT, TREASURY_OUTPUT, TableFrame, conform
+from etl.tables.frames import DUST_ALLOWANCE_OUTPUT, FACT, TREASURY_OUTPUT, TableFrame, conform
 
 ADDRESS, INDEX = "address", "index"
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from etl.sources.cone import INCLUDED
-from etl.tables import ms_timestamp
+from etl.tables.frames import ms_timestamp
 
 
 def entries(lake: DataFrame) -> DataFrame:

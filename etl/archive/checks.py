@@ -1,13 +1,13 @@
 """The verification of loads, for archive files without a load.
 
-Rules of this file: what a load would refuse is refused here, in its words (etl/verify.py).
+Rules of this file: what a load would refuse is refused here, in its words (etl/verification/cone_verification.py).
 """
 
 from dataclasses import dataclass
 
 from db.connect import StoreSettings
 from etl.sources.cone import Cone
-from etl.verify import Checked, Copy, Reject, check_copy, check_milestone, check_pending
+from etl.verification.cone_verification import Checked, Copy, Reject, check_copy, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, Codec, Coordinator, Eras
 
 

@@ -1,7 +1,7 @@
 """Milestones of a store become archive files, which a load reads again.
 
 Rules of this file: partition reads only, a milestone at a time; what is read is verified as loads do it, and then
-written. A milestone counts as logged once the file that holds it is durable (etl/logged.py).
+written. A milestone counts as logged once the file that holds it is durable (etl/archive/archived_milestones.py).
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
 from etl.archive import MAX_FILE_BYTES
+from etl.archive.archived_milestones import note_logged, sealed_in
 from etl.archive.checks import Checks
 from etl.archive.validate import Fault
 from etl.archive.writer import archive_writer, sealed_span
 from etl.archive.written import Written
-from etl.logged import note_logged, sealed_in
 from etl.report import Notify, Progress, quiet
 from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry

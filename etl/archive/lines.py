@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from etl.proof import STATE_NAMES
 from etl.sources.cone import Entry
-from etl.verify import Checked
+from etl.verification.cone_verification import Checked
+from etl.verification.milestone_checks import STATE_NAMES
 from ledger.chrysalis import json as rest_json
 from ledger.chrysalis import values as chrysalis_values
 from ledger.stardust import codec as stardust

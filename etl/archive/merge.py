@@ -20,12 +20,12 @@ from etl.archive.lines import pending_line
 from etl.archive.validate import Level, fault_of, validate
 from etl.archive.writer import archive_writer, sync, write_durably
 from etl.archive.written import Written
-from etl.plan import scan
 from etl.report import Notify, Progress, quiet
 from etl.sources import read_cone
-from etl.sources.era import codec_of
+from etl.sources.file_eras import codec_of
 from etl.sources.files import LineReader
-from etl.verify import Copy
+from etl.sources.plan import scan
+from etl.verification.cone_verification import Copy
 
 READERS = 16
 """Files that are open at once: more than overlap anywhere, as a rule."""

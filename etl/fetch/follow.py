@@ -24,7 +24,7 @@ from etl.fetch.run import Source, fill_milestones, opened
 from etl.fetch.walk import GENESIS, Recent
 from etl.report import Notify, quiet
 from etl.sources.cone import Cone, Entry
-from etl.verify import Copy
+from etl.verification.cone_verification import Copy
 from ledger.reader import CodecError
 
 RUN_S = 60.0

@@ -22,7 +22,7 @@ from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, st
 from etl.fetch.guardian import Emitter, Guardian
 from etl.fetch.http import UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
 from etl.report import Notify, quiet
-from etl.vaas.cells import read_line
+from etl.wormhole.cells import read_line
 from ledger.reader import CodecError
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.ids import message_id

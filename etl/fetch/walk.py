@@ -3,7 +3,7 @@ said to be of this milestone.
 
 Rules of this file: bytes count when they hash to the id that was asked for, and stay then, whatever else fails and
 whichever node is asked next. That a message is of an earlier milestone is the node's word; the proof at the end, over
-all that was found, is what decides (etl/verify.py).
+all that was found, is what decides (etl/verification/cone_verification.py).
 """
 
 import asyncio

@@ -17,7 +17,7 @@ from api.network import NetworkMount
 from api.routes import chronicle_v1
 from db.queries.analytics import Run
 from db.store import StoreUnavailable, WritableStore
-from etl.logged import note_logged
+from etl.archive.archived_milestones import note_logged
 from etl.store_reads import StoreReads
 from tests.api.asgi import ask
 from tests.api.conftest import filled_store

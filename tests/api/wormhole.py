@@ -20,10 +20,10 @@ from db.connect import StoreSettings, open_store
 from db.model import Table
 from db.schema import wormhole_tables as tables
 from db.store import WritableStore
-from etl.vaas.cells import Cell, read_line
-from etl.vaas.frames import set_rows
-from etl.vaas.messages import assemble
-from etl.vaas.transfers import Token
+from etl.wormhole.cells import Cell, read_line
+from etl.wormhole.frames import set_rows
+from etl.wormhole.messages import assemble
+from etl.wormhole.transfers import Token
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import learn

@@ -30,8 +30,8 @@ from etl.fetch.guardian import Emitter
 from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
 from etl.fetch.vaas import fetch_vaas, folder_of
 from etl.report import Progress
-from etl.vaas.cells import read_line
-from etl.vaas.places import vaa_files
+from etl.wormhole.cells import read_line
+from etl.wormhole.places import vaa_files
 from ledger.wormhole.ids import sequence_key
 from ledger.wormhole.vaa import decode_vaa, encode_vaa
 from tests.archive.guardian import END, FIRST, MADE, answering, expected, real_span, served

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from etl import jobs
-from etl.jars import CONNECTOR
+from etl.engine.jars import CONNECTOR
+from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Report
-from etl.session import EtlSettings, Span, spark_session
 from tests.cassandra_server import CassandraServer
 from tests.etl.store_rows import by_key, compared
 

@@ -23,9 +23,9 @@ from typer.testing import CliRunner
 
 import cli
 from etl import jobs
-from etl.export import export
-from etl.lake import TABLES, Lake
-from etl.lake_views import VIEWS, statements
+from etl.lake.delta import TABLES, Lake
+from etl.lake.table_export import export
+from etl.lake.views import VIEWS, statements
 from tests import reference_stardust
 from tests.conftest import ROOT
 from tests.etl import test_two_eras

@@ -28,18 +28,19 @@ from db.cassandra import batch as cassandra_batch
 from db.connect import open_adapter, open_store
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.utc_days import DAY_S, calendar_interval
-from etl import analyse, jobs
-from etl.analyse import STEPS, Step
-from etl.analytics.activity import activity
-from etl.analytics.calendar import newly_active, so_far
-from etl.analytics.chains import chains
+from etl import jobs
+from etl.analytics import catch_up as analyse
+from etl.analytics.catch_up import STEPS, Step
 from etl.analytics.days import counts, daily_analytics
-from etl.analytics.message_sizes import message_sizes
-from etl.analytics.native_tokens import native_tokens
-from etl.analytics.transaction_sizes import transaction_sizes
+from etl.analytics.measures.activity import activity
+from etl.analytics.measures.calendar import newly_active, so_far
+from etl.analytics.measures.chains import chains
+from etl.analytics.measures.message_sizes import message_sizes
+from etl.analytics.measures.native_tokens import native_tokens
+from etl.analytics.measures.transaction_sizes import transaction_sizes
 from etl.named_jobs import find
-from etl.publish import ANALYSED_TO
 from etl.report import Notify, Report, quiet
+from etl.writers.publish import ANALYSED_TO
 from tests import reference, reference_stardust
 from tests.conftest import SHARED, needs_shared
 from tests.etl import test_stardust_oracle, test_two_eras

@@ -20,11 +20,11 @@ from db.model import Table, Type
 from db.schema.dialects import spark_ddl
 from db.store import StoreError, StoreUnavailable, WritableStore
 from etl import jobs
-from etl.bulk_writer import BulkWriter, read_back
-from etl.session import EtlSettings
-from etl.tables import TableFrame
-from etl.writer import Staging
-from etl.writers import frame_writer
+from etl.engine.session import EtlSettings
+from etl.tables.frames import TableFrame
+from etl.writers.bulk import BulkWriter, read_back
+from etl.writers.choice import frame_writer
+from etl.writers.frame_writer import Staging
 from tests.cassandra_server import CassandraServer, Ports
 from tests.conftest import SAMPLE
 from tests.etl.conftest import SETTINGS

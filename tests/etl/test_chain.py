@@ -6,7 +6,7 @@ import pytest
 
 from db.intervals import Intervals, of_indices
 from etl import jobs
-from etl.reprove import Proved
+from etl.verification.audit import Proved
 from ledger.stardust import codec as stardust
 from ledger.stardust.json import milestone_json
 from ledger.stardust.json_parse import parse_milestone_json

@@ -28,11 +28,11 @@ from db.admin.migrate import migrate
 from db.cassandra.address import ClusterSettings, parse_address
 from db.connect import StoreSettings, open_store
 from db.store import StoreError, StoreUnavailable
-from etl.cluster_tls import STORES_PASSWORD, driver_profile
-from etl.session import EtlSettings
-from etl.tables import TableFrame
-from etl.writer import Staging
-from etl.writers import frame_writer
+from etl.engine.session import EtlSettings
+from etl.tables.frames import TableFrame
+from etl.writers.choice import frame_writer
+from etl.writers.cluster_tls import STORES_PASSWORD, driver_profile
+from etl.writers.frame_writer import Staging
 from tests.cassandra_server import CassandraServer, running
 from tests.certificates import TLS, Authority, keystore
 

@@ -15,9 +15,9 @@ from db.cassandra.address import parse_address
 from db.connect import StoreSettings, open_store
 from db.store import StoreUnavailable
 from etl import jobs
-from etl.cluster_writer import Cluster, ClusterWriter, reached_by, tuned
-from etl.session import EtlSettings
-from etl.writer import Staging
+from etl.engine.session import EtlSettings
+from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
+from etl.writers.frame_writer import Staging
 from tests.cassandra_server import CassandraServer
 from tests.conftest import SAMPLE
 from tests.etl.commands import members_of, permanode

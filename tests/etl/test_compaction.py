@@ -19,7 +19,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.queries import outputs
 from etl import jobs
-from etl.compaction import clean_partitions
+from etl.ledger_state.compaction import clean_partitions
 from etl.store_reads import StoreReads
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from etl.class_archive import java
-from etl.compiler import GENERATED, directives
-from etl.gateway import NOISE
+from etl.engine.class_archive import java
+from etl.engine.compiler import GENERATED, directives
+from etl.engine.gateway import NOISE
 
 
 def told(tmp_path: Path, text: str) -> list[str]:

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from db import schema
-from etl import history
-from etl.changes import CHANGES
-from etl.message_rows import MESSAGE_DDL
-from etl.placement import Placement
+from etl.lake.message_rows import MESSAGE_DDL
+from etl.ledger_state import address_history as history
+from etl.ledger_state.changes import CHANGES
+from etl.tables.partition_columns import Placement
 from ledger.ids import ed25519_address
 
 pytestmark = pytest.mark.spark

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from etl.lake import Lake, within
-from etl.lake_files import LakeLog
-from etl.message_rows import LAKE_RANGE
+from etl.lake.delta import Lake, within
+from etl.lake.files import LakeLog
+from etl.lake.message_rows import LAKE_RANGE
 from tests.etl.lake_files import live_files
 
 COLUMNS = "milestone_index INT, lake_range INT, timestamp TIMESTAMP"

@@ -20,8 +20,8 @@ from db import schema
 from db.admin.migrate import migrate
 from db.connect import open_store
 from db.store import StoreMismatch
-from etl import rich_list
-from etl.ledger import Ledger
+from etl.ledger_state import rich_list
+from etl.ledger_state.advance import Ledger
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.conftest import SAMPLE

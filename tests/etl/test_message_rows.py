@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from etl.message_rows import MessageRows
+from etl.lake.message_rows import MessageRows
 from etl.sources import read_cone
 from etl.sources.cone import Entry
-from etl.verify import Checked, Copy, Reject, check_milestone
+from etl.verification.cone_verification import Checked, Copy, Reject, check_milestone
 from ledger.chrysalis.codec import Indexation, Message, Milestone, TreasuryInput, TreasuryOutput, encode_message
 from ledger.chrysalis.values import TreasuryTransaction
 from ledger.eras import STARDUST

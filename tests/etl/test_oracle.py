@@ -12,7 +12,7 @@ import pytest
 
 from db import schema
 from db.connect import open_store
-from etl.lake import Lake
+from etl.lake.delta import Lake
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, ARCHIVE_FORMS, COMPRESSIONS, Json, dump, oracle, pending, sample, write
 from tests.etl.conftest import Loading, Stores

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from db import schema
 from db.intervals import of_indices
 from db.partitions import Splits, grow, place, window
-from etl.lake import few_rows
-from etl.placement import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
+from etl.lake.delta import few_rows
+from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
 
 pytestmark = pytest.mark.spark
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from etl.plan import Plan, scan
 from etl.sources.files import LineReader
+from etl.sources.plan import Plan, scan
 from tests.etl.archives import COMPRESSIONS, dump, format_d, gzipped, oracle, pending, sample, write, zstd
 
 

@@ -22,9 +22,9 @@ from db.queries.outputs import list_outputs_by_address
 from db.store import LeaseHeld, StoreMismatch
 from db.sync import Held
 from etl import jobs
-from etl.lake import Lake
-from etl.recheck import check_newest
+from etl.lake.delta import Lake
 from etl.store_reads import StoreReads
+from etl.verification.completeness_check import check_newest
 from tests.cassandra_keyspace import Keyspace
 from tests.cassandra_server import CassandraServer
 from tests.conftest import SAMPLE

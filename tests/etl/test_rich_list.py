@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etl.rich_list import Wealth, moved
+from etl.ledger_state.rich_list import Wealth, moved
 
 SHOWN, KEPT = 3, 6
 

@@ -3,9 +3,9 @@
 from decimal import Decimal
 from typing import Any
 
-from etl.message_rows import MessageRows
+from etl.lake.message_rows import MessageRows
 from etl.sources import read_cone
-from etl.verify import Copy, check_milestone
+from etl.verification.cone_verification import Copy, check_milestone
 from tests.etl.archives import Json, blake, dump
 from tests.etl.stardust_archives import eras, milestone_bytes, oracle
 from tests.reference import ed25519_address

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from etl.sources import read_cone
 from etl.sources.cone import Cone
 from etl.sources.files import lines, open_stream
-from etl.verify import Checked, Copy, Reject, check_milestone, check_pending
+from etl.verification.cone_verification import Checked, Copy, Reject, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, STARDUST, Era, Eras
 from ledger.levels import BELIEVED, MERKLE
 from tests.conftest import SHARED, needs_shared

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from etl import jobs
-from etl.full import NO_PARENT, find_strangers
-from etl.reprove import Proved
+from etl.verification.audit import Proved
+from etl.verification.full_verification import NO_PARENT, find_strangers
 from ledger.chrysalis.values import SignatureUnlock
 from ledger.stardust.json_parse import parse_output_json
 from tests.conftest import SAMPLE

@@ -20,7 +20,7 @@ from bench.tangle import GeneratorSettings, MilestoneLine
 from db.connect import StoreSettings, open_store
 from db.model import Table
 from etl import jobs
-from etl.ledger import Ledger
+from etl.ledger_state.advance import Ledger
 from ledger.chrysalis.codec import encode_input
 from tests.etl.archives import dump, write
 from tests.etl.conftest import Loading, Stores

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from etl.sources import milestones_of, read_cone
 from etl.sources.cone import Milestone
 from etl.sources.raw_blocks import groups
-from etl.verify import Checked, Copy, check_milestone
+from etl.verification.cone_verification import Checked, Copy, check_milestone
 from ledger.eras import STARDUST, Coordinator, KeyRange
 from ledger.json_reader import JsonError
 from ledger.levels import BELIEVED, SIGNED

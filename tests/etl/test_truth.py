@@ -23,7 +23,7 @@ from db.connect import StoreSettings, open_store
 from db.model import Table
 from db.store import Batch, Store
 from etl import jobs
-from etl import ledger as etl_ledger
+from etl.ledger_state import advance as etl_ledger
 from tests.conftest import SAMPLE
 from tests.etl.archives import NETWORK, dump, oracle, sample, write
 from tests.etl.conftest import Loading, Stores

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from db.schema.event_columns import FAMILY_COLUMNS
-from etl.vaas.cells import Cell, LineError, read_line
-from etl.vaas.messages import assemble
-from etl.vaas.prices import read_prices
-from etl.vaas.transfers import Token
-from etl.vaas.values import ValueFormError, read_value
+from etl.wormhole.cells import Cell, LineError, read_line
+from etl.wormhole.messages import assemble
+from etl.wormhole.prices import read_prices
+from etl.wormhole.transfers import Token
+from etl.wormhole.values import ValueFormError, read_value
 from ledger.wormhole.addresses import format_address
 from ledger.wormhole.ids import row_key
 from ledger.wormhole.keys import address_key, transaction_key

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from db.schema.wormhole_tables import OWN
-from etl.vaas import load
+from etl.wormhole import load
 from ledger.wormhole.payloads import AssetMeta, TokenTransfer
 from ledger.wormhole.vaa import Vaa, encode_vaa
 from tests.etl.conftest import Stores

@@ -20,7 +20,7 @@ from db.queries.wormhole.prefixes import list_prefix
 from db.queries.wormhole.prices import find_prices
 from db.schema.wormhole_tables import OWN
 from db.store import Store
-from etl.vaas.load import VaaLoad
+from etl.wormhole.load import VaaLoad
 from ledger.wormhole.allowlist import allowed_tokens
 from ledger.wormhole.ids import row_key
 from tests.etl.conftest import Loading, Stores

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etl.proof import WRONG_STATES
 from etl.sources import read_cone
 from etl.sources.cone import Cone
-from etl.verify import Checked, Copy, Reject, check_milestone, check_pending
+from etl.verification.cone_verification import Checked, Copy, Reject, check_milestone, check_pending
+from etl.verification.milestone_checks import WRONG_STATES
 from ledger.chrysalis.codec import encode_message
 from ledger.levels import BELIEVED, MERKLE
 from tests.etl.archives import (

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import cli
 from commands.options import parse_range
-from etl.analyse import STEPS
+from etl.analytics.catch_up import STEPS
 from etl.report import Progress, Report
-from etl.reprove import Proved
+from etl.verification.audit import Proved
 from progress import report_lines, shown, step_lines
 from tests.conftest import ROOT
 

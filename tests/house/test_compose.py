@@ -23,8 +23,8 @@ from starlette.requests import Request
 import cli
 from api.metrics import Metrics
 from db.cassandra.address import parse_address
-from etl import jars
-from etl.session import EtlSettings
+from etl.engine import jars
+from etl.engine.session import EtlSettings
 from settings import read
 from tests.conftest import ROOT
 

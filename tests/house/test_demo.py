@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import cli
 import demo
-from etl.session import EtlSettings
+from etl.engine.session import EtlSettings
 from settings import Settings, SettingsError
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT

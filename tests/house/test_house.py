@@ -159,7 +159,7 @@ PER_ROW = {
 """What of PySpark runs Python on rows, or brings them to the driver."""
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "etl" / "analytics").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "etl" / "analytics").rglob("*.py")), ids=lambda path: path.stem)
 def test_measures_are_spark_s_own_columns(path: Path) -> None:
     nodes = [*ast.walk(ast.parse(path.read_text()))]
     named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}

@@ -432,7 +432,7 @@ def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say
             last = batch.last_fact(schema.metrics_cache, ("2022-01-01",))
             batch.delete(schema.metrics_cache, ("2022-01-01",), fact=last)
         assert held("2022-01-01") == {}
-        # As etl/cluster_writer.py has the executors write the next fact.
+        # As etl/writers/connector.py has the executors write the next fact.
         for value in ("00", f"0{number}"):
             told("2022-01-01", value, 9 - number, 4 * (last + 1) + 4)
         assert held("2022-01-01") == {"00": 9 - number, f"0{number}": 9 - number}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cassandra.cluster import Cluster
 
-from etl.cassandra_java import VERSION
+from etl.writers.cassandra_java import VERSION
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 from db import schema, sync
 from db.queries import messages, milestones, outputs, transactions
 from db.store import NotFound
-from etl.logged import find_logged, note_logged, write_logged
+from etl.archive.archived_milestones import find_logged, note_logged, write_logged
 from etl.store_reads import StoreReads
 
 A, B = b"\xaa" * 32, b"\xbb" * 32

@@ -1,0 +1,284 @@
+"""What `permanode load` ends with and `permanode analytics` does: the analytics tables, as far as they lag behind.
+
+Rules of this file: steps are data, need nothing of one another and run side by side; what was done is noted in
+keyspace_info, after its rows, so that the next run completes one that was killed. Milestones are analysed once they are
+complete, those of a run again; of their days all is made anew. What the ledger state says is written with it
+(etl/ledger_state/advance.py), and here where it was not.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
+from db.model import Table
+from db.partitions import ms_range_id, ranges_of
+from db.queries.analytics import ANALYSED, ANALYSED_BY, PIECE, SUMMED, format_runs, runs_of
+from etl.analytics import days
+from etl.analytics import milestones as measures
+from etl.analytics.addresses import address_analytics
+from etl.analytics.measures.calendar import ACTIVE
+from etl.analytics.milestones import STATE_COLUMNS, Begun
+from etl.engine.session import UNREVISED, session_beside
+from etl.lake.delta import either, few_rows
+from etl.ledger_state.balances import balances
+from etl.ledger_state.changes import Found, far
+from etl.report import Progress
+from etl.tables import milestones as tables_milestones
+from etl.tables.frames import TableFrame, ms_timestamp
+from etl.writers.frame_writer import Earlier, FrameMaker, Prepared, upsert_frames
+from etl.writers.publish import ANALYSED_TO, Publication
+
+DAYS_AT_ONCE = 30
+"""Made anew in one transaction."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One of STEPS: what it fills, from those milestones."""
+
+    name: str
+    meaning: str
+    tables: tuple[Table, ...]
+    run: Callable[[Publication, Intervals], None]
+
+
+def lagging(publication: Publication) -> Intervals:
+    """Complete milestones that are not analysed."""
+    return subtract(publication.reads.complete(), analysed(publication))
+
+
+def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals, only: str | None = None) -> None:
+    """Every step, or the one of that name: of the complete ones of `milestones`, and of those of `ledger` that the
+    ledger state has; the report tells rows and seconds of each. Milestones count as analysed once every step is
+    through, and not while one is at work: days are emptied before they are filled.
+    """
+    wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
+    wanted["days"] = wanted["milestones"]
+    before = analysed(publication)
+    forget(publication, wanted["milestones"])
+    steps = [step for step in STEPS if wanted[step.name] and only in (None, step.name)]
+
+    def run(step: Step) -> None:
+        with publication.report.timed(f"analytics_{step.name}"):
+            step.run(publication, wanted[step.name])
+
+    def tell(done: int) -> None:
+        publication.notify(Progress("analytics", done, len(steps), "steps of the analytics"))
+
+    tell(0)
+    with ThreadPoolExecutor(len(STEPS), thread_name_prefix="analytics") as pool:
+        for done, ended in enumerate(as_completed([pool.submit(run, step) for step in steps]), start=1):
+            ended.result()
+            tell(done)
+    if wanted["milestones"] and only is None:
+        _note(publication, add(before, wanted["milestones"]))
+    elif wanted["milestones"]:
+        _note(publication, before)
+
+
+def catch_up(publication: Publication) -> None:
+    """As `analyse`, of all that lags behind."""
+    reads, lake = publication.reads, publication.lake
+    last, ledger = reads.ledger_index(), Intervals()
+    if last is not None:
+        first = _lagging_from(publication, lake.genesis_index())
+        ledger = [(first, last)] if first <= last else []
+    analyse(publication, lagging(publication), ledger=ledger)
+
+
+def analysed(publication: Publication) -> Intervals:
+    """Milestones that are."""
+    return parse_intervals(publication.reads.info(ANALYSED) or "[]")
+
+
+def forget(publication: Publication, milestones: Intervals) -> None:
+    """Notes that those milestones are to be analysed again; before their rows are written again."""
+    held = analysed(publication)
+    if intersect(held, milestones):
+        _note(publication, subtract(held, milestones))
+
+
+def begun_at(publication: Publication, found: Found, genesis: int, frontier: int, to: int) -> Begun | None:
+    """Where the ledger's measures go on after the frontier, for the changes found up to `to`; None where they do not
+    reach it.
+    """
+    reads, chunk_size = publication.reads, publication.store_settings.chunk_size
+    (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
+    if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication, genesis) < frontier:
+        return None
+    day = F.unix_date(F.to_date("timestamp"))
+    of_days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).first()
+    begun = reads.begun_intervals(of_days[0] if of_days else [], genesis, frontier)
+    counted = reads.interval_counts(chunk_size, begun, frontier)
+    if found.near is not None:
+        owners = sorted(set(found.near.changes["owner"].to_pylist()) - {None})
+        active = few_rows(publication.spark, ACTIVE, reads.active(owners, begun, frontier))
+    else:
+        earlier = (F.col("milestone_index") > genesis) & (F.col("milestone_index") <= frontier)
+        active = found.changes.where(earlier).select(ACTIVE.names)
+    return Begun(frontier + 1, genesis, {name: row[name] for name in STATE_COLUMNS}, counted, active)
+
+
+def ledger_makers(
+    publication: Publication,
+    changes: DataFrame,
+    after: DataFrame,
+    begun: Begun,
+    last: int,
+    wanted: Intervals | None = None,
+) -> list[FrameMaker]:
+    """What the changes of [begun.first, last] and the balances after them say; `wanted`: of those milestones alone."""
+    chunk_size = publication.store_settings.chunk_size
+
+    def chosen(made: TableFrame) -> TableFrame:
+        return made if wanted is None else TableFrame(made.table, made.frame.where(either(wanted)))
+
+    def milestones() -> TableFrame:
+        times = publication.lake.milestones([(begun.first, last)])
+        times = times.select("milestone_index", ms_timestamp().alias("ms_timestamp"))
+        return measures.of_changes(changes, after, times, begun, last, chunk_size)
+
+    # Nobody sent what genesis holds, nor are there hints that lead to it.
+    later = changes.where(F.col("milestone_index") > begun.genesis)
+    return [
+        lambda _: chosen(milestones()),
+        lambda _: chosen(address_analytics(later, chunk_size)),
+    ]
+
+
+def _milestones(publication: Publication, milestones: Intervals) -> None:
+    """ms_analytics, but for what the ledger says, and its sums by range."""
+    lake, chunk_size = publication.lake.messages(milestones), publication.store_settings.chunk_size
+    _write(publication, [lambda _: measures.of_messages(lake, chunk_size)])
+    reads, columns = publication.reads, ("milestone_index", *SUMMED)
+    rows = []
+    for each in sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)}):
+        found = reads.partition(schema.ms_analytics, (each,), columns)
+        rows.append((reads.network, each, format_runs(runs_of(reversed(list(found)), PIECE))))
+    with publication.store.batch() as batch:
+        publication.report.wrote(
+            "analytics_ranges", batch.upsert(schema.analytics_ranges, schema.analytics_ranges.names, rows)
+        )
+
+
+def _days(publication: Publication, milestones: Intervals) -> None:
+    """metrics_cache and daily_analytics of the days that those milestones touch, from all that is complete of them;
+    date_cache where a day of them lacks.
+    """
+    lake = publication.lake
+    touched = lake.milestones(milestones).where("verified IS NOT NULL")
+    row = touched.agg(F.sort_array(F.collect_set(F.to_date("timestamp").cast("string")))).first()
+    dates = row[0] if row else []
+    if None in publication.reads.many(schema.date_cache, [(date,) for date in dates]):
+        # Loads write it with the milestones; who deleted it with the analytics gets it again with them.
+        _write(publication, [lambda _: tables_milestones.date_cache(publication.whole_days(touched))])
+    for some in (dates[at : at + DAYS_AT_ONCE] for at in range(0, len(dates), DAYS_AT_ONCE)):
+        spans = publication.reads.many(schema.date_cache, [(date,) for date in some])
+        held = intersect(
+            publication.reads.complete(),
+            add([(span["start_ms"], span["end_ms"]) for span in spans if span is not None], []),
+        )
+        of_days = F.to_date("timestamp").cast("string").isin(some)
+        counted = days.counts(lake.messages(held).where(of_days))
+        folder = publication.staging.write("counts", counted)
+        # Few rows by now: sorting and summing them in one task needs no further shuffles, nor samples of them.
+        counted = publication.spark.read.schema(counted.schema).parquet(str(folder)).coalesce(1)
+        of_milestones = lake.milestones(held).where(of_days).coalesce(1)
+        with publication.store.batch() as batch:
+            last = max(batch.last_fact(schema.metrics_cache, (date,)) for date in some)
+            for date in some:
+                batch.delete(schema.metrics_cache, (date,), fact=last)
+            makers = _day_makers(counted, of_milestones, last + 1)
+            upsert_frames(batch, publication.writer, makers, publication.report.wrote)
+        publication.staging.free(folder)
+
+
+def _day_makers(counted: DataFrame, milestones: DataFrame, fact: int) -> list[FrameMaker]:
+    return [
+        lambda _: days.metrics_cache(counted, fact),
+        lambda _: days.daily_analytics(counted, milestones),
+    ]
+
+
+def _ledger(publication: Publication, milestones: Intervals) -> None:
+    """What the ledger says of those milestones, all up to the ledger index; reckoned from genesis on, by the lake."""
+    last = publication.reads.ledger_index()
+    if last is None:
+        return
+    genesis = publication.lake.genesis_index()
+    milestones = intersect([(genesis, last)], milestones)
+    if not milestones:
+        return
+    # Planning anew what is left whenever a stage has run costs more than it finds.
+    unrevised = replace(publication, spark=session_beside(publication.spark, UNREVISED))
+    changes = far(unrevised, genesis, genesis, last, measures.READ).changes
+    after = balances(changes, None, genesis - 1)
+    begun = Begun(genesis, genesis)
+    _write(publication, ledger_makers(publication, changes, after, begun, last, milestones))
+    if not subtract([(_lagging_from(publication, genesis), last)], milestones):
+        with publication.store.batch() as batch:
+            batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(ANALYSED_TO, str(last))])
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "milestones",
+        "what the messages of each milestone say, and its sums by range",
+        (schema.ms_analytics, schema.analytics_ranges),
+        _milestones,
+    ),
+    Step(
+        "days",
+        "what is counted by day, of whole days, and which milestones a day has where that is not known",
+        (schema.metrics_cache, schema.daily_analytics, schema.date_cache),
+        _days,
+    ),
+    Step(
+        "ledger",
+        "what the ledger state says of each milestone and of each address",
+        (schema.ms_analytics, schema.address_analytics),
+        _ledger,
+    ),
+)
+
+
+def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
+    """Each frame in a transaction of its own, begun when it is prepared: until then other steps write."""
+    with ThreadPoolExecutor(len(makers), thread_name_prefix="frame") as pool:
+        preparing = [pool.submit(_prepare, publication, make) for make in makers]
+        for each in as_completed(preparing):
+            prepared = each.result()
+            with publication.store.batch() as batch:
+                publication.report.wrote(prepared.table.name, prepared.write(batch))
+            prepared.drop()
+
+
+def _prepare(publication: Publication, make: FrameMaker) -> Prepared:
+    return publication.writer.prepare(make(Earlier()))
+
+
+def _note(publication: Publication, milestones: Intervals) -> None:
+    """Whoever keeps what it read of days looks whether this is still the same (db.queries.analytics.find_state)."""
+    notes = [(ANALYSED, format_intervals(milestones)), (ANALYSED_BY, publication.report.run)]
+    with publication.store.batch() as batch:
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
+
+
+def _lagging_from(publication: Publication, genesis: int) -> int:
+    """The first milestone, genesis among them, of which the ledger's part is not there."""
+    return max(_analysed_to(publication, genesis) + 1, genesis)
+
+
+def _analysed_to(publication: Publication, genesis: int) -> int:
+    """The ledger index up to which the ledger's part is there, at both ends with the columns that there are now; -1:
+    nothing is.
+    """
+    last = int(publication.reads.info(ANALYSED_TO) or -1)
+    keys = [(ms_range_id(index, publication.store_settings.chunk_size), index) for index in (genesis, last)]
+    rows = publication.reads.many(schema.ms_analytics, keys)
+    return last if all(row and None not in (row[name] for name in STATE_COLUMNS) for row in rows) else -1

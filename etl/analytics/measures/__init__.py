@@ -1,0 +1,1 @@
+"""The measures of a milestone, one file each."""

@@ -1,0 +1,81 @@
+"""Jars: which ones a session takes beside Spark's own, and how they come into a cache.
+
+Rules of this file: their versions stand here and nowhere else (docs/decisions/0002-engine-versions.md); they are
+resolved once, through the Ivy that pyspark ships, and then named by path; what a load does not need it does not fetch.
+"""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pyspark
+
+from etl.engine.class_archive import java
+
+Coordinates: TypeAlias = tuple[str, str, str]
+"""Group, artifact and version on Maven. Transitive dependencies are left out: those needed are named."""
+
+LAKE: tuple[Coordinates, ...] = (
+    ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
+    ("io.delta", "delta-storage", "4.4.0"),
+    ("io.delta", "delta-kernel-api", "4.4.0"),
+    ("io.delta", "delta-kernel-defaults", "4.4.0"),
+)
+"""pyspark ships what these need."""
+
+CONNECTOR: tuple[Coordinates, ...] = (
+    ("com.datastax.spark", "spark-cassandra-connector_2.13", "3.5.1"),
+    ("com.datastax.spark", "spark-cassandra-connector-driver_2.13", "3.5.1"),
+    ("org.apache.cassandra", "java-driver-core-shaded", "4.18.1"),
+    ("org.apache.cassandra", "java-driver-query-builder", "4.18.1"),
+    ("org.apache.cassandra", "java-driver-mapper-runtime", "4.18.1"),
+    ("com.datastax.oss", "native-protocol", "1.5.1"),
+    ("com.datastax.oss", "java-driver-shaded-guava", "25.1-jre-graal-sub-1"),
+    ("com.typesafe", "config", "1.4.1"),
+    ("org.hdrhistogram", "HdrHistogram", "2.1.12"),
+    ("org.reactivestreams", "reactive-streams", "1.0.3"),
+    ("org.scala-lang.modules", "scala-collection-compat_2.13", "2.11.0"),
+)
+"""What writes into a cluster. Of scala-library, scala-reflect, slf4j, metrics-core and the like pyspark ships its own:
+a second copy of an older version would break it."""
+
+
+def jar_cache(folder: str) -> Path:
+    """Where jars are kept: the folder of the setting, else inside the Python environment."""
+    return Path(folder) if folder else Path(sys.prefix) / "share" / "permanode" / "jars"
+
+
+def resolve_jars(cache: Path, coordinates: Sequence[Coordinates]) -> list[Path]:
+    """Paths of those jars, fetched on first use; one process fetches, others wait. RuntimeError: cannot be fetched."""
+    jars = {cache / f"{name}-{version}.jar": (group, name, version) for group, name, version in coordinates}
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if missing := [each for jar, each in jars.items() if not jar.exists()]:
+            _retrieve(cache, missing)
+    return list(jars)
+
+
+def _retrieve(cache: Path, coordinates: Sequence[Coordinates]) -> None:
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    dependencies = "".join(
+        f'<dependency org="{group}" name="{name}" rev="{version}" transitive="false"/>'
+        for group, name, version in coordinates
+    )
+    module = cache / "ivy.xml"
+    module.write_text(
+        '<ivy-module version="2.0"><info organisation="permanode" module="jars"/>'
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+    pattern = str(cache / "[artifact]-[revision].[ext]")
+    command = [java(), "-jar", str(ivy), "-cache", str(cache / "ivy"), "-ivy", str(module), "-retrieve", pattern]
+    done = subprocess.run([*command, "-types", "jar", "bundle"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(
+            f"cannot fetch {', '.join(name for _, name, _ in coordinates)} from Maven: {done.stdout[-2000:]}"
+        )
+    shutil.rmtree(cache / "ivy", ignore_errors=True)

@@ -1,0 +1,330 @@
+"""The lake: verified, decoded history in Delta Lake, from which every table can be built again.
+
+Rules of this file: a run replaces its exact milestone intervals, never appends; `milestones` is committed last, so a
+milestone is in the lake exactly when it is there; nothing here knows a store.
+"""
+
+import threading
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from db.intervals import Intervals, size
+from etl.engine.session import COMPILED, INTERPRETED, session_beside
+from etl.lake.files import LakeFile, LakeLog
+from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
+from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
+from etl.lake.wormhole_tables import PRICES_DDL, VAAS_DDL
+from ledger.eras import STARDUST
+
+MILESTONE_DDL = f"""
+milestone_index INT, lake_range INT, timestamp TIMESTAMP, verified STRING, rejects INT,
+milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY, receipt {RECEIPT}, parameters {PARAMETERS},
+message_count INT, included INT, conflicting INT, no_transaction INT,
+transactions INT, tagged_data INT, no_payload INT
+"""
+"""verified null: the cone is not whole; the milestone is then not complete in any store. Otherwise how far it is proved
+(ledger/milestone_proof.py); rejects of a whole one are what its sources said against that."""
+
+REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
+SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
+GENESIS = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "ms_timestamp": pa.int64(),
+        "output_id": pa.binary(),
+        "message_id": pa.binary(),
+        "kind": pa.int8(),
+        "address": pa.binary(),
+        "amount": pa.int64(),
+        "data": pa.binary(),
+        "stardust": STARDUST_TYPE,
+    }
+)
+GENESIS_DDL = f"""
+milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
+amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}
+"""
+"""The unspent outputs after that milestone; the treasury is one of them, its output_id the id of its milestone."""
+
+KEY_RANGES = pa.schema(
+    {
+        "public_key": pa.binary(),
+        "first_milestone": pa.int32(),
+        "last_milestone": pa.int32(),
+        "threshold": pa.int32(),
+    }
+)
+KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, threshold INT"
+"""The keys that sign milestones, as genesis names them (ledger/milestone_proof.py), and how many of them must."""
+
+SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
+
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "messages": (MESSAGE_DDL, ("lake_range",)),
+    "milestones": (MILESTONE_DDL, ("lake_range",)),
+    "pending": (MESSAGE_DDL, ()),
+    "rejects": (REJECTS_DDL, ()),
+    "sources": (SOURCES_DDL, ()),
+    "genesis": (GENESIS_DDL, ()),
+    "key_ranges": (KEY_RANGES_DDL, ()),
+    "vaas": (VAAS_DDL, ("emitter_chain",)),
+    "prices": (PRICES_DDL, ()),
+}
+"""Each table: its columns and what it is partitioned by."""
+
+FEW_ROWS = INTERPRETED | {"spark.sql.shuffle.partitions": "1"}
+"""For frames of a row a milestone: compiling code for them takes longer than running without."""
+
+MANY = 1_000
+"""Milestones whose messages are read by compiled code in any run: ten new ones make all of their day anew."""
+
+
+class Lake:
+    """The Delta tables below one directory (or object store prefix that Spark can write)."""
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        self.spark = spark
+        self._few = session_beside(spark, FEW_ROWS)
+        self.root = root
+        self._log = LakeLog(spark)
+        self._listing = threading.Lock()
+        self._files: dict[str, list[LakeFile]] = {}
+        self._asking = threading.Lock()
+        self._stardust: dict[str, bool] = {}
+        self._genesis_index: int | None = None
+
+    @cached_property
+    def _many(self) -> SparkSession:
+        return session_beside(self.spark, COMPILED)
+
+    def path(self, table: str) -> str:
+        """Where a table stands."""
+        return f"{self.root}/{table}"
+
+    def exists(self) -> bool:
+        """Whether any milestone was ever committed."""
+        return self.has("milestones")
+
+    def has(self, table: str) -> bool:
+        """Whether the table was ever committed; a run that died before its first commit leaves an empty log."""
+        path = getattr(self.spark._jvm, "org.apache.hadoop.fs.Path")
+        log = path(f"{self.path(table)}/_delta_log")
+        files = log.getFileSystem(self.spark._jsc.hadoopConfiguration())
+        return files.exists(log) and any(each.getPath().getName()[0].isdecimal() for each in files.listStatus(log))
+
+    def read(self, table: str) -> DataFrame:
+        """A table's rows; none when it was never written."""
+        ddl, partitions = TABLES[table]
+        if not (files := self._listed(table)):
+            return self.spark.createDataFrame([], ddl)
+        reader = self.spark.read.schema(ddl)
+        if partitions:
+            reader = reader.option("basePath", self.path(table))
+        return reader.parquet(*(file.path for file in files))
+
+    def messages(self, intervals: Intervals) -> DataFrame:
+        """Messages of those milestones."""
+        return self._rows("messages", intervals, self._many if size(intervals) >= MANY else self.spark)
+
+    def milestones(self, intervals: Intervals) -> DataFrame:
+        """Milestones of those intervals."""
+        return self._rows("milestones", intervals, self._few)
+
+    def has_stardust(self, intervals: Intervals) -> bool:
+        """Whether those milestones have blocks of Stardust."""
+        with self._asking:
+            asked = either(intervals)
+            if asked not in self._stardust:
+                # The least and greatest version of a file's rows say this without reading them.
+                blocks = self.messages(intervals).where(f"version = {STARDUST.protocol_version}")
+                self._stardust[asked] = not blocks.isEmpty()
+            return self._stardust[asked]
+
+    def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
+        """Which milestones of the run the lake has, and which of those it has whole."""
+        if (found := self._proofs(run)) is None:
+            return [], []
+        return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
+
+    def held(self, wanted: Intervals) -> Intervals:
+        """Which of those milestones the lake has; told apart only where it does not have all of them, as it should."""
+        if (found := self._proofs(wanted)) is None:
+            return []
+        return wanted if found.count() == size(wanted) else intervals_of(found)
+
+    def _proofs(self, wanted: Intervals) -> DataFrame | None:
+        """milestone_index and verified of those milestones that the lake has; None where it has no file of them."""
+        files = [file.path for file in self._listed("milestones") if file.may_hold(wanted)]
+        if not files:
+            return None
+        return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
+
+    def _rows(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
+        """Rows of the files of today's snapshot that hold those milestones."""
+        schema = TABLES[table][0].replace("lake_range INT,", "")
+        files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
+        read = spark.read.schema(schema)
+        return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
+
+    def _files_of(self, table: str) -> list[LakeFile]:
+        """Asked once between writes: a run asks a dozen times for the same rows."""
+        with self._listing:
+            if table not in self._files:
+                self._files[table] = self._listed(table)
+            return self._files[table]
+
+    def _listed(self, table: str) -> list[LakeFile]:
+        """The table's files now; none when it was never written."""
+        return self._log.files(self.path(table)) if self.has(table) else []
+
+    def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
+        """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
+        _, partitions = TABLES[table]
+        writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", 200_000)
+        if partitions:
+            writer = writer.partitionBy(*partitions)
+        if self.has(table):
+            # A lake of an earlier version lacks the fields that came since.
+            writer = writer.option("replaceWhere", predicate).option("mergeSchema", "true")
+        else:
+            # Rows are replaced by rewriting files, so the rows of a file are its rows.
+            writer = writer.option("delta.enableDeletionVectors", "false")
+            if partitions:
+                writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
+        writer.save(self.path(table))
+        with self._listing:
+            self._files.pop(table, None)
+        with self._asking:
+            self._stardust.clear()
+
+    def add(self, table: str, rows: DataFrame, known: DataFrame, key: str) -> None:
+        """Adds rows that are not among `known`: those of the table that may be the same by `key`.
+
+        A lake has one writer, and a commit is whole, so nothing stands there twice.
+        """
+        new = rows.dropDuplicates([key]).join(known.select(key), key, "left_anti")
+        ordered = [F.col(each) for each in self.spark.createDataFrame([], TABLES[table][0]).columns]
+        writer = new.select(*ordered).write.format("delta").mode("append")
+        if TABLES[table][1]:
+            writer = writer.partitionBy(*TABLES[table][1])
+        writer.save(self.path(table))
+
+    def replace_messages(self, rows: DataFrame, intervals: Intervals) -> None:
+        """Puts `rows`, those of `messages` with other values, in the place of all messages of those milestones."""
+        ranged = rows.withColumn("lake_range", F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int"))
+        columns = self.spark.createDataFrame([], MESSAGE_DDL).columns
+        ordered = ranged.select(*columns).repartitionByRange("milestone_index")
+        self.replace("messages", ordered.sortWithinPartitions("milestone_index", "white_flag_index"), within(intervals))
+
+    def add_pending(self, rows: DataFrame) -> None:
+        """Adds pending messages; those it has stay as they are."""
+        known = self.read("pending")
+        self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
+
+    def genesis(self) -> DataFrame:
+        """GENESIS; of a lake that was made before Stardust too."""
+        return self.spark.read.schema(GENESIS_DDL).parquet(*(file.path for file in self._files_of("genesis")))
+
+    def genesis_index(self) -> int:
+        """The milestone after which genesis is the ledger state."""
+        with self._asking:
+            if self._genesis_index is None:
+                row = self.genesis().agg(F.min("milestone_index")).first()
+                assert row is not None
+                self._genesis_index = int(row[0])
+            return self._genesis_index
+
+    def set_genesis(self, rows: DataFrame) -> None:
+        """Puts GENESIS there; ValueError when another one is there already."""
+        if not self.has("genesis"):
+            self.replace("genesis", rows, "true")
+            return
+        held, new = (_digest(frame) for frame in (self.genesis(), rows))
+        if held != new:
+            raise ValueError(
+                f"another genesis than the lake's: {new[1]} outputs after milestone {new[0]}, "
+                f"and the lake has {held[1]} after milestone {held[0]}. A lake holds one beginning, for both eras of a "
+                "network too: load this one into a store of its own"
+            )
+
+    def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
+        """Notes files as SOURCES; each run has its own notes."""
+        rows = few_rows(self.spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
+        rows.write.format("delta").mode("append").save(self.path("sources"))
+
+    def compact(self, retain_hours: int) -> dict[str, int]:
+        """Joins small files and removes those no snapshot of the last `retain_hours` needs; files by table after."""
+        files = {}
+        for table in TABLES:
+            if self.has(table):
+                name = f"delta.`{self.path(table)}`"
+                self.spark.sql(f"OPTIMIZE {name}")
+                self.spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
+                files[table] = len(self.read(table).inputFiles())
+        return files
+
+
+def _digest(genesis: DataFrame) -> tuple[int, int, int]:
+    """First milestone, rows, and a sum that any changed row changes."""
+    row = genesis.agg(
+        F.min("milestone_index"), F.count("*"), F.sum(F.xxhash64(*GENESIS.names).cast("decimal(38,0)"))
+    ).first()
+    assert row is not None
+    return row[0], row[1], int(row[2] or 0)
+
+
+def few_rows(spark: SparkSession, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+    """Rows that the driver knows, as part of the plan: broadcasting them needs no job."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return spark.createDataFrame(
+        pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+    )
+
+
+def either(intervals: Intervals, column: str = "milestone_index") -> str:
+    """SQL that is true for the milestones of the intervals. Plain comparisons: Delta cannot replace by BETWEEN."""
+    return " OR ".join(f"({column} >= {first} AND {column} <= {last})" for first, last in intervals) or "false"
+
+
+def within(intervals: Intervals) -> str:
+    """`either`, with the lake's partitions named so that Delta prunes."""
+    if not intervals:
+        return "false"
+    low, high = intervals[0][0] // LAKE_RANGE, intervals[-1][1] // LAKE_RANGE
+    return f"lake_range >= {low} AND lake_range <= {high} AND ({either(intervals)})"
+
+
+def intervals_of(frame: DataFrame) -> Intervals:
+    """The distinct milestone indexes of a frame as closed intervals, ascending: one small row for the driver."""
+    islands = (
+        frame.select("milestone_index")
+        .distinct()
+        .selectExpr("milestone_index", "milestone_index - row_number() OVER (ORDER BY milestone_index) AS island")
+        .groupBy("island")
+        .agg(F.min("milestone_index").alias("first"), F.max("milestone_index").alias("last"))
+    )
+    row = islands.agg(F.sort_array(F.collect_list(F.struct("first", "last"))).alias("all")).first()
+    return [(each["first"], each["last"]) for each in row["all"]] if row else []
+
+
+PATTERN = frozenset("{}[]*?\\")
+"""What makes a path a pattern for Spark, and for DuckDB."""
+
+
+def literal_path(setting: str, path: str) -> str:
+    """A path that stands for itself; ValueError, by the setting that names it, for one that would be a pattern."""
+    if PATTERN.intersection(path):
+        raise ValueError(f"{setting}: a path without {{}}[]*?\\ expected, which Spark takes for patterns, not {path}")
+    return path
+
+
+def lake_root(path: str | Path) -> str:
+    """A local path made absolute; URLs stay as they are."""
+    text = str(path)
+    return text if "://" in text else str(Path(text).absolute())

@@ -1,0 +1,106 @@
+"""`permanode export`: rows of the lake as Parquet or CSV, for other programs.
+
+Rules of this file: it reads the lake alone, at one version of each table, and needs no store.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
+
+from etl.engine.session import EtlSettings, spark_session
+from etl.lake.delta import Lake, lake_root
+from etl.lake.views import ask, statements
+
+CSV: dict[str, bool | str] = {
+    "header": True,
+    "escape": '"',
+    "multiLine": True,
+    "ignoreLeadingWhiteSpace": False,
+    "ignoreTrailingWhiteSpace": False,
+}
+"""As RFC 4180 has it, and whole."""
+
+
+def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str) -> int:
+    """Writes a table, a view or a query's rows into files of a new folder, as `parquet` or `csv`; how many rows.
+
+    CSV has a line of names, of parts their paths, bytes as lowercase hex, and lists as JSON. Raises ValueError for a
+    query that Spark cannot run, in its words, for SQL that is no query, for columns named twice, and for a folder that
+    is there; a failed export leaves none.
+    """
+    with spark_session(settings) as spark:
+        try:
+            return _export(spark.newSession(), lake, what, into, form)
+        except PySparkException as error:
+            # It asks the JVM for its text, which will have ended.
+            raise ValueError(str(error)) from None
+
+
+def _export(apart: SparkSession, lake: str, what: str, into: str, form: str) -> int:
+    rows = _named_once(ask(Lake(apart, lake_root(lake)), what))
+    if form == "csv":
+        rows = _named_once(as_text(rows))
+    options = CSV if form == "csv" else {}
+    folder = getattr(apart._jvm, "org.apache.hadoop.fs.Path")(into)
+    files = folder.getFileSystem(apart._jsc.hadoopConfiguration())
+    if files.exists(folder):
+        raise ValueError(f"{into} is there already: an export goes into a new folder")
+    try:
+        rows.write.format(form).options(**options).mode("errorifexists").save(into)
+        return apart.read.schema(rows.schema).format(form).options(**options).load(into).count()
+    except BaseException:
+        # What it began would refuse the same command later, or be taken for the whole.
+        files.delete(folder, True)  # noqa: FBT003 (Java takes no names)
+        raise
+
+
+def _named_once(rows: DataFrame) -> DataFrame:
+    """The rows; raises ValueError where columns have the same name but for case: Spark cannot read them back."""
+    counts = Counter(name.lower() for name in rows.columns)
+    if twice := [name for name, count in counts.items() if count > 1]:
+        raise ValueError(f"columns named more than once: {', '.join(twice)}")
+    return rows
+
+
+def as_text(rows: DataFrame) -> DataFrame:
+    """Rows that a line of CSV holds: bytes as hex, parts side by side under their path, lists as JSON."""
+
+    def column(name: str) -> Column:
+        return F.col("`" + name.replace("`", "``") + "`")
+
+    return rows.select(*(told.alias(path) for path, told in _flat(rows.schema, "", column)))
+
+
+def _flat(parts: StructType, above: str, part: Callable[[str], Column]) -> Iterator[tuple[str, Column]]:
+    """Path and text of every part that has none itself."""
+    for field in parts:
+        path, column, kind = f"{above}{field.name}", part(field.name), field.dataType
+        if isinstance(kind, StructType):
+            yield from _flat(kind, f"{path}.", column.getField)
+        elif isinstance(kind, ArrayType):
+            yield path, F.to_json(_plain(column, kind), {"ignoreNullFields": "false"})
+        else:
+            yield path, _plain(column, kind)
+
+
+def _plain(column: Column, kind: DataType) -> Column:
+    """As JSON may hold it: bytes as hex, wherever they are."""
+    if isinstance(kind, BinaryType):
+        return F.lower(F.hex(column))
+    if isinstance(kind, ArrayType):
+        inner = kind.elementType
+        return F.transform(column, lambda item: _plain(item, inner))
+    if isinstance(kind, StructType):
+        parts = (_plain(column.getField(field.name), field.dataType).alias(field.name) for field in kind)
+        return F.when(column.isNotNull(), F.struct(*parts))
+    return column
+
+
+def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:
+    """As etl.lake_views.statements, of the lake at that place."""
+    with spark_session(settings) as spark:
+        return statements(Lake(spark, lake_root(lake)), engine)

@@ -1,0 +1,171 @@
+"""The lake as SQL sees it: its tables and three views over them, the same in Spark and in DuckDB.
+
+Rules of this file: a definition is one text for both engines, but for the words in DIALECTS; a table that the lake does
+not have yet, as one without rejects, has no rows. What analysts read of it is docs/analysts.md.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from pyspark.errors import ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, DataType, StructType
+
+from etl.lake.delta import TABLES, Lake
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an engine says what the two say differently: that days are UTC's, a row for each item of a list, the whole
+    numbers from a to b as a list, a number of up to 16 hex digits, and a type of the lake.
+    """
+
+    utc: str
+    each: str
+    series: str
+    number: str
+    kind: Callable[[DataType], str]
+
+
+def in_duckdb(kind: DataType) -> str:
+    """A type as DuckDB says it, which takes Spark's words for plain ones."""
+    if isinstance(kind, StructType):
+        return f"STRUCT({', '.join(f'{field.name} {in_duckdb(field.dataType)}' for field in kind)})"
+    if isinstance(kind, ArrayType):
+        return f"{in_duckdb(kind.elementType)}[]"
+    return kind.simpleString()
+
+
+DIALECTS = {
+    "duckdb": Dialect(
+        "SET TimeZone = 'UTC'", "unnest", "generate_series", "CAST('0x' || {digits} AS UBIGINT)", in_duckdb
+    ),
+    "spark": Dialect(
+        "SET TIME ZONE 'UTC'",
+        "explode",
+        "sequence",
+        "CAST(conv({digits}, 16, 10) AS DECIMAL(20, 0))",
+        lambda kind: kind.simpleString(),
+    ),
+}
+
+MADE = "output.output_id, output.kind, output.address, output.amount, output.data, output.stardust"
+
+OUTPUTS = {
+    "messages": f"""
+SELECT milestone_index, timestamp, white_flag_index, message_id, transaction_id, {MADE}
+FROM (
+  SELECT milestone_index, timestamp, white_flag_index, message_id, transaction.transaction_id AS transaction_id,
+    {{each}}(transaction.outputs) AS output
+  FROM messages
+  WHERE inclusion_state = 1
+) created""",
+    "milestones": f"""
+SELECT milestone_index, timestamp, NULL AS white_flag_index, message_id, NULL AS transaction_id, {MADE}
+FROM (SELECT milestone_index, timestamp, message_id, {{each}}(receipt.funds) AS output FROM milestones) migrated""",
+    "genesis": """
+SELECT milestone_index, NULL AS timestamp, NULL AS white_flag_index, NULL AS message_id, NULL AS transaction_id,
+  output_id, kind, address, amount, data, stardust
+FROM genesis
+WHERE octet_length(output_id) = 34""",
+}
+"""Table → the outputs that it tells of: included transactions', migrated funds', genesis' but for the treasury."""
+
+SPENDS = {
+    "messages": """
+SELECT milestone_index, timestamp, white_flag_index, message_id, transaction_id, input.output_id
+FROM (
+  SELECT milestone_index, timestamp, white_flag_index, message_id, transaction.transaction_id AS transaction_id,
+    {each}(transaction.inputs) AS input
+  FROM messages
+  WHERE inclusion_state = 1
+) spent
+WHERE octet_length(input.output_id) = 34"""
+}
+
+DIGITS = " || ".join(f"substring(amount_hex, {at}, 2)" for at in range(15, 0, -2))
+"""The lower 8 bytes of a little-endian amount, the highest first."""
+
+NATIVE_TOKENS = {
+    "messages": """
+SELECT milestone_index, output_id, address, token_id,
+  CASE WHEN substring(amount_hex, 17, 48) = repeat('0', 48) THEN {number} END AS amount, amount_hex
+FROM (
+  SELECT milestone_index, output_id, address, lower(substring(hex(data), 21 + 140 * place, 76)) AS token_id,
+    lower(substring(hex(data), 97 + 140 * place, 64)) AS amount_hex
+  FROM (
+    SELECT milestone_index, output_id, address, data,
+      {each}({series}(0, CAST(stardust.native_tokens AS INT) - 1)) AS place
+    FROM outputs
+    WHERE stardust.native_tokens > 0
+  ) holding
+) held"""
+}
+"""Of `outputs`. The bytes of a Stardust output have kind, amount and number of tokens in front of them (TIP-18)."""
+
+VIEWS = {"outputs": OUTPUTS, "spends": SPENDS, "native_tokens": NATIVE_TOKENS}
+
+
+def views(dialect: Dialect) -> Iterator[tuple[str, str]]:
+    """Name and query of each view."""
+    number = dialect.number.format(digits=f"({DIGITS})")
+    words = {"each": dialect.each, "series": dialect.series, "number": number}
+    for name, parts in VIEWS.items():
+        yield name, "\nUNION ALL".join(parts.values()).format(**words).strip()
+
+
+def statements(lake: Lake, engine: str) -> list[str]:
+    """What makes an engine of DIALECTS see the lake as it is now, without the semicolons; of no lake, no table.
+
+    DuckDB reads the files themselves and needs no extension: a load or a compaction later, they are to be made anew.
+    """
+    dialect = DIALECTS[engine]
+    made = [dialect.utc]
+    if any(lake.has(name) for name in TABLES):
+        kind = "OR REPLACE VIEW" if engine == "duckdb" else "OR REPLACE TEMPORARY VIEW"
+        made += [f"CREATE {kind} {name} AS {_rows(lake, name, engine)}" for name in TABLES]
+        made += [f"CREATE {kind} {name} AS\n{text}" for name, text in views(dialect)]
+    return made
+
+
+def _rows(lake: Lake, name: str, engine: str) -> str:
+    """The query of a table's rows; none when it was never written, or for DuckDB, has no file."""
+    if engine == "spark" and lake.has(name):
+        return f"SELECT * FROM delta.`{lake.path(name)}`"
+    if engine == "duckdb" and (files := sorted(lake.read(name).inputFiles())):
+        return f"SELECT * FROM read_parquet([{', '.join(map(_literal, files))}], union_by_name = true)"
+    fields = lake.spark.createDataFrame([], TABLES[name][0]).schema
+    kind = DIALECTS[engine].kind
+    return f"SELECT {', '.join(f'CAST(NULL AS {kind(each.dataType)}) AS {each.name}' for each in fields)} WHERE false"
+
+
+def ask(lake: Lake, what: str) -> DataFrame:
+    """The rows of a table or view by its name, or of a query in Spark SQL over them; its session has the views then.
+
+    Raises ValueError for a statement that is no query, as one that writes, and ParseException for what is none at all.
+    """
+    for statement in statements(lake, "spark"):
+        lake.spark.sql(statement)
+    if what in TABLES or what in VIEWS:
+        return lake.spark.table(what)
+    _only_reads(lake.spark, what)
+    return lake.spark.sql(what)
+
+
+def _only_reads(spark: SparkSession, text: str) -> None:
+    """Raises ValueError and ParseException as `ask` does."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    parser.parsePlan(text)
+    try:
+        # Between brackets nothing but a query is one, and it is the whole text: alone, `FROM a INSERT …` begins as one.
+        parser.parseQuery(f"(\n{text.rstrip().rstrip(';')}\n)")
+    except ParseException:
+        raise ValueError("only a table, a view or a query (SELECT, WITH, VALUES) is exported, no other SQL") from None
+
+
+def _literal(file: str) -> str:
+    """A file's URL as DuckDB takes it, of a local one its path, between quotes."""
+    parts = urlsplit(file)
+    path = unquote(parts.path) if parts.scheme == "file" else file
+    return "'" + path.replace("'", "''") + "'"

@@ -1,0 +1,81 @@
+"""What an address did: its rows of transactions_by_address and ledger_updates_by_address, from the lake and from the
+ledger's changes.
+
+Rules of this file: as in tables.py. Who signs and who is paid stands in the transaction itself; what a signer paid is
+known once its inputs are resolved, and goes into the same rows later.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from etl.tables import frames as tables
+from etl.tables.partition_columns import Placement
+
+AMOUNTS = "decimal(38,0)"
+"""What u64 amounts are summed in."""
+
+
+def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.TableFrame:
+    """Attachments and migrations under each address that they concern; `sent` is the ledger state's to write."""
+    rows = concerned(lake)
+    nothing = F.lit(0).cast(AMOUNTS)
+
+    def add_mine(amounts: Column, output: Column) -> Column:
+        is_mine = output["address"] == F.col("address")
+        return F.when(is_mine, (amounts + output["amount"]).cast(AMOUNTS)).otherwise(amounts)
+
+    received = F.aggregate("outputs", nothing, add_mine)
+    is_signer = F.array_contains("signers", F.col("address"))
+    is_paid = F.coalesce(F.array_contains("outputs.address", F.col("address")), F.expr("false"))
+    is_migration = F.col("transaction.transaction_id").isNull()
+    rows = rows.withColumns(
+        {
+            "transaction_id": F.coalesce("transaction.transaction_id", "milestone.receipt.treasury_input"),
+            "message_id": tables.carrier(),
+            "ms_timestamp": tables.ms_timestamp(),
+            "direction": F.when(is_migration, "migrated")
+            .when(is_signer & is_paid, "both")
+            .otherwise(F.when(is_signer, "sent").otherwise("received")),
+            "received": received.try_cast("bigint"),
+            "inputs_count": F.when(is_migration, 1).otherwise(F.size("transaction.inputs.kind")),
+            "outputs_count": F.size("outputs"),
+        }
+    )
+    return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)
+
+
+def concerned(lake: DataFrame) -> DataFrame:
+    """Addresses of each attachment, paid and signing ones, and of migrated funds: a message and one of them a row,
+    with its `outputs`, its `signers` and whether it took effect (`included`).
+    """
+    rows = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
+        "*",
+        F.arrays_zip(*(tables.output_fields(name).alias(name) for name in ("address", "amount"))).alias("outputs"),
+        F.array_compact(F.coalesce("transaction.unlocks.address", F.expr("CAST(array() AS ARRAY<BINARY>)"))).alias(
+            "signers"
+        ),
+        tables.took_effect().alias("included"),
+    )
+    paid = tables.output_fields("address")
+    return rows.select("*", F.explode(F.array_distinct(F.array_compact(F.concat(paid, "signers")))).alias("address"))
+
+
+def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
+    """What included transactions took from those who signed them, of what was theirs; the rows are the load's, none
+    is new.
+    """
+    rows = (
+        changes.where(F.col("is_spent") & (F.col("signer") == F.col("owner")))
+        .withColumn("address", F.col("owner"))
+        .groupBy("address", "milestone_index", "transaction_id", "message_id")
+        .agg(F.sum("amount").alias("sent"))
+        .withColumn("included", F.expr("true"))
+    )
+    return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)
+
+
+def ledger_updates(changes: DataFrame, placement: Placement) -> tables.TableFrame:
+    """Every change under the address whose output it is then."""
+    rows = changes.withColumn("address", F.col("owner"))
+    return tables.conform(placement.place(rows, schema.ledger_updates_by_address), schema.ledger_updates_by_address)

@@ -1,0 +1,191 @@
+"""Complete milestones → ledger state: what their included transactions and receipts did to outputs and addresses.
+
+Rules of this file: the state after a milestone is a set function of what came before, so nothing is incremented in
+place and nothing deleted; milestones are applied in order and without gaps, from genesis on; the frontier is written
+last, and a reader sees nothing beyond it. All rows follow from the changes (etl/ledger_state/changes.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.model import Lookup, Table
+from db.store import Batch, Value
+from etl.analytics.catch_up import begun_at, ledger_makers
+from etl.analytics.milestones import Begun
+from etl.lake.delta import few_rows
+from etl.ledger_state import address_history as history
+from etl.ledger_state import compaction, rich_list, unspent
+from etl.ledger_state.balances import balance_makers, balances
+from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
+from etl.ledger_state.rich_list import Wealth
+from etl.report import Progress
+from etl.tables import frames as tables
+from etl.tables import lookups
+from etl.tables import milestones as tables_milestones
+from etl.tables.partition_columns import SPLITS, Placement
+from etl.verification.conflict_reasons import reason_makers
+from etl.writers.frame_writer import FrameMaker, upsert_frames
+from etl.writers.publish import ANALYSED_TO, Publication
+
+MILESTONES_AT_ONCE = 1_000
+"""Applied in one transaction near the frontier; bounds what this process holds."""
+
+FIRST_NEAR = 1_000
+"""Milestones of a first ledger state that are still brought up step by step: joins read no more than these steps do."""
+
+STEPS_KEPT = 10
+"""Frontiers whose rich list and distribution are kept: whoever reads them read the frontier before."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The ledger state of one store, and the lake it follows from; `analytics`: what it says of them is written too,
+    where it was so far.
+    """
+
+    publication: Publication
+    analytics: bool = True
+
+    def advance(self) -> None:
+        """Applies genesis, if that is still to do, and every complete milestone that follows without a gap.
+
+        An included transaction that spends what nobody created holds the frontier before its milestone, and the report
+        says so. Without a genesis in the lake there is no ledger state.
+        """
+        lake, reads, report = self.publication.lake, self.publication.reads, self.publication.report
+        if not lake.has("genesis"):
+            return
+        genesis = lake.genesis_index()
+        frontier = reads.ledger_index()
+        if frontier is None:
+            self._begin(genesis)
+            frontier = genesis
+        complete = reads.complete()
+        last = next((end for first, end in complete if first <= frontier + 1 <= end), frontier)
+        while frontier < last and not report.held:
+            most = self.publication.settings.ledger_near
+            is_near = last - frontier <= (most if frontier > genesis else min(most, FIRST_NEAR))
+            to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
+            self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
+            found = (near if is_near else far)(self.publication, genesis, frontier, to)
+            frontier = self._apply(found, genesis, frontier, to)
+        compaction.compact_behind(self.publication, genesis, frontier)
+        report.ledger_index = frontier
+
+    def _begin(self, genesis: int) -> None:
+        """Writes the outputs that were there before the first milestone, and their balances."""
+        lake, network = self.publication.lake, self.publication.store_settings.network
+        chunk_size = self.publication.store_settings.chunk_size
+        outputs = genesis_outputs(lake.genesis())
+        changes = created_by(outputs)
+        placement = self._placement(genesis, genesis, (*schema.LOOKUPS, *schema.STARDUST_LOOKUPS))
+        # No partition begins before the first milestone that is applied.
+        at_first = Placement(chunk_size, schema.LEDGER_LOOKUPS, None)
+        makers: list[FrameMaker] = [
+            lambda _: tables.created_outputs(outputs),
+            *lookups.genesis_makers(outputs, placement),
+            *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
+            *balance_makers(balances(changes, None, genesis - 1), chunk_size),
+            lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
+        ]
+        if self.analytics:
+            whole = balances(changes, None, genesis - 1)
+            makers += ledger_makers(self.publication, changes, whole, Begun(genesis, genesis), genesis)
+        wealth = rich_list.whole(self.publication.staging, changes)
+        publish = outputs.count() > self.publication.settings.batch_messages
+        with self.publication.store.batch(publish=publish) as batch:
+            compaction.forget(batch, self.publication.reads)
+            self._write(batch, makers, wealth, genesis, analysed=self.analytics)
+
+    def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
+        """Writes the state after (frontier, to], or as far as it is known; the new frontier."""
+        to = self._known_to(found.changes, to)
+        if to == frontier:
+            return frontier
+        publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
+        applied = found.changes.where(F.col("milestone_index") <= to)
+        news = applied.where(F.col("milestone_index") > frontier)
+        keys = unspent.counted_keys(found.counted.where(F.col("milestone_index") <= to), chunk_size)
+        opened = publication.grown(schema.LEDGER_LOOKUPS, keys, [(frontier + 1, to)], beside=found.ranges)
+        placement = self._placement(frontier + 1, to, schema.LOOKUPS)
+        before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
+        dead_to = frontier if found.near else to - publication.settings.ledger_margin
+        after = balances(applied, before, frontier)
+        makers: list[FrameMaker] = [
+            lambda _: tables.conform(news.withColumn("address", F.col("owner")), schema.ledger_updates_by_milestone),
+            lambda _: history.ledger_updates(news, opened.placement),
+            lambda _: history.spent_from(news, placement),
+            *unspent.makers(news, opened.placement, genesis, frontier, dead_to),
+            lambda earlier: tables.hints(earlier.read, schema.addresses_hints, {schema.ledger_updates_by_address}),
+            *balance_makers(after, chunk_size),
+            *reason_makers(publication, applied, frontier, to, near=found.near is not None),
+        ]
+        begun = begun_at(publication, found, genesis, frontier, to) if self.analytics else None
+        if begun is not None:
+            makers += ledger_makers(publication, news, after, begun, to)
+        wealth = self._wealth(found, genesis, frontier, to)
+        with publication.store.batch(publish=found.near is None) as batch:
+            publication.record(batch, opened)
+            self._write(batch, makers, wealth, to, analysed=begun is not None)
+        if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
+            # Rows that stood here before; what was created since is written only while it lives.
+            spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
+            spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
+            compaction.clean(publication, spent, found.ranges, genesis, dead_to)
+        return to
+
+    def _wealth(self, found: Found, genesis: int, frontier: int, to: int) -> Wealth:
+        """Who owns how much after milestone `to`."""
+        if found.near is not None:
+            before = self.publication.reads.wealth(frontier)
+            after = rich_list.moved(Wealth(*before), rich_list.touched(found.near, to))
+            if after is not None:
+                return after
+            found = far(self.publication, genesis, frontier, to)
+        return rich_list.whole(self.publication.staging, found.changes.where(F.col("milestone_index") <= to))
+
+    def _placement(self, first: int, last: int, of: tuple[Lookup, ...]) -> Placement:
+        """Where the rows of those of a load's lookups stand in those milestones."""
+        chunk_size = self.publication.store_settings.chunk_size
+        ranges = range(first // chunk_size, last // chunk_size + 1)
+        standing = self.publication.reads.splits(of, ranges)
+        hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
+        return Placement(chunk_size, of, hot)
+
+    def _write(
+        self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int, *, analysed: bool
+    ) -> None:
+        """All rows, then the frontier."""
+        network = self.publication.store_settings.network
+        upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote)
+        spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
+        self._upsert(batch, schema.distribution, spread)
+        ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest, start=1)]
+        self._upsert(batch, schema.rich_list, ranked)
+        for old in self.publication.reads.ledger_steps(STEPS_KEPT)[STEPS_KEPT - 1 :]:
+            batch.delete(schema.distribution, (network, old))
+            batch.delete(schema.rich_list, (network, old))
+        if analysed:
+            self._upsert(batch, schema.keyspace_info, [(ANALYSED_TO, str(ledger_index))])
+        self._upsert(batch, schema.ledger_frontier, [(network, ledger_index)])
+
+    def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
+        self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
+
+    def _known_to(self, changes: DataFrame, to: int) -> int:
+        """The milestone before the first one that spends an unknown output, `to` if there is none."""
+        unknown = changes.where("address IS NULL")
+        row = unknown.agg(F.min(F.struct("milestone_index", "white_flag_index", "idx", "output_id"))).first()
+        if row is None or row[0] is None:
+            return to
+        first = row[0]
+        self.publication.report.held = (
+            f"milestone {first['milestone_index']}: input {first['idx']} of the message at white-flag index "
+            f"{first['white_flag_index']} spends {bytes(first['output_id']).hex()}, which nothing here created"
+        )
+        held: int = first["milestone_index"] - 1
+        return held

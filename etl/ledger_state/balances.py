@@ -1,0 +1,59 @@
+"""Changes → what each address owns after each milestone that changed it.
+
+Rules of this file: as in tables.py; a balance counts what names the address its owner, also what has expired.
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from db import schema
+from db.roles import ADDRESS
+from etl.ledger_state.changes import BALANCES
+from etl.tables import frames as tables
+from etl.tables.partition_columns import range_of
+from etl.verification.conflict_reasons import dust_change
+from etl.writers.frame_writer import FrameMaker
+
+SUMS = BALANCES.names[2:]
+
+BALANCE_KIND = "balance"
+"""addresses_hints.output_kind of address_balances."""
+
+
+def balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> DataFrame:
+    """BALANCES of each address after each milestone above `frontier` that changed it, and `balance_before`.
+
+    `before` (BALANCES) is where the addresses stood at the frontier; None where the changes begin at genesis.
+    """
+    sign = F.when(F.col("is_spent"), -1).otherwise(1)
+    dust_allowance, dust_outputs = dust_change()
+    steps = changes.groupBy("address", "milestone_index").agg(
+        F.sum(sign * F.col("amount")).alias("balance"),
+        F.sum(sign).alias("unspent_count"),
+        F.sum(dust_allowance).alias("dust_allowance"),
+        F.sum(dust_outputs).alias("dust_outputs"),
+    )
+    if before is not None:
+        steps = steps.unionByName(before)
+    so_far = Window.partitionBy("address").orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
+    summed = steps.select("address", "milestone_index", *(F.sum(name).over(so_far).alias(name) for name in SUMS))
+    in_order = Window.partitionBy("address").orderBy("milestone_index")
+    summed = summed.withColumn("balance_before", F.lag("balance").over(in_order))
+    return summed.where(F.col("milestone_index") > frontier)
+
+
+def balance_makers(after: DataFrame, chunk_size: int) -> list[FrameMaker]:
+    """address_balances and the hints that lead to them."""
+    placed = after.withColumn("ms_range_id", range_of("milestone_index", chunk_size))
+    hints = placed.select(
+        "address",
+        F.lit(BALANCE_KIND).alias("output_kind"),
+        F.lit(ADDRESS).alias("variant"),
+        F.expr("true").alias("included"),
+        "ms_range_id",
+        F.lit(0).alias("partition_id"),
+    ).distinct()
+    return [
+        lambda _: tables.conform(placed, schema.address_balances),
+        lambda _: tables.conform(hints, schema.addresses_hints),
+    ]

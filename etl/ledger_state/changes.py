@@ -1,0 +1,235 @@
+"""What included transactions and receipts did to outputs, with every spent output resolved.
+
+Rules of this file: two ways to the same changes. Far behind the frontier spent outputs are found by joins over the
+lake, since genesis; near it by reads of the store. What is near is few milestones: this process may hold them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db.partitions import ms_range_id, window
+from db.roles import BASIC, KIND_OF_TYPE
+from etl.lake.delta import few_rows
+from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
+from etl.tables import frames as tables
+from etl.writers.publish import Publication
+
+OWNED = {
+    "output_type": pa.int8(),
+    "address": pa.binary(),
+    "amount": pa.int64(),
+    "created_milestone_index": pa.int32(),
+    "stardust": STARDUST_TYPE,
+    "data": pa.binary(),
+}
+"""What a spender does not tell of the output: `address` is whom it names its owner, `data` the bytes of one of
+Stardust."""
+
+MADE = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "ms_timestamp": pa.int64(),
+        "white_flag_index": pa.int32(),
+        "idx": pa.int32(),
+        "transaction_id": pa.binary(),
+        "message_id": pa.binary(),
+        "signer": pa.binary(),
+        "is_spent": pa.bool_(),
+        "output_id": pa.binary(),
+        **OWNED,
+    }
+)
+"""CHANGES but for the owner at the time, which follows."""
+
+CHANGES = pa.schema([*MADE, pa.field("owner", pa.binary())])
+"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
+`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output. `owner` is whose the output
+was when that happened: once it has expired the return address, else the one that it names."""
+
+BALANCES = pa.schema(
+    {
+        "address": pa.binary(),
+        "milestone_index": pa.int32(),
+        "balance": pa.int64(),
+        "unspent_count": pa.int64(),
+        "dust_allowance": pa.int64(),
+        "dust_outputs": pa.int64(),
+    }
+)
+
+COUNTED = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "owner": pa.binary(),
+        "is_spent": pa.bool_(),
+        "output_type": pa.int8(),
+        "address": pa.binary(),
+        "stardust": STARDUST_TYPE,
+    }
+)
+"""What lookups count of a change; of one that spends no more than the owner."""
+
+OF_STARDUST = {"stardust": STARDUST_OUTPUT, "data": "binary"}
+"""What CHANGES tell of outputs of Stardust alone."""
+
+_EXPIRING = ("expiration", "expiration_return")
+
+FIRST_STARDUST_TYPE = min(number for number, kind in KIND_OF_TYPE.items() if kind == BASIC)
+
+
+@dataclass(frozen=True)
+class Near:
+    """What this process holds of few milestones: CHANGES, and BALANCES of the addresses they touch at the frontier."""
+
+    changes: pa.Table
+    before: Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """CHANGES: since genesis, or only above the frontier where that is `near`.
+
+    `counted`: COUNTED of every milestone after genesis in the windows that the way from the frontier touches.
+    `ranges`: those in which the changed outputs were created.
+    """
+
+    changes: DataFrame
+    counted: DataFrame
+    ranges: Sequence[int]
+    near: Near | None = None
+
+
+def far(
+    publication: Publication, genesis: int, frontier: int, to: int, columns: Sequence[str] = CHANGES.names
+) -> Found:
+    """All changes of [genesis, to], resolved by joins over the lake; of CHANGES those columns, COUNTED among them."""
+    lake, chunk_size = publication.lake, publication.store_settings.chunk_size
+    messages, held = lake.messages([(genesis + 1, to)]), lake.genesis()
+    fields = publication.output_fields([(genesis + 1, to)])
+    null, told = dict[str, Column](), dict[str, Column]()
+    if "stardust" not in fields and held.where("stardust IS NOT NULL").isEmpty():
+        # Null throughout, in a ledger of Chrysalis, where nothing expires: nothing reads, joins or writes them.
+        null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
+        told = null | {"owner": F.col("address")}
+    made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
+    created = created_by(genesis_outputs(held).unionByName(made)).withColumns(null)
+    known = created.select("output_id", *(name for name in OWNED if name not in null))
+    spent = _spent(tables.spent(messages)).join(known, "output_id", "left").withColumns(null)
+    whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in told))
+    folder = publication.staging.write("changes", whole)
+    written = publication.spark.read.schema(whole.schema).parquet(str(folder))
+    changes = written.withColumns(told).select(*columns)
+    first = max(genesis + 1, window(frontier + 1, chunk_size))
+    ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
+    return Found(changes, changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)
+
+
+def near(publication: Publication, genesis: int, frontier: int, to: int) -> Found:
+    """Changes of (frontier, to], resolved from the store."""
+    spark, reads = publication.spark, publication.reads
+    chunk_size = publication.store_settings.chunk_size
+    messages = publication.lake.messages([(frontier + 1, to)])
+    created = _rows(publication, "created", created_by(tables.created(messages)).select(MADE.names))
+    spent = _rows(publication, "spent", _spent(tables.spent(messages)))
+    ids = spent["output_id"].to_pylist()
+    owners = zip(*(created[name].to_pylist() for name in OWNED), strict=True)
+    found = dict(zip(created["output_id"].to_pylist(), owners, strict=True))
+    found |= reads.owners([output_id for output_id in ids if output_id not in found])
+    unknown = (None,) * len(OWNED)
+    for position, (name, kind) in enumerate(OWNED.items()):
+        values = [found.get(output_id, unknown)[position] for output_id in ids]
+        spent = spent.append_column(name, pa.array(values, kind))
+    made = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
+    changes = made.append_column("owner", _owners(made))
+    touched = sorted(set(changes["address"].to_pylist()) - {None})
+    rows = spark.createDataFrame(changes)
+    begun = max(genesis + 1, window(frontier + 1, chunk_size))
+    earlier = few_rows(spark, COUNTED, _counted(publication, created, begun, frontier))
+    created_in = set(changes["created_milestone_index"].to_pylist()) - {None}
+    return Found(
+        rows,
+        rows.select(COUNTED.names).unionByName(earlier),
+        sorted({ms_range_id(index, chunk_size) for index in created_in}),
+        Near(changes, reads.balances(touched, frontier)),
+    )
+
+
+def genesis_outputs(genesis: DataFrame) -> DataFrame:
+    """Genesis as `tables.created`."""
+    return genesis.where(F.col("kind") != tables.TREASURY_OUTPUT).select(
+        "milestone_index",
+        F.lit(None).cast("int").alias("white_flag_index"),
+        "message_id",
+        "ms_timestamp",
+        F.lit(None).cast("int").alias("idx"),
+        "output_id",
+        F.col("kind").alias("output_type"),
+        "address",
+        "amount",
+        "data",
+        "stardust",
+    )
+
+
+def created_by(outputs: DataFrame) -> DataFrame:
+    """CHANGES that created those outputs (`tables.created`)."""
+    rows = outputs.withColumns(
+        {
+            "transaction_id": F.substring("output_id", 1, 32),
+            "signer": F.lit(None).cast("binary"),
+            "is_spent": F.expr("false"),
+            "data": F.when(F.col("stardust").isNotNull(), F.col("data")),
+            "created_milestone_index": F.col("milestone_index"),
+            "owner": F.col("address"),
+        }
+    )
+    return rows.select(CHANGES.names)
+
+
+def _spent(inputs: DataFrame) -> DataFrame:
+    """MADE that spend, without what is OWNED."""
+    known = [name for name in MADE.names if name in inputs.columns]
+    return inputs.select(*known, F.expr("true").alias("is_spent"))
+
+
+def _owned_at(spent: DataFrame) -> DataFrame:
+    """CHANGES of MADE that spend."""
+    expired = F.col("stardust.expiration") <= F.expr("ms_timestamp DIV 1000")
+    return spent.withColumn("owner", F.when(expired, F.col("stardust.expiration_return")).otherwise(F.col("address")))
+
+
+def _owners(made: pa.Table) -> pa.ChunkedArray:
+    """CHANGES.owner of MADE, in this process."""
+    expiration, expiration_return = (pc.struct_field(made["stardust"], name) for name in _EXPIRING)
+    expired = pc.and_(made["is_spent"], pc.less_equal(expiration, pc.divide(made["ms_timestamp"], 1000)))
+    return pc.if_else(pc.fill_null(expired, fill_value=False), expiration_return, made["address"])
+
+
+def _counted(publication: Publication, created: pa.Table, first: int, last: int) -> list[tuple[Any, ...]]:
+    """COUNTED of those earlier milestones, by the store; what stands before milestones that create no output of
+    Stardust is all of Chrysalis.
+    """
+    reads = publication.reads
+    updates = [
+        (row["milestone_index"], bytes.fromhex(row["address"]), row["is_spent"], bytes.fromhex(row["output_id"]))
+        for row in reads.ledger_updates(first, last)
+    ]
+    is_stardust = any(each >= FIRST_STARDUST_TYPE for each in created["output_type"].to_pylist())
+    known = reads.owners([output_id for _, _, is_spent, output_id in updates if not is_spent]) if is_stardust else {}
+    return [
+        (index, owner, is_spent, output_type, address, stardust)
+        for index, owner, is_spent, output_id in updates
+        for output_type, address, _, _, stardust, _ in [known.get(output_id, (0, owner, None, None, None, None))]
+    ]
+
+
+def _rows(publication: Publication, name: str, frame: DataFrame) -> pa.Table:
+    """The frame's rows, of few milestones, in this process."""
+    return pq.read_table(publication.staging.write(name, frame))

@@ -1,0 +1,140 @@
+"""unspent_outputs without what was spent long ago.
+
+Rules of this file: a partition is cleaned once more of its rows are dead than alive; only dead rows are deleted, so a
+reader sees the same before and after, and a crash leaves nothing but dead rows behind. From which ledger index on the
+table can answer is noted before the first row goes, how far it was looked through after the last.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.queries.unspent import UNSPENT_FROM
+from db.store import Batch, Value, WritableStore
+from etl.lake.delta import few_rows
+from etl.lake.output_rows import STARDUST_TYPE
+from etl.ledger_state import unspent
+from etl.ledger_state.changes import far
+from etl.store_reads import StoreReads
+from etl.tables import frames as tables
+from etl.tables.partition_columns import SPLITS, Placement
+from etl.writers.publish import Publication
+
+COMPACTED_TO = "compacted_to"
+"""keyspace_info: what was spent up to that milestone was looked through."""
+
+MILESTONES_AT_ONCE = 1_000
+"""Whose spent outputs this process holds."""
+
+PARTITIONS_AT_ONCE = 1_000
+"""Cleaned in one transaction."""
+
+SPENT = pa.schema(
+    {
+        "output_id": pa.binary(),
+        "output_type": pa.int8(),
+        "address": pa.binary(),
+        "created_milestone_index": pa.int32(),
+        "stardust": STARDUST_TYPE,
+        "milestone_index": pa.int32(),
+        "is_spent": pa.bool_(),
+    }
+)
+"""Of CHANGES that spend, what tells where the rows stand."""
+
+
+def compact(publication: Publication) -> int:
+    """Looks through all that was ever spent; the rows deleted."""
+    lake, frontier = publication.lake, publication.reads.ledger_index()
+    if frontier is None:
+        return 0
+    genesis, dead_to = lake.genesis_index(), frontier - publication.settings.ledger_margin
+    if dead_to <= genesis:
+        return 0
+    found = far(publication, genesis, frontier, frontier)
+    spent = found.changes.where(F.col("is_spent") & (F.col("milestone_index") <= dead_to))
+    return clean(publication, spent, found.ranges, genesis, dead_to)
+
+
+def compact_behind(publication: Publication, genesis: int, frontier: int) -> None:
+    """Looks through what was spent since that was last done, once it is `ledger_margin` milestones; by the store, where
+    it is not far behind.
+    """
+    margin, reads = publication.settings.ledger_margin, publication.reads
+    looked_to, dead_to = looked(reads, genesis), frontier - margin
+    if dead_to - looked_to < margin:
+        return
+    if dead_to - looked_to > margin + publication.settings.ledger_near:
+        compact(publication)
+        return
+    while looked_to < dead_to:
+        first, looked_to = looked_to + 1, min(dead_to, looked_to + MILESTONES_AT_ONCE)
+        spent = [row["output_id"] for row in reads.ledger_updates(first, looked_to) if row["is_spent"]]
+        owners = reads.owners([bytes.fromhex(output_id) for output_id in spent])
+        rows = [
+            (output_id, output_type, address, created, stardust, looked_to, True)
+            for output_id, (output_type, address, _, created, stardust, _) in owners.items()
+        ]
+        ranges = sorted({each[3] // publication.store_settings.chunk_size for each in owners.values()})
+        clean(publication, few_rows(publication.spark, SPENT, rows), ranges, genesis, looked_to)
+
+
+def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int, dead_to: int) -> int:
+    """Cleans the partitions of outputs (SPENT) created in those ranges, where spent by `dead_to`; the rows deleted."""
+    standing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
+    hot = few_rows(publication.spark, SPLITS, standing) if standing else None
+    placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
+    partitions = unspent.placed_outputs(spent, placement, genesis).select(*schema.unspent_hints.names).distinct()
+    staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
+    deleted = clean_partitions(publication.store, publication.reads, staged.rows(), dead_to)
+    staged.drop()
+    return deleted
+
+
+def clean_partitions(
+    store: WritableStore, reads: StoreReads, partitions: Iterator[tuple[Value, ...]], dead_to: int
+) -> int:
+    """Cleans those partitions of unspent_outputs, some in a batch; the rows deleted."""
+    unspent_from, deleted = max(dead_to, int(reads.info(UNSPENT_FROM) or dead_to)), 0
+    while some := list(islice(partitions, PARTITIONS_AT_ONCE)):
+        with store.batch() as batch:
+            batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(UNSPENT_FROM, str(unspent_from))])
+            deleted += sum(_cleaned(batch, reads, partition, dead_to) for partition in some)
+    with store.batch() as batch:
+        batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(COMPACTED_TO, str(dead_to))])
+    return deleted
+
+
+def looked(reads: StoreReads, genesis: int) -> int:
+    """The milestone up to which all that was spent was looked through."""
+    return int(reads.info(COMPACTED_TO) or genesis)
+
+
+def forget(batch: Batch, reads: StoreReads) -> None:
+    """Nothing was cleaned: the state begins, and what it will tell was perhaps deleted as told before."""
+    if reads.info(UNSPENT_FROM) is not None:
+        batch.clear(schema.unspent_outputs)
+        batch.clear(schema.unspent_hints)
+    for name in (UNSPENT_FROM, COMPACTED_TO):
+        batch.delete(schema.keyspace_info, (name,))
+
+
+def _cleaned(batch: Batch, reads: StoreReads, partition: tuple[Value, ...], dead_to: int) -> int:
+    """Deletes the dead rows of a partition if they are more than the others; how many."""
+    rows = list(reads.partition(schema.unspent_outputs, partition))
+    dead = [row for row in rows if (row["spent_milestone_index"] or dead_to + 1) <= dead_to]
+    if 2 * len(dead) <= len(rows):
+        return 0
+    if len(dead) == len(rows):
+        # The hint first: while there are rows, a run after a crash comes back to them.
+        batch.delete(schema.unspent_hints, partition, fact=dead_to)
+        batch.delete(schema.unspent_outputs, partition, fact=dead_to)
+    else:
+        for row in dead:
+            key = (row["milestone_index"], bytes.fromhex(row["output_id"]))
+            batch.delete(schema.unspent_outputs, (*partition, *key), fact=dead_to)
+    return len(dead)

@@ -1,0 +1,105 @@
+"""The richest addresses and the distribution of tokens, from a whole ledger state or from the one before.
+
+Rules of this file: nothing here knows a store; a step looks only at the addresses that it touches. The list is complete
+down to its last row: who is not on it owns less. More are kept than are shown, so it is seldom made from the whole.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db.queries.ledger import RICHEST
+from etl.ledger_state.changes import Near
+from etl.writers.frame_writer import Staging
+
+KEPT = 2 * RICHEST
+
+Holding: TypeAlias = tuple[bytes, int]
+"""An address and its balance."""
+
+
+@dataclass(frozen=True)
+class Wealth:
+    """`richest` by rank; `powers`: power of ten of the balance → how many addresses, what they own together."""
+
+    richest: Sequence[Holding]
+    powers: dict[int, tuple[int, int]]
+
+    @property
+    def owners(self) -> int:
+        """Addresses that own anything."""
+        return sum(addresses for addresses, _ in self.powers.values())
+
+
+def power_of_ten(balance: int) -> int:
+    """The n of a balance of 10^n to below 10^(n+1)."""
+    return len(str(balance)) - 1
+
+
+def rank_key(holding: Holding) -> tuple[int, bytes]:
+    """What the list is sorted by."""
+    address, balance = holding
+    return -balance, address
+
+
+def whole(staging: Staging, changes: DataFrame) -> Wealth:
+    """By all changes since genesis (etl.changes.CHANGES)."""
+    signed = F.when(F.col("is_spent"), -F.col("amount")).otherwise(F.col("amount"))
+    balances = changes.groupBy("address").agg(F.sum(signed).alias("balance")).where("balance > 0")
+    held = changes.sparkSession.read.schema(balances.schema).parquet(str(staging.write("balances", balances)))
+    power = F.length(F.col("balance").cast("string")) - 1
+    powers = held.groupBy(power.alias("power")).agg(F.count("*").alias("addresses"), F.sum("balance").alias("amount"))
+    top = held.orderBy(F.desc("balance"), "address").limit(KEPT)
+    richest = _rows(staging, "richest", top)
+    spread = _rows(staging, "powers", powers)
+    return Wealth(
+        sorted(zip(richest["address"].to_pylist(), richest["balance"].to_pylist(), strict=True), key=rank_key),
+        {row["power"]: (row["addresses"], row["amount"]) for row in spread.to_pylist()},
+    )
+
+
+def touched(near: Near, to: int) -> list[tuple[bytes, int, int]]:
+    """Each address that a change up to that milestone touches, its balance before and after."""
+    before = {address: balance for address, _, balance, *_ in near.before}
+    after = defaultdict[bytes, int](int)
+    columns = (near.changes[name].to_pylist() for name in ("milestone_index", "address", "is_spent", "amount"))
+    for milestone_index, address, is_spent, amount in zip(*columns, strict=True):
+        if milestone_index <= to:
+            after[address] += -amount if is_spent else amount
+    return [(address, was := before.get(address, 0), was + change) for address, change in after.items()]
+
+
+def moved(
+    wealth: Wealth, steps: Iterable[tuple[bytes, int, int]], *, shown: int = RICHEST, kept: int = KEPT
+) -> Wealth | None:
+    """After some addresses' balances changed (address, before, after); None where fewer than `shown` of the addresses
+    that there are remain on the list, and it has to be made from the whole state.
+    """
+    powers = defaultdict[int, list[int]](lambda: [0, 0], {power: list(sums) for power, sums in wealth.powers.items()})
+    left: set[bytes] = set()
+    entering: list[Holding] = []
+    for address, before, after in steps:
+        left.add(address)
+        for balance, sign in ((before, -1), (after, 1)):
+            if balance:
+                sums = powers[power_of_ten(balance)]
+                sums[0] += sign
+                sums[1] += sign * balance
+        if after:
+            entering.append((address, after))
+    if len(wealth.richest) < wealth.owners:
+        floor = rank_key(wealth.richest[-1])
+        entering = [holding for holding in entering if rank_key(holding) <= floor]
+    richest = sorted([each for each in wealth.richest if each[0] not in left] + entering, key=rank_key)[:kept]
+    found = Wealth(richest, {power: (count, amount) for power, (count, amount) in powers.items() if count})
+    return found if len(richest) >= min(shown, found.owners) else None
+
+
+def _rows(staging: Staging, name: str, frame: DataFrame) -> pa.Table:
+    return pq.read_table(staging.write(name, frame))

@@ -1,0 +1,67 @@
+"""Changes → unspent_outputs and its hints.
+
+Rules of this file: as in tables.py. A row stands where its output was created and is written in two halves, by what
+created it and by what spent it; each output stands under every role that it has (db/roles.py), and among all.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.roles import ALL, ROLES
+from etl.tables import frames as tables
+from etl.tables.lookups import inline_roles, told_by
+from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
+from etl.writers.frame_writer import FrameMaker
+
+TABLE = schema.unspent_outputs
+SPENT = "spent_milestone_index"
+
+
+def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int) -> list[FrameMaker]:
+    """The rows that changes above the frontier write, and the hints of those created.
+
+    What was created above the frontier and spent by `dead_to` would be compacted at once, and is not written.
+    """
+    created, spent = changes.where("NOT is_spent"), changes.where("is_spent")
+    if dead_to > frontier:
+        dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
+        created = created.join(dead.select("output_id"), "output_id", "left_anti")
+        spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
+    placed = placed_outputs(created, placement, genesis).withColumn(tables.FACT, F.col("milestone_index"))
+    ended = placed_outputs(spent, placement, genesis).select(*TABLE.key, SPENT, F.col(SPENT).alias(tables.FACT))
+    hints = placed.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
+    return [
+        lambda _: tables.conform(placed.drop(SPENT), TABLE),
+        lambda _: tables.conform(ended, TABLE),
+        lambda _: tables.conform(hints, schema.unspent_hints),
+    ]
+
+
+def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> DataFrame:
+    """The key of each changed output's rows, its own columns, and where it was spent if that is the change."""
+    created = F.col("created_milestone_index")
+    first_byte = hex_text(F.substring("output_id", 1, 1))
+    rows = _keyed(changes, F.when(created == genesis, first_byte).otherwise(ALL))
+    rows = rows.withColumns({SPENT: F.when(F.col("is_spent"), F.col("milestone_index")), "milestone_index": created})
+    return placement.place(rows, TABLE)
+
+
+def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
+    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.changes.COUNTED, all after genesis."""
+    updates = counted.select("milestone_index", F.col("owner").alias("address"))
+    rows = (updates, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
+    return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
+
+
+def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
+    """Changes once for each lookup that they stand in, with what their rows tell of the output."""
+    told = rows.withColumns(told_by(F.col("stardust")))
+    told = told.withColumn("output_kind", tables.output_kind(F.col("output_type")))
+    among_all = _lookup_key(ALL, F.lit(None).cast("binary"))
+    keyed = told.select("*", inline_roles(ROLES, lambda role: _lookup_key(role.variant, F.col(role.column)), among_all))
+    return keyed.withColumn("key", F.coalesce(hex_text(F.col("key")), key_of_all))
+
+
+def _lookup_key(lookup: str, key: Column) -> Column:
+    return F.struct(F.lit(lookup).alias("lookup"), key.alias("key"))

@@ -1,0 +1,202 @@
+"""What a run has to read: every line of every file by milestone, before anything is decoded.
+
+Rules of this file: one cheap pass over the bytes gives checksums and line positions, 30 bytes a milestone in memory;
+a line is decoded later by whichever task its milestone falls to, so overlapping files, shuffled files and one huge
+file are the same case; no Spark here, as starting it costs more than the pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from db.intervals import Intervals, contains, of_indices
+from etl.sources import milestones_of
+from etl.sources.file_eras import codec_of
+from etl.sources.files import lines, open_stream
+from etl.verification.cone_verification import Reject
+from ledger.eras import Codec
+from ledger.json_reader import JsonError
+from ledger.reader import CodecError
+
+UNKNOWN_MILESTONE = -1
+"""milestone_index of a line that does not tell it."""
+
+SCANNERS = 2
+"""Files read at once: checksums and decompression leave the interpreter lock alone."""
+
+PLACE = pa.struct([("file", pa.string()), ("line", pa.int32()), ("offset", pa.int64()), ("length", pa.int64())])
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file as it was read: `size` uncompressed bytes, and their BLAKE2b-256."""
+
+    file: str
+    lines: int
+    size: int
+    checksum: bytes
+
+
+@dataclass(slots=True)
+class Scanned:
+    """One file's lines, as flat numbers."""
+
+    path: str
+    milestones: array[int] = field(default_factory=lambda: array("i"))
+    numbers: array[int] = field(default_factory=lambda: array("i"))
+    offsets: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    pending: list[tuple[int, int, int]] = field(default_factory=list)
+    broken: list[Reject] = field(default_factory=list)
+    source: SourceFile | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Lines by milestone: `lines` has milestone_index and PLACE's columns, sorted by milestone, file and line."""
+
+    lines: pa.Table
+    pending: pa.Table
+    broken: list[Reject]
+    files: list[SourceFile]
+
+    def milestones(self) -> Intervals:
+        """The milestones that the files hold."""
+        return of_indices(pc.unique(self.lines["milestone_index"]).to_pylist())
+
+    def codec(self) -> Codec | None:
+        """By which the files are written."""
+        return codec_of(each.file for each in self.files)
+
+    def places(self, wanted: Intervals) -> pa.Table:
+        """milestone_index, file and line of every line of the wanted milestones."""
+        chosen = self.lines.filter(_within(self.lines["milestone_index"], wanted))
+        return chosen.select(["milestone_index", "file", "line"])
+
+    def copies(self, wanted: Intervals, task_bytes: int, least_tasks: int) -> pa.Table:
+        """One row a wanted milestone: milestone_index, copies, and the task it falls to.
+
+        A task is a run of consecutive milestones of about equal bytes, at most `task_bytes` where there is a choice.
+        """
+        chosen = self.lines.filter(_within(self.lines["milestone_index"], wanted))
+        if not chosen.num_rows:
+            return _copies_table(pa.array([], pa.int32()), pa.array([], pa.list_(PLACE)), pa.array([], pa.int32()))
+        runs = pc.run_end_encode(chosen["milestone_index"].combine_chunks())
+        offsets = pa.concat_arrays([pa.array([0], pa.int32()), runs.run_ends.cast(pa.int32())])
+        places = chosen.select([each.name for each in PLACE]).to_struct_array().combine_chunks()
+        through = pc.cumulative_sum(pc.cast(chosen["length"], pa.float64())).combine_chunks()
+        total = through[-1].as_py()
+        tasks = max(least_tasks, -(-int(total) // task_bytes))
+        ends = through.take(pc.subtract(runs.run_ends.cast(pa.int32()), 1))
+        share = pc.floor(pc.multiply(pc.divide(ends, total + 1.0), float(tasks)))
+        return _copies_table(
+            runs.values.cast(pa.int32()), pa.ListArray.from_arrays(offsets, places), share.cast(pa.int32())
+        )
+
+
+Note: TypeAlias = Callable[[Scanned, int, int, bytes], None]
+"""Notes a line: its number, its offset, its bytes."""
+
+
+def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
+    """Reads every file once; lines outside [first, last) are left out."""
+    with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
+        scanned = [*pool.map(scan_file, map(str, files), repeat(_note))]
+    table = pa.concat_tables([lines_table(each) for each in scanned])
+    if first is not None:
+        table = table.filter(pc.greater_equal(table["milestone_index"], first))
+    if last is not None:
+        table = table.filter(pc.less(table["milestone_index"], last))
+    pending = [
+        {"file": each.path, "line": line, "offset": offset, "length": length}
+        for each in scanned
+        for line, offset, length in each.pending
+    ]
+    return Plan(
+        table.sort_by([("milestone_index", "ascending"), ("file", "ascending"), ("line", "ascending")]),
+        pa.table({"copies": pa.array([[place] for place in pending], pa.list_(PLACE))}),
+        [reject for each in scanned for reject in each.broken],
+        [each.source for each in scanned if each.source is not None],
+    )
+
+
+def scan_file(path: str, note: Note) -> Scanned:
+    """Notes every line of a file that is worth it, and the file itself."""
+    found = Scanned(path)
+    digest = hashlib.blake2b(digest_size=32)
+    number, end = 0, 0
+    try:
+        with open_stream(path) as stream:
+            for number, offset, line in lines(stream):
+                digest.update(line)
+                end = offset + len(line)
+                note(found, number, offset, line)
+    except (OSError, EOFError, ValueError) as error:
+        found.broken.append(Reject(path, number + 1, "", f"file: readable to its end, {type(error).__name__}: {error}"))
+    found.source = SourceFile(path, number, end, digest.digest())
+    return found
+
+
+def _note(found: Scanned, number: int, offset: int, line: bytes) -> None:
+    try:
+        indices = milestones_of(line)
+    except (JsonError, CodecError) as refusal:
+        found.broken.append(Reject(found.path, number, "", str(refusal)))
+        return
+    if not indices:
+        found.pending.append((number, offset, len(line)))
+    for index in indices:
+        found.milestones.append(index)
+        found.numbers.append(number)
+        found.offsets.append(offset)
+        found.lengths.append(len(line))
+
+
+def lines_table(found: Scanned) -> pa.Table:
+    """The places that were noted: milestone_index, file, line, offset, length."""
+    return pa.table(
+        {
+            "milestone_index": pa.array(found.milestones, pa.int32()),
+            "file": pa.array([found.path] * len(found.milestones), pa.string()),
+            "line": pa.array(found.numbers, pa.int32()),
+            "offset": pa.array(found.offsets, pa.int64()),
+            "length": pa.array(found.lengths, pa.int64()),
+        }
+    )
+
+
+def _within(column: pa.ChunkedArray, wanted: Intervals) -> pa.Array:
+    return pa.array((contains(wanted, index) for index in _integers(column)), pa.bool_())
+
+
+def _integers(column: pa.ChunkedArray) -> Iterator[int]:
+    for chunk in column.chunks:
+        yield from chunk.to_pylist()
+
+
+def _copies_table(milestones: pa.Array, copies: pa.Array, tasks: pa.Array) -> pa.Table:
+    return pa.table({"milestone_index": milestones, "copies": copies, "task": tasks})
+
+
+def reject_table(milestone_index: int, rejects: Iterable[Reject]) -> pa.Table:
+    """Rejects of one milestone as etl.lake.REJECTS_DDL."""
+    rows = list(rejects)
+    return pa.table(
+        {
+            "milestone_index": pa.array([milestone_index] * len(rows), pa.int32()),
+            "file": pa.array([each.file for each in rows], pa.string()),
+            "line": pa.array([each.line for each in rows], pa.int32()),
+            "item": pa.array([each.item for each in rows], pa.string()),
+            "reason": pa.array([each.reason for each in rows], pa.string()),
+        }
+    )

@@ -1,0 +1,327 @@
+"""Lake rows → table frames, in native Spark columns.
+
+Rules of this file: each function is frame → frame and ends in `conform`, the closing select in the table's own column
+types; nothing reads or writes; ids stay binary (the writer of a store that wants text makes text of them).
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.model import Lookup, Table
+from db.roles import KIND_OF_TYPE
+from db.schema.dialects import spark_type
+from db.schema.protocols import LOOKUPS
+from etl.lake.output_rows import STARDUST_OUTPUT
+from etl.sources.cone import INCLUDED
+from etl.tables.partition_columns import Placement
+
+SINGLE_OUTPUT = 0
+DUST_ALLOWANCE_OUTPUT = 1
+TREASURY_OUTPUT = 2
+
+OUTPUT_FIELDS = ("output_id", "kind", "address", "amount", "data", "stardust")
+UNLOCK_FIELDS = ("kind", "public_key", "signature", "reference", "address")
+"""What the lake tells of each output and of each unlock (etl/lake/message_rows.py)."""
+
+LEGACY_FIELDS = OUTPUT_FIELDS[:-1]
+"""All that outputs of Chrysalis have."""
+
+
+def ms_timestamp() -> Column:
+    """The referencing milestone's time, in milliseconds since 1970."""
+    return F.unix_millis("timestamp")
+
+
+def took_effect() -> Column:
+    """Whether a transaction, or a receipt, changed the ledger state."""
+    # Of a struct that it asks for itself Spark reads every field.
+    return F.col("transaction.transaction_id").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
+
+
+def carrier() -> Column:
+    """The message of an output; migrated ones of Stardust have none, for which nodes write zeros."""
+    return F.coalesce("message_id", F.lit(bytes(32)))
+
+
+FACT = "fact"
+"""Beside a frame's columns: the milestone that its cells tell of, or what Batch.last_fact tells the next of; by it a
+cluster orders writes (decisions/0007)."""
+
+
+@dataclass(frozen=True)
+class TableFrame:
+    """Rows for one table; `columns` are those that are written, others of a row stay as they are."""
+
+    table: Table
+    frame: DataFrame
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns written, in the frame's order."""
+        return [name for name in self.frame.columns if name != FACT]
+
+
+def conform(frame: DataFrame, table: Table) -> TableFrame:
+    """The closing select: the table's columns that the frame has, in the table's order and types."""
+    present = [F.col(each.name).cast(spark_type(each.type)) for each in table.columns if each.name in frame.columns]
+    missing = [name for name in table.key if name not in frame.columns]
+    if missing:
+        raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
+    return TableFrame(table, frame.select(*present, *([F.col(FACT)] if FACT in frame.columns else [])))
+
+
+def messages(lake: DataFrame) -> TableFrame:
+    """Every message, its conflict reason apart."""
+    rows = lake.where("message_id IS NOT NULL").drop("conflict_reason")
+    return conform(rows.withColumn("ms_timestamp", ms_timestamp()), schema.messages)
+
+
+def conflict_reasons(reasons: DataFrame) -> TableFrame:
+    """Reasons alone, where there is one: what the ledger state found, a silent source read again must not erase."""
+    return conform(
+        reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason"), schema.messages
+    )
+
+
+def messages_by_milestone(lake: DataFrame) -> TableFrame:
+    """Whole cones only."""
+    rows = lake.where("message_id IS NOT NULL AND white_flag_index IS NOT NULL")
+    return conform(rows, schema.messages_by_milestone)
+
+
+def parents(lake: DataFrame) -> TableFrame:
+    """One row a (parent, child)."""
+    rows = lake.select(
+        F.explode("parents").alias("parent_id"),
+        "milestone_index",
+        "message_id",
+        ms_timestamp().alias("ms_timestamp"),
+        "inclusion_state",
+    )
+    return conform(rows, schema.parents)
+
+
+def tags(lake: DataFrame, placement: Placement) -> TableFrame:
+    """Tags of payloads, direct and inside transactions."""
+    rows = tagged(lake).withColumn("ms_timestamp", ms_timestamp())
+    return conform(placement.place(rows, schema.tags), schema.tags)
+
+
+def tagged(lake: DataFrame) -> DataFrame:
+    """Messages that carry a tag."""
+    return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
+
+
+def hints(read: Callable[[Table], DataFrame], table: Table, lookup_tables: Collection[Table]) -> TableFrame:
+    """Where the rows of those lookups are that share a table of hints; `read` gives the rows of one."""
+    lookups = [each for each in LOOKUPS if each.table in lookup_tables and each.hints is table]
+    rows = reduce(DataFrame.unionByName, [_partitions(lookup, read(lookup.table)) for lookup in lookups])
+    return conform(rows.distinct(), table)
+
+
+def _partitions(lookup: Lookup, rows: DataFrame) -> DataFrame:
+    """The key of each row's partition as its hints name it, with what those add."""
+    named = [F.col(name).alias(hint) for hint, name in lookup.hint_columns]
+    return rows.select(*named, *(F.lit(value).alias(name) for name, value in lookup.hint_constants))
+
+
+def transactions(lake: DataFrame) -> TableFrame:
+    """Inputs with their unlock block, outputs, and an unlock row under each output that an input spends."""
+    spends = F.when(F.col("kind") == 0, F.lit(b"\x00")).otherwise(F.lit(b"\x01"))
+    row_of_input = F.struct(
+        F.col("transaction_id"),
+        F.col("idx"),
+        F.lit("input").alias("variant"),
+        F.concat(spends, "output_id", "unlock").alias("data"),
+    )
+    row_of_output = F.struct(
+        F.substring("output_id", 1, 32).alias("transaction_id"),
+        _u16(F.substring("output_id", 33, 2)).alias("idx"),
+        F.lit("unlock").alias("variant"),
+        F.concat("transaction_id", _u16_bytes(F.col("idx")), "unlock").alias("data"),
+    )
+    around = ("message_id", "milestone_index", "inclusion_state")
+    of_inputs = _inputs(lake).select(
+        F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around
+    )
+    of_outputs = transaction_outputs(lake).select(
+        "transaction_id", "idx", F.lit("output").alias("variant"), F.col("output.data").alias("data"), *around
+    )
+    rows = of_inputs.where("variant IS NOT NULL").unionByName(of_outputs)
+    return conform(rows, schema.transactions)
+
+
+def transactions_by_state(lake: DataFrame) -> TableFrame:
+    """Attachments that have a state."""
+    rows = lake.where("transaction IS NOT NULL AND inclusion_state IS NOT NULL")
+    return conform(rows.withColumn("transaction_id", F.col("transaction.transaction_id")), schema.transactions_by_state)
+
+
+def created_outputs(created_rows: DataFrame) -> TableFrame:
+    """The creator's half of `outputs`."""
+    rows = created_rows.select(
+        "output_id",
+        F.col("milestone_index").alias("created_milestone_index"),
+        F.col("white_flag_index").alias("created_white_flag_index"),
+        F.col("message_id").alias("created_message_id"),
+        output_kind(F.col("output_type")).alias("output_kind"),
+        "address",
+        "amount",
+        "data",
+    )
+    return conform(rows, schema.outputs)
+
+
+def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
+    """Outputs that took effect, of included transactions and of receipts: as `owned`, without `included`."""
+    return owned(lake, fields).where("included").drop("included")
+
+
+def spent_outputs(lake: DataFrame) -> TableFrame:
+    """The spender's half of `outputs`, of included messages."""
+    rows = spent(lake).select(
+        "output_id",
+        F.col("milestone_index").alias("spent_milestone_index"),
+        F.col("white_flag_index").alias("spent_white_flag_index"),
+        F.col("transaction_id").alias("spent_transaction_id"),
+        F.col("message_id").alias("spent_message_id"),
+    )
+    return conform(rows, schema.outputs)
+
+
+def spent(lake: DataFrame) -> DataFrame:
+    """Inputs of included transactions: output_id, who spends it (message_id, transaction_id, idx, signer) and where."""
+    return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
+
+
+def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
+    """Outputs of addresses, of every attachment of a transaction and of receipts: where and by whom they were created,
+    their own columns, and whether they took effect (`included`). `fields`: of OUTPUT_FIELDS; others are null.
+    """
+    attached = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
+        "milestone_index",
+        "white_flag_index",
+        carrier().alias("message_id"),
+        ms_timestamp().alias("ms_timestamp"),
+        took_effect().alias("included"),
+        *(output_fields(name).alias(name) for name in fields),
+    )
+    rows = attached.select("*", F.posexplode(F.arrays_zip(*fields)).alias("idx", "output"))
+    own = {name: F.col(f"output.{name}") if name in fields else F.lit(None) for name in OUTPUT_FIELDS}
+    return rows.where(F.col("output.kind") != TREASURY_OUTPUT).select(
+        "milestone_index",
+        "white_flag_index",
+        "message_id",
+        "ms_timestamp",
+        "included",
+        "idx",
+        own["output_id"].alias("output_id"),
+        own["kind"].alias("output_type"),
+        own["address"].alias("address"),
+        own["amount"].try_cast("bigint").alias("amount"),
+        own["data"].alias("data"),
+        own["stardust"].cast(STARDUST_OUTPUT).alias("stardust"),
+    )
+
+
+def output_fields(name: str) -> Column:
+    """That field of each output of a transaction or a receipt. Of structs that it explodes Spark reads every field."""
+    return F.coalesce(f"transaction.outputs.{name}", f"milestone.receipt.funds.{name}")
+
+
+def output_kind(output_type: Column) -> Column:
+    """The name of an output type number."""
+    kinds = F.lit(None).cast("string")
+    for number, kind in KIND_OF_TYPE.items():
+        kinds = F.when(output_type == number, kind).otherwise(kinds)
+    return kinds
+
+
+def splits(grown: DataFrame) -> TableFrame:
+    """Splits as the store keeps them."""
+    return conform(grown.withColumn("first_milestones", F.to_json("first_milestones")), schema.splits)
+
+
+def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
+    """A row a milestone; synced_by, verified and layout only where it is complete."""
+    complete = F.col("verified").isNotNull()
+    rows = lake_milestones.select(
+        F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
+        "milestone_index",
+        ms_timestamp().alias("ms_timestamp"),
+        F.when(complete, F.lit(0)).alias("synced_by"),
+        "message_count",
+        "verified",
+        F.when(complete, F.lit(schema.LAYOUT)).alias("layout"),
+    )
+    return conform(rows, schema.sync)
+
+
+def rejects(lake_rejects: DataFrame) -> TableFrame:
+    """What was refused."""
+    return conform(lake_rejects, schema.rejects)
+
+
+def transaction_outputs(lake: DataFrame) -> DataFrame:
+    """One row an output: idx and the output struct beside the message's columns."""
+    return lake.where("transaction IS NOT NULL").select(
+        "*", F.posexplode("transaction.outputs").alias("idx", "output"), F.expr("transaction.transaction_id")
+    )
+
+
+def _inputs(lake: DataFrame) -> DataFrame:
+    """One row an input: idx, kind, output_id, its unlock block's bytes and the address that signed it."""
+    attached = lake.where("transaction IS NOT NULL").select(
+        "transaction.transaction_id",
+        "message_id",
+        "milestone_index",
+        ms_timestamp().alias("ms_timestamp"),
+        "white_flag_index",
+        "inclusion_state",
+        F.col("transaction.inputs").alias("inputs"),
+        *(F.col(f"transaction.unlocks.{name}").alias(f"unlocks_{name}") for name in UNLOCK_FIELDS),
+    )
+    rows = attached.select("*", F.posexplode("inputs").alias("idx", "input"))
+    unlock = {name: F.get(f"unlocks_{name}", F.col("idx")) for name in UNLOCK_FIELDS}
+    signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
+    reference = F.concat(_u8_bytes(unlock["kind"]), _u16_bytes(unlock["reference"]))
+    return rows.select(
+        "transaction_id",
+        "idx",
+        "message_id",
+        "milestone_index",
+        "ms_timestamp",
+        "white_flag_index",
+        "inclusion_state",
+        F.col("input.kind").alias("kind"),
+        F.col("input.output_id").alias("output_id"),
+        F.when(unlock["kind"] == 0, signature).otherwise(reference).alias("unlock"),
+        F.coalesce(unlock["address"], F.get("unlocks_address", unlock["reference"])).alias("signer"),
+    )
+
+
+def _u16(two_bytes: Column) -> Column:
+    """A little-endian u16 as a number."""
+    return byte_at(two_bytes, 0) + byte_at(two_bytes, 1) * 256
+
+
+def byte_at(data: Column, position: int) -> Column:
+    """A byte of a binary value as a number."""
+    # A character of Latin-1 is its byte.
+    return F.ascii(F.decode(F.substring(data, position + 1, 1), "ISO-8859-1"))
+
+
+def _u8_bytes(number: Column) -> Column:
+    """A number as a byte."""
+    return F.unhex(F.lpad(F.hex(number.cast("bigint")), 2, "0"))
+
+
+def _u16_bytes(number: Column) -> Column:
+    """A number as a little-endian u16."""
+    swapped = F.pmod(number, F.lit(256)) * 256 + F.floor(number / 256)
+    return F.unhex(F.lpad(F.hex(swapped.cast("bigint")), 4, "0"))

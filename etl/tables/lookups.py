@@ -1,0 +1,107 @@
+"""Outputs → the tables that they are looked up in, one row for each role that an output stands in.
+
+Rules of this file: as in tables.py; which roles there are is db/roles.py's to say, nothing here knows one by name.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.model import Table
+from db.roles import KIND_OF_TYPE, LEGACY, ROLES, Role, in_table
+from db.schema import FILTERS
+from etl.tables.frames import TableFrame, conform, hints, output_kind
+from etl.tables.partition_columns import Placement
+from etl.writers.frame_writer import FrameMaker
+
+STARDUST_NAMES = ("chain_id", *(name for name, _, _ in FILTERS))
+"""What the lake's struct of a Stardust output tells that its rows here hold or stand under."""
+
+AMOUNT_BACK = "storage_deposit_return_amount"
+
+KEYS = frozenset({"address", "tag", "chain_id"})
+"""Columns that a role's key stands in, one of them in each table."""
+
+TABLES_OF_ROLES = tuple(dict.fromkeys(role.table for role in ROLES))
+TABLES_OF_LEGACY = tuple(dict.fromkeys(role.table for role in ROLES if role.output_kind == LEGACY))
+"""Those that outputs stand in, and those that the outputs of Chrysalis do."""
+
+KEY_FIELDS = ("kind", "address", "stardust")
+"""Of etl.tables.OUTPUT_FIELDS those that say where an output stands."""
+
+CHAIN_TABLES = (schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs)
+
+
+def tables_of(fields: Collection[str]) -> tuple[Table, ...]:
+    """The tables that outputs which have those fields (etl.tables.OUTPUT_FIELDS) may stand in."""
+    return TABLES_OF_ROLES if "stardust" in fields else TABLES_OF_LEGACY
+
+
+def told_by(stardust: Column) -> dict[str, Column]:
+    """STARDUST_NAMES of the lake's struct."""
+    told = {name: stardust[name] for name in STARDUST_NAMES}
+    return told | {AMOUNT_BACK: told[AMOUNT_BACK].try_cast("bigint")}
+
+
+def standing(outputs: DataFrame, table: Table) -> DataFrame:
+    """`outputs` (etl.tables.owned) once for each role of a table that they stand in, with all columns of its rows.
+
+    Of chain objects only what took effect, as nothing else is a state of theirs, and in a cone whose order is known.
+    """
+    (column,) = KEYS.intersection(table.partition)
+    if table in CHAIN_TABLES:
+        outputs = outputs.where("included AND white_flag_index IS NOT NULL")
+    told = outputs.withColumns(told_by(F.col("stardust")))
+    told = told.withColumn("output_kind", output_kind(F.col("output_type")))
+    return (
+        told.select("*", inline_roles(in_table(table), _variant_and_key)).drop(column).withColumnRenamed("key", column)
+    )
+
+
+def inline_roles(roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column) -> Column:
+    """Explodes an output, told of as above: `row_of` each of the roles that it has, and `always` those."""
+
+    def rows(some: Sequence[Role]) -> Column:
+        return F.array_compact(F.array(*(F.when(_stands_by(role), row_of(role)) for role in some), *always))
+
+    legacy = [role for role in roles if role.output_kind == LEGACY]
+    if not legacy:
+        return F.inline(rows(roles))
+    # Most outputs are of Chrysalis, and shall not be held against the roles of all others.
+    others = [role for role in roles if role.output_kind != LEGACY]
+    return F.inline(F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(rows(others)))
+
+
+def _stands_by(role: Role) -> Column:
+    numbers = [number for number, kind in KIND_OF_TYPE.items() if kind == role.output_kind]
+    return F.col("output_type").isin(numbers) & F.col(role.column).isNotNull()
+
+
+def _variant_and_key(role: Role) -> Column:
+    return F.struct(F.lit(role.variant).alias("variant"), F.col(role.column).alias("key"))
+
+
+def placed(outputs: DataFrame, placement: Placement, table: Table) -> TableFrame:
+    """The rows of one of those tables."""
+    return conform(placement.place(standing(outputs, table), table), table)
+
+
+def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]:
+    """The rows and hints of outputs that genesis holds (etl.changes.genesis_outputs), a place in a cone apart."""
+    role_tables = TABLES_OF_LEGACY if outputs.where("stardust IS NOT NULL").isEmpty() else TABLES_OF_ROLES
+    rows = outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)})
+    hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)
+    return [
+        *(_maker(rows, placement, table) for table in role_tables),
+        *(_hint_maker(table, role_tables) for table in hint_tables),
+    ]
+
+
+def _maker(outputs: DataFrame, placement: Placement, table: Table) -> FrameMaker:
+    return lambda _: placed(outputs, placement, table)
+
+
+def _hint_maker(hint_table: Table, role_tables: Sequence[Table]) -> FrameMaker:
+    return lambda earlier: hints(earlier.read, hint_table, role_tables)

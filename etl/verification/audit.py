@@ -1,0 +1,153 @@
+"""How far the milestones of a lake are proved, from their bytes alone: `permanode verify`.
+
+Rules of this file: nothing that an earlier run wrote down about a proof is believed, and nothing is changed; what
+crosses to the driver is intervals.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from db.intervals import Intervals, add, intersect
+from etl.lake.delta import either, intervals_of
+from etl.sources.load_eras import eras_of
+from etl.tables.partition_columns import hex_text
+from etl.verification.chain import beside, broken_links
+from etl.verification.cone_verification import check_milestone
+from etl.verification.coordinators import find_coordinator
+from etl.verification.decode import known_copy, known_rows
+from etl.verification.full_verification import find_faults
+from etl.writers.publish import Publication
+from ledger.eras import Coordinator, Eras
+from ledger.levels import FULL, LEVELS, MERKLE, SIGNED
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
+
+PROVED_DDL = "milestone_index INT, level STRING, reason STRING, milestone_id BINARY, previous_id BINARY"
+PROVED = pa.schema(
+    {
+        "milestone_index": pa.int32(),
+        "level": pa.string(),
+        "reason": pa.string(),
+        "milestone_id": pa.binary(),
+        "previous_id": pa.binary(),
+    }
+)
+"""A milestone, how far it is proved (null: not whole), why not further; of Stardust's its id, and that of the one
+before, as it names it."""
+
+SHOWN = 1_000
+"""Intervals that an answer holds at most."""
+
+INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """Milestones that are proved equally far, for the same reason no further; `level` INCOMPLETE: not whole."""
+
+    first: int
+    last: int
+    level: str
+    reason: str
+
+
+def reprove(publication: Publication, wanted: Intervals | None, level: str | None) -> tuple[str, list[Proved]]:
+    """The level that was asked for, by default the strongest but `full` that can be reached, and how far each of the
+    lake's milestones in `wanted` (all) is proved, ascending; the first SHOWN intervals.
+
+    Raises ValueError for `full` without a genesis or with gaps since, and for `signed` where nobody says who signs.
+    """
+    lake = publication.lake
+    held = intervals_of(lake.read("milestones")) if lake.exists() else []
+    chosen = held if wanted is None else intersect(wanted, held)
+    coordinator = find_coordinator(publication.store_settings, lake)
+    asked = level or (MERKLE if coordinator is None else SIGNED)
+    if not chosen:
+        return asked, []
+    if coordinator is None and asked in (SIGNED, FULL):
+        raise ValueError("nobody says who signs milestones: set coordinator_keys, or load a genesis that names them")
+    eras = eras_of(publication.store_settings, publication.reads, None)
+    known = known_rows(lake.messages(add(chosen, intersect(beside(chosen), held))))
+    proved = known.mapInArrow(partial(_prove, eras=eras, coordinator=coordinator), PROVED_DDL)
+    folder = publication.staging.write("proved", proved)
+    rows = _chained(publication.spark.read.schema(PROVED_DDL).parquet(str(folder))).where(either(chosen))
+    if asked == FULL:
+        rows = _with_faults(publication, rows, held, chosen)
+    return asked, _told(rows)
+
+
+def reaches(proved: Proved, level: str) -> bool:
+    """Whether they are proved so far."""
+    return proved.level in LEVELS and LEVELS.index(proved.level) >= LEVELS.index(level)
+
+
+def _prove(
+    batches: Iterable[pa.RecordBatch], *, eras: Eras, coordinator: Coordinator | None
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        rows = []
+        for planned in batch.to_pylist():
+            index = planned["milestone_index"]
+            checked = check_milestone(index, [known_copy(index, planned["known"])], eras, coordinator)
+            milestone = checked.milestone
+            chained: tuple[bytes | None, bytes | None] = None, None
+            if isinstance(milestone, stardust_values.Milestone):
+                chained = stardust.milestone_id(milestone), milestone.previous_milestone_id
+            reason = checked.rejects[0].reason if checked.rejects else None
+            rows.append((index, checked.verified, reason, *chained))
+        columns = list(zip(*rows, strict=True)) or [()] * len(PROVED)
+        arrays = [pa.array(column, each.type) for column, each in zip(columns, PROVED, strict=True)]
+        yield pa.record_batch(arrays, schema=PROVED)
+
+
+def _chained(rows: DataFrame) -> DataFrame:
+    """Those that do not fit their neighbours are not proved at all, as a load refuses them."""
+    broken = broken_links(rows.where("level IS NOT NULL")).withColumnRenamed("reason", "broken")
+    joined = rows.join(broken, "milestone_index", "left")
+    return joined.select(
+        "milestone_index",
+        F.when(F.col("broken").isNull(), F.col("level")).alias("level"),
+        F.coalesce("broken", "reason").alias("reason"),
+    )
+
+
+def _with_faults(publication: Publication, rows: DataFrame, held: Intervals, chosen: Intervals) -> DataFrame:
+    """What is signed and without faults is `full`."""
+    if not publication.lake.has("genesis"):
+        raise ValueError("full: a genesis expected, from which the ledger state follows; `permanode load` takes one")
+    genesis = publication.lake.genesis_index()
+    known_to = next((last for first, last in held if first <= genesis + 1 <= last), genesis)
+    if chosen[-1][1] > known_to:
+        raise ValueError(f"full: milestones up to {known_to} expected, where the first gap since genesis is")
+    faults = find_faults(publication, chosen[0][0], chosen[-1][1])
+    first = faults.groupBy("milestone_index").agg(
+        F.min(F.concat_ws(": ", hex_text(F.col("message_id")), "reason")).alias("fault")
+    )
+    is_full = (F.col("level") == SIGNED) & F.col("fault").isNull()
+    return rows.join(first, "milestone_index", "left").select(
+        "milestone_index",
+        F.when(is_full, FULL).otherwise(F.col("level")).alias("level"),
+        F.coalesce("reason", "fault").alias("reason"),
+    )
+
+
+def _told(rows: DataFrame) -> list[Proved]:
+    """Intervals of equal milestones: one row for the driver."""
+    same = Window.partitionBy("level", "reason").orderBy("milestone_index")
+    islands = (
+        rows.withColumn("island", F.col("milestone_index") - F.row_number().over(same))
+        .groupBy("level", "reason", "island")
+        .agg(F.min("milestone_index").alias("first"), F.max("milestone_index").alias("last"))
+        .orderBy("first")
+        .limit(SHOWN)
+    )
+    row = islands.agg(F.sort_array(F.collect_list(F.struct("first", "last", "level", "reason"))).alias("all")).first()
+    return [
+        Proved(each["first"], each["last"], each["level"] or INCOMPLETE, each["reason"] or "")
+        for each in (row["all"] if row else [])
+    ]

@@ -1,0 +1,86 @@
+"""Whether each Stardust milestone names the one before it, and what becomes of those that do not.
+
+Rules of this file: native columns. Only what is whole is asked, and only beside a neighbour that is known: over a gap
+nothing is compared, nor over the change of eras, as it is not written down which id Stardust's first milestone names.
+Of two that do not fit either may be wrong: a load refuses both, but for what was complete in the lake before it.
+"""
+
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db.intervals import Intervals, intervals, subtract
+from etl.lake.delta import either, few_rows, intervals_of
+from etl.lake.ingest import Ingested
+from etl.tables.partition_columns import hex_text
+from etl.writers.publish import Publication
+
+ENDS = pa.schema({"milestone_index": pa.int32(), "milestone_id": pa.binary(), "previous_id": pa.binary()})
+"""A milestone, its id, and that of the one before it, as it names it."""
+
+NAMED = "substring(payload, 14, 32)"
+"""previousMilestoneId in a milestone payload, behind its kind, index, timestamp and version."""
+
+IS_STARDUST = "substring(payload, 1, 4) = X'07000000'"
+
+
+def broken_links(ends: DataFrame) -> DataFrame:
+    """(milestone_index, reason) of neighbours that do not fit, both of them.
+
+    `ends` has ENDS, once a milestone; without ids where none are to be compared.
+    """
+    own, neighbour = F.col("milestone_index"), "OVER (ORDER BY milestone_index)"
+    beside = ends.where("milestone_id IS NOT NULL").selectExpr(
+        "*",
+        f"lag(struct(milestone_index, milestone_id)) {neighbour} AS before",
+        f"lead(struct(milestone_index, previous_id)) {neighbour} AS after",
+    )
+    expected, named = F.col("before.milestone_id"), F.col("after.previous_id")
+    is_other = (F.col("before.milestone_index") == own - 1) & (F.col("previous_id") != expected)
+    is_named_other = (F.col("after.milestone_index") == own + 1) & (F.col("milestone_id") != named)
+    other = F.format_string(
+        "previousMilestoneId: %s expected, the id of milestone %d, found %s",
+        hex_text(expected),
+        own - 1,
+        hex_text(F.col("previous_id")),
+    )
+    named_other = F.format_string(
+        "milestone id: %s expected, as milestone %d names the one before it, found %s",
+        hex_text(named),
+        own + 1,
+        hex_text(F.col("milestone_id")),
+    )
+    reason = F.when(is_other, other).when(is_named_other, named_other)
+    return beside.select(own, reason.alias("reason")).where("reason IS NOT NULL")
+
+
+def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
+    """Takes from the lake's messages that the load decoded, and not yet committed, that their milestones are whole
+    where those do not fit their neighbours; the reason is a reject of each line that has one.
+    """
+    lake = publication.lake
+    ends = few_rows(publication.spark, ENDS, sorted(found.links))
+    if lake.exists():
+        held = lake.milestones(beside(found.decoded)).where(f"verified IS NOT NULL AND {IS_STARDUST}")
+        ends = ends.unionByName(held.select("milestone_index", "milestone_id", F.expr(NAMED).alias("previous_id")))
+    broken = broken_links(ends).where(either(found.decoded))
+    if broken.isEmpty():
+        return found
+    folder = publication.staging.write("chain", broken)
+    broken = publication.spark.read.schema("milestone_index INT, reason STRING").parquet(str(folder))
+    refused = intervals_of(broken)
+    no_place = {name: F.lit(None).cast(kind) for name, kind in (("verified", "string"), ("white_flag_index", "int"))}
+    lake.replace_messages(lake.messages(refused).withColumns(no_place), refused)
+    lines = publication.spark.createDataFrame(found.plan.places(refused))
+    rows = broken.join(lines, "milestone_index").withColumn("item", F.lit(""))
+    before = lake.read("rejects").where(either(refused))
+    lake.replace("rejects", before.unionByName(rows), either(refused))
+    return replace(found, rejects=True)
+
+
+def beside(those: Intervals) -> Intervals:
+    """The milestones right before and behind them."""
+    ends = [(end, end) for first, last in those for end in (first - 1, last + 1)]
+    return subtract(intervals(ends), those)

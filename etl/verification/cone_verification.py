@@ -1,0 +1,237 @@
+"""Verification of one milestone: ids recomputed, strangers refused, white-flag order derived, what it proves tried.
+
+In Chrysalis the cone begins at the message that carries the milestone, and is its last. In Stardust it begins at the
+milestone payload, which the line names beside the cone, and may be empty.
+
+Rules of this file: pure; what is refused is a value with file, line, item and reason; nothing that is good is lost
+because something beside it is bad. Several copies of a milestone (files that overlap, rows the lake has) are read until
+one is whole; when none is, what is right in any of them is kept.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from etl.sources.cone import Cone, Entry, Message, Milestone
+from etl.verification.milestone_checks import prove
+from ledger.chrysalis import codec as chrysalis
+from ledger.chrysalis.json import JsonError
+from ledger.eras import CHRYSALIS, Codec, Coordinator, Era, Eras
+from ledger.ids import message_id
+from ledger.levels import BELIEVED, LEVELS
+from ledger.reader import CodecError
+from ledger.stardust import codec as stardust
+from ledger.stardust import values as stardust_values
+from ledger.white_flag import white_flag_order
+
+ById: TypeAlias = dict[bytes, tuple[Entry, bytes]]
+Order: TypeAlias = tuple[Milestone, list[bytes]]
+"""A milestone, and the ids of its cone in white-flag order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """What was refused; `item` is a message id as hex, or '' for a whole line."""
+
+    file: str
+    line: int
+    item: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Checked:
+    """A milestone's messages as far as they are right.
+
+    `messages`: (entry, canonical bytes). When the cone is whole they stand in white-flag order, in Chrysalis the
+    milestone's own message last, and `verified` says how far that was proved (ledger/levels.py), though the source's
+    word about some may be among the rejects; otherwise `verified` is None.
+    """
+
+    milestone_index: int
+    milestone: Milestone | None = None
+    messages: list[tuple[Entry, bytes]] = field(default_factory=list)
+    rejects: list[Reject] = field(default_factory=list)
+    verified: str | None = None
+    codec: Codec = CHRYSALIS
+    named: Coordinator | None = None
+    """Who signs milestones, by the line itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One copy of a milestone: where it stands, and how to read it. `partial`: what it has is right, but something of
+    the milestone was refused, so it never stands for the whole.
+    """
+
+    file: str
+    line: int
+    read: Callable[[], Cone]
+    partial: bool = False
+
+
+def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator: Coordinator | None = None) -> Checked:
+    """The best that the copies give: the first whole one, a proved one before one that is not.
+
+    `coordinator`: who signs milestones, None where that is not known.
+    """
+    checked: list[Checked] = []
+    for copy in copies:
+        one = check_copy(index, copy, eras, coordinator)
+        if one.verified not in (None, BELIEVED) and not one.rejects:
+            return one
+        checked.append(one)
+    whole = [one for one in checked if one.verified]
+    if whole:
+        best = max(whole, key=lambda one: LEVELS.index(one.verified or BELIEVED))
+        return _agreeing(whole) if best.verified == BELIEVED else best
+    return checked[0] if len(checked) == 1 else _united(index, checked, coordinator)
+
+
+def check_copy(index: int, copy: Copy, eras: Eras, coordinator: Coordinator | None = None) -> Checked:
+    """One copy on its own."""
+    era = eras.at(index)
+    try:
+        cone = copy.read()
+    except (JsonError, CodecError, EOFError) as refusal:
+        return Checked(index, rejects=[Reject(copy.file, copy.line, "", str(refusal))], codec=era.codec)
+    if cone.codec.protocol_version != era.codec.protocol_version:
+        reason = f"protocol: milestone {index} is of {era.codec.name}, found a line of {cone.codec.name}"
+        return Checked(index, rejects=[Reject(copy.file, copy.line, "", reason)], codec=era.codec)
+    result = _known_by_id(index, cone, copy, era)
+    if not copy.partial:
+        _order(result, copy, coordinator)
+    return result
+
+
+def check_pending(copy: Copy, eras: Eras) -> Checked:
+    """A line of messages that no milestone references: ids and network only."""
+    try:
+        cone = copy.read()
+    except (JsonError, CodecError, EOFError) as refusal:
+        return Checked(-1, rejects=[Reject(copy.file, copy.line, "", str(refusal))])
+    era = eras.read_by(cone.codec)
+    if era is None:
+        reason = f"protocol: nothing of this network is of {cone.codec.name}"
+        return Checked(-1, rejects=[Reject(copy.file, copy.line, "", reason)])
+    return _known_by_id(None, cone, copy, era)
+
+
+def _known_by_id(index: int | None, cone: Cone, copy: Copy, era: Era) -> Checked:
+    """What of a cone is what it says it is."""
+    result = Checked(-1 if index is None else index, cone.milestone, codec=era.codec, named=cone.coordinator)
+    result.rejects = [Reject(copy.file, copy.line, refused.item, refused.reason) for refused in cone.refused]
+    network_id = era.network_id
+    for entry in cone.entries:
+        data = era.codec.encode(entry.message)
+        if reason := _stranger(entry, data, index, network_id):
+            result.rejects.append(Reject(copy.file, copy.line, entry.message_id.hex(), reason))
+        else:
+            result.messages.append((entry, data))
+    return result
+
+
+def _stranger(entry: Entry, data: bytes, index: int | None, network_id: int) -> str | None:
+    derived = message_id(data)
+    if derived != entry.message_id:
+        return f"message id: the bytes hash to {derived.hex()}"
+    if entry.referenced_by not in (index, None):
+        return f"referencedByMilestoneIndex: {index} expected, found {entry.referenced_by}"
+    found = _network_id(entry.message)
+    if found not in (None, network_id):
+        return f"networkId: {network_id} expected, found {found}"
+    return None
+
+
+def _network_id(message: Message) -> int | None:
+    """What the message says of its network; in Stardust only a transaction does."""
+    if isinstance(message, chrysalis.Message):
+        return message.network_id
+    payload = message.payload
+    return payload.essence.network_id if isinstance(payload, stardust_values.Transaction) else None
+
+
+def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None:
+    """Puts the messages in white-flag order and proves them, or says why that cannot be."""
+    by_id = {entry.message_id: (entry, data) for entry, data in result.messages}
+    if result.codec.protocol_version == stardust.PROTOCOL_VERSION:
+        found = _stardust_order(result, by_id)
+    else:
+        found = _chrysalis_order(result, by_id)
+    if isinstance(found, str):
+        if not result.rejects:
+            result.rejects.append(Reject(copy.file, copy.line, "", found))
+        return
+    milestone, order = found
+    if result.milestone is not None and result.milestone != milestone:
+        result.rejects.append(Reject(copy.file, copy.line, "", "milestone: differs from the message that carries it"))
+    result.milestone = milestone
+    if not result.rejects:
+        for identity in by_id.keys() - set(order):
+            reason = f"parents: not in the cone of milestone {result.milestone_index}"
+            result.rejects.append(Reject(copy.file, copy.line, identity.hex(), reason))
+        result.messages = [by_id[identity] for identity in order]
+    if not result.rejects:
+        proof = prove(milestone, result.messages, coordinator, result.named)
+        result.messages, result.verified = proof.messages, proof.level
+        result.rejects += [Reject(copy.file, copy.line, each.item, each.reason) for each in proof.refused]
+
+
+def _chrysalis_order(result: Checked, by_id: ById) -> Order | str:
+    own = [
+        identity
+        for identity, (entry, _) in by_id.items()
+        if isinstance(entry.message.payload, chrysalis.Milestone)
+        and entry.message.payload.index == result.milestone_index
+    ]
+    if not own:
+        return f"milestone: no message carries milestone {result.milestone_index}"
+    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
+    order = max((white_flag_order(identity, cone) for identity in sorted(own)), key=len)
+    milestone = by_id[order[-1]][0].message.payload
+    assert isinstance(milestone, chrysalis.Milestone)
+    return milestone, order
+
+
+def _stardust_order(result: Checked, by_id: ById) -> Order | str:
+    milestone = result.milestone
+    if not isinstance(milestone, stardust_values.Milestone):
+        return f"milestone: the payload of milestone {result.milestone_index} expected, found none"
+    if milestone.index != result.milestone_index:
+        result.milestone = None
+        return f"milestone: the payload of milestone {result.milestone_index} expected, found that of {milestone.index}"
+    cone = {identity: entry.message.parents for identity, (entry, _) in by_id.items()}
+    root = stardust.milestone_id(milestone)
+    *order, _ = white_flag_order(root, cone | {root: milestone.parents})
+    return milestone, order
+
+
+def _agreeing(whole: list[Checked]) -> Checked:
+    """The first of several whole but unproved copies, unless they tell different inclusion states."""
+    first = whole[0]
+    states = {entry.message_id: entry.inclusion_state for entry, _ in first.messages}
+    for other in whole[1:]:
+        for entry, _ in other.messages:
+            if states.get(entry.message_id, entry.inclusion_state) != entry.inclusion_state:
+                reason = "inclusion state: copies differ and no Merkle root decides"
+                first.rejects.append(Reject("", 0, entry.message_id.hex(), reason))
+                first.verified = None
+    return first
+
+
+def _united(index: int, checked: list[Checked], coordinator: Coordinator | None) -> Checked:
+    """What is right in any copy. A copy whose every reject another copy has right is mended: it may now be whole."""
+    right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
+    unmended: list[Reject] = []
+    for one in checked:
+        refused = {reject.item for reject in one.rejects}
+        if refused and refused <= right.keys():
+            own = refused.union(entry.message_id.hex() for entry, _ in one.messages)
+            mended = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec)
+            _order(mended, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)), coordinator)
+            if mended.verified:
+                return mended
+            unmended += mended.rejects
+    milestone = next((one.milestone for one in checked if one.milestone is not None), None)
+    rejects = [reject for one in checked for reject in one.rejects if reject.item not in right]
+    return Checked(index, milestone, list(right.values()), rejects or unmended, codec=checked[0].codec)

@@ -1,0 +1,238 @@
+"""Conflicting transactions → why they conflict: Hornet's reasons, as far as the ledger state goes.
+
+Rules of this file: a reason follows from what is known of the inputs and of the dust of addresses where the message
+stands (ledger/chrysalis/conflicts.py). Near the frontier the store tells that, far behind it the changes since
+genesis do; from
+there on the way is one. Where the source tells a reason that one stays, and a different one is reported.
+"""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from etl.lake.delta import few_rows
+from etl.report import Report
+from etl.sources.cone import CONFLICTING
+from etl.tables import frames as tables
+from etl.tables.partition_columns import hex_text
+from etl.verification.conflict_worker import JUDGED_DDL, judge
+from etl.writers.frame_writer import FrameMaker
+from etl.writers.publish import Publication
+from ledger.chrysalis.conflicts import Conflict
+from ledger.chrysalis.dust import DUST_THRESHOLD
+
+FACTS = pa.schema(
+    {
+        "output_id": pa.binary(),
+        "output_type": pa.int8(),
+        "address": pa.binary(),
+        "amount": pa.int64(),
+        "created_milestone_index": pa.int32(),
+        "created_white_flag_index": pa.int32(),
+        "spent_milestone_index": pa.int32(),
+        "spent_white_flag_index": pa.int32(),
+        "data": pa.binary(),
+    }
+)
+"""An output, where it was created (genesis: without a white-flag index) and where it was spent, if it was; `data`: its
+bytes, which perhaps lack where it is of Chrysalis."""
+
+DUST_STEPS = pa.schema(
+    {
+        "address": pa.binary(),
+        "milestone_index": pa.int32(),
+        "white_flag_index": pa.int32(),
+        "dust_allowance": pa.int64(),
+        "dust_outputs": pa.int64(),
+    }
+)
+"""What was added to the dust of an address, and where; without a white-flag index: before what has one."""
+
+AT = ("milestone_index", "white_flag_index", "message_id")
+
+ASKED = ("conflict_reason", "version", "ms_timestamp", "message")
+"""What a verdict needs of the message itself."""
+
+DIFFERENCES_SHOWN = 20
+"""Differing reasons that a report spells out."""
+
+
+def reason_makers(
+    publication: Publication, changes: DataFrame, frontier: int, to: int, *, near: bool
+) -> list[FrameMaker]:
+    """The reasons that the source lacks of what conflicts in the complete milestones (frontier, to]; the report is told
+    which of the others differ.
+
+    `changes` (etl.changes.CHANGES) reach back to genesis, or only to the frontier where the store is near.
+    """
+    row = publication.lake.milestones([(frontier + 1, to)]).agg(F.sum("conflicting")).first()
+    if row is None or not row[0]:
+        return []
+    rows = conflicting(publication.lake.messages([(frontier + 1, to)]))
+    staging, spark = publication.staging, publication.spark
+    folder = staging.write("conflicting", rows)
+    conflicts = spark.read.schema(rows.schema).parquet(str(folder))
+    steps = dust_steps(changes)
+    if near:
+        inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
+        facts, before = told_by_store(publication, frontier, flat(inputs), flat(receivers))
+        steps = steps.unionByName(before)
+    else:
+        facts = known_facts(changes, conflicts)
+    judged_folder = staging.write("judged", judged(conflicts, facts, steps))
+    verdicts = spark.read.schema(JUDGED_DDL).parquet(str(judged_folder))
+    _compare(verdicts, publication.report)
+    lacking = verdicts.where(F.col("conflict_reason").isNull() & (F.col("found_reason") != int(Conflict.NONE)))
+    return [lambda _: tables.conflict_reasons(lacking.withColumn("conflict_reason", F.col("found_reason")))]
+
+
+def conflicting(messages: DataFrame) -> DataFrame:
+    """Conflicting transactions among the lake's messages: where they stand and when, the source's reason and the bytes;
+    the ids of their `inputs` and the addresses that would receive dust or its allowance (`receivers`).
+    """
+    return spending(messages.where(F.col("inclusion_state") == CONFLICTING))
+
+
+def spending(messages: DataFrame) -> DataFrame:
+    """`conflicting` for all transactions among them; also what the source says of their inclusion."""
+    dust = F.filter("transaction.outputs", lambda output: _counts(output["kind"], output["amount"]))
+    return (
+        messages.where("transaction IS NOT NULL")
+        .withColumn("ms_timestamp", tables.ms_timestamp())
+        .select(
+            *AT,
+            *ASKED,
+            "inclusion_state",
+            F.col("transaction.transaction_id").alias("transaction_id"),
+            F.col("transaction.inputs.output_id").alias("inputs"),
+            F.transform(dust, lambda output: output["address"]).alias("receivers"),
+        )
+    )
+
+
+def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
+    """FACTS of the inputs that any change since genesis created."""
+    wanted = conflicts.select(F.explode("inputs").alias("output_id")).distinct()
+    place = F.struct("milestone_index", "white_flag_index")
+    found = (
+        changes.join(wanted, "output_id", "left_semi")
+        .groupBy("output_id")
+        .agg(
+            *(F.any_value(name).alias(name) for name in ("output_type", "address", "amount")),
+            F.min(F.when(~F.col("is_spent"), place)).alias("created"),
+            F.min(F.when(F.col("is_spent"), place)).alias("spent"),
+            F.any_value("data", ignoreNulls=True).alias("data"),
+        )
+    )
+    places = [
+        F.col(f"{end}.{name}").alias(f"{end}_{name}")
+        for end in ("created", "spent")
+        for name in ("milestone_index", "white_flag_index")
+    ]
+    return found.select("output_id", "output_type", "address", "amount", *places, "data")
+
+
+def dust_change() -> tuple[Column, Column]:
+    """What one of etl.changes.CHANGES adds to the dust of its address: to its allowance, to its number of outputs."""
+    sign = F.when(F.col("is_spent"), -1).otherwise(1)
+    allows = F.col("output_type") == tables.DUST_ALLOWANCE_OUTPUT
+    is_dust = _counts(F.col("output_type"), F.col("amount")) & ~allows
+    return F.when(allows, sign * F.col("amount")).otherwise(0), F.when(is_dust, sign).otherwise(0)
+
+
+def dust_steps(changes: DataFrame) -> DataFrame:
+    """DUST_STEPS of those changes that are any."""
+    allowance, outputs = dust_change()
+    return changes.where(_counts(F.col("output_type"), F.col("amount"))).select(
+        "address",
+        "milestone_index",
+        "white_flag_index",
+        allowance.cast("bigint").alias("dust_allowance"),
+        outputs.cast("bigint").alias("dust_outputs"),
+    )
+
+
+def dust_before(asked: DataFrame, steps: DataFrame) -> DataFrame:
+    """The dust of each address just before each message that asks for it (AT, address): both sums beside the question.
+
+    A message that asks makes no step where it stands, and the sums run once over the steps of the addresses asked for,
+    however many ask.
+    """
+    sums = DUST_STEPS.names[3:]
+    questions = asked.withColumns({name: F.lit(0).cast("bigint") for name in sums})
+    wanted = steps.join(asked.select("address").distinct(), "address", "left_semi")
+    so_far = Window.partitionBy("address").orderBy("milestone_index", "white_flag_index")
+    so_far = so_far.rowsBetween(Window.unboundedPreceding, 0)
+    return (
+        questions.unionByName(wanted, allowMissingColumns=True)
+        .select(*AT, "address", *(F.sum(name).over(so_far).alias(name) for name in sums))
+        .where("message_id IS NOT NULL")
+    )
+
+
+def judged(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFrame:
+    """JUDGED_DDL of each of `spending`, by FACTS of its inputs and DUST_STEPS of the addresses it touches."""
+    return with_facts(conflicts, facts, steps).mapInArrow(judge, JUDGED_DDL)
+
+
+def with_facts(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFrame:
+    """`spending` with what is `known` of the inputs, in their order, and the `dust` of the addresses touched."""
+    spends = conflicts.select(*AT, F.posexplode("inputs").alias("idx", "output_id")).join(facts, "output_id", "left")
+    known = spends.groupBy(*AT).agg(
+        F.sort_array(F.collect_list(F.struct("idx", *(name for name in FACTS.names[1:])))).alias("known")
+    )
+    senders = spends.where(_counts(F.col("output_type"), F.col("amount"))).select(*AT, "address")
+    asked = conflicts.select(*AT, F.explode("receivers").alias("address")).unionByName(senders).distinct()
+    dust = (
+        dust_before(asked, steps)
+        .groupBy(*AT)
+        .agg(F.collect_list(F.struct("address", "dust_allowance", "dust_outputs")).alias("dust"))
+    )
+    return conflicts.join(known, list(AT)).join(dust, list(AT), "left")
+
+
+def told_by_store(
+    publication: Publication, frontier: int, inputs: list[bytes], receivers: list[bytes]
+) -> tuple[DataFrame, DataFrame]:
+    """What the store knows: FACTS of the inputs, and as DUST_STEPS how the addresses stood at the frontier whose dust
+    they or the receivers change.
+    """
+    spark, reads = publication.spark, publication.reads
+    facts = reads.facts(sorted(set(inputs)))
+    senders = {
+        address
+        for _, output_type, address, amount, *_ in facts
+        if output_type == tables.DUST_ALLOWANCE_OUTPUT
+        or (output_type == tables.SINGLE_OUTPUT and amount < DUST_THRESHOLD)
+    }
+    balances = reads.balances(sorted(senders.union(receivers)), frontier)
+    before = [(address, at, None, *dust) for address, at, _, _, *dust in balances]
+    return few_rows(spark, FACTS, facts), few_rows(spark, DUST_STEPS, before)
+
+
+def flat(lists: pa.ChunkedArray) -> list[bytes]:
+    """The items of all lists."""
+    return [each for values in lists.to_pylist() for each in values]
+
+
+def _counts(output_type: Column, amount: Column) -> Column:
+    """Whether an output changes the dust of its address; what Stardust makes knows no dust."""
+    is_dust = (output_type == tables.SINGLE_OUTPUT) & (amount < DUST_THRESHOLD)
+    return (output_type == tables.DUST_ALLOWANCE_OUTPUT) | is_dust
+
+
+def _compare(verdicts: DataFrame, report: Report) -> None:
+    """Tells the report which reasons differ; also where there is none, as an archive may err about the state too."""
+    differing = verdicts.where(
+        (F.col("found_reason") == int(Conflict.NONE)) | (F.col("found_reason") != F.col("conflict_reason"))
+    )
+    count = differing.count()
+    if not count:
+        return
+    report.differing += count
+    source = F.coalesce(F.col("conflict_reason").cast("string"), F.lit("none"))
+    text = F.format_string("%s: the source's %s, ours %d", hex_text(F.col("message_id")), source, "found_reason")
+    shown = differing.orderBy("milestone_index", "white_flag_index").limit(DIFFERENCES_SHOWN - len(report.differences))
+    row = shown.agg(F.collect_list(text)).first()
+    report.differences += row[0] if row else []

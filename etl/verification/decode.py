@@ -1,0 +1,191 @@
+"""The Python crossing of every message: lines of a milestone in, decoded and verified rows out, in Arrow batches.
+
+Rules of this file: a task gets milestones in ascending order and yields rows in that order and within a milestone in
+white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so memory does not grow with the archive.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.accumulators import Accumulator
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from etl.lake.message_rows import DECODED_DDL, MessageRows
+from etl.sources import read_cone
+from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
+from etl.sources.files import LineReader
+from etl.sources.plan import UNKNOWN_MILESTONE
+from etl.verification.cone_verification import Checked, Copy, check_milestone, check_pending
+from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
+from ledger.levels import BELIEVED
+from ledger.stardust import codec as stardust
+from ledger.stardust.values import Milestone
+
+BATCH_MESSAGES = 4_000
+
+GC_THRESHOLD = (200_000, 100, 1_000)
+"""Of Python's cyclic collector in a decoding task."""
+
+KNOWN_TYPE = """
+ARRAY<STRUCT<
+  message_id: BINARY, version: TINYINT, message: BINARY, inclusion_state: TINYINT, conflict_reason: SMALLINT,
+  verified: STRING, milestone: BINARY>>
+"""
+"""Messages of a milestone that the lake has already: one more copy, read last. `milestone` is a Stardust milestone's
+payload, in a row without message_id."""
+
+
+Link: TypeAlias = tuple[int, bytes, bytes]
+"""A whole Stardust milestone: its index, its id, and the id of the one before it, as it names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What tasks tell the driver: the milestones that had a reject, those whose inclusion states nothing proves, and
+    the links at the ends of each task's rows of milestones that name each other.
+    """
+
+    rejected: Accumulator[set[int]]
+    believed: Accumulator[set[int]]
+    links: Accumulator[set[Link]]
+
+    def tell(self, checked: Checked) -> None:
+        """Repeating a task changes nothing."""
+        if checked.rejects:
+            self.rejected.add({checked.milestone_index})
+        if checked.verified == BELIEVED:
+            self.believed.add({checked.milestone_index})
+
+    def follow(self, last: Link | None, link: Link | None) -> Link | None:
+        """The next link of a task, None where there is none; both are told unless it names the last one."""
+        fits = last is not None and link is not None and (link[0] - 1, link[2]) == last[:2]
+        if not fits and (ends := {each for each in (last, link) if each is not None}):
+            self.links.add(ends)
+        return link
+
+
+def decode_milestones(planned: DataFrame, eras: Eras, coordinator: Coordinator | None, told: Told | None) -> DataFrame:
+    """(milestone_index, copies, known) → DECODED_DDL: a row a message, a row a reject."""
+    check = partial(_check, eras=eras, coordinator=coordinator)
+    return planned.mapInArrow(partial(_decode, check=check, told=told), DECODED_DDL)
+
+
+def decode_pending(planned: DataFrame, eras: Eras, told: Told | None) -> DataFrame:
+    """(copies) of pending lines → DECODED_DDL, their milestone_index UNKNOWN_MILESTONE."""
+    return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), told=told), DECODED_DDL)
+
+
+def start_workers(spark: SparkSession) -> None:
+    """Starts a Python worker a core and lets it import what decoding needs, while the driver is still planning."""
+    cores = spark.sparkContext.defaultParallelism
+    spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
+
+
+def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def _decode(
+    batches: Iterator[pa.RecordBatch],
+    check: Callable[[dict[str, Any], LineReader], Checked],
+    told: Told | None,
+) -> Iterator[pa.RecordBatch]:
+    # A parsed line is a tree without cycles; collecting it again and again costs half of the decoding time.
+    gc.set_threshold(*GC_THRESHOLD)
+    reader = LineReader()
+    rows = MessageRows()
+    last: Link | None = None
+    for batch in batches:
+        for planned in batch.to_pylist():
+            checked = check(planned, reader)
+            rows.add(checked)
+            if told is not None:
+                told.tell(checked)
+                last = told.follow(last, _link(checked))
+            if rows.count >= BATCH_MESSAGES:
+                yield rows.batch()
+                rows = MessageRows()
+    if rows.count:
+        yield rows.batch()
+    if told is not None:
+        told.follow(last, None)
+    reader.close()
+
+
+def _link(checked: Checked) -> Link | None:
+    milestone = checked.milestone
+    if checked.verified is None or not isinstance(milestone, Milestone):
+        return None
+    return milestone.index, stardust.milestone_id(milestone), milestone.previous_milestone_id
+
+
+def _check(planned: dict[str, Any], reader: LineReader, *, eras: Eras, coordinator: Coordinator | None) -> Checked:
+    index = planned["milestone_index"]
+    copies = [_copy(place, reader, index) for place in planned["copies"]]
+    if planned["known"]:
+        copies.append(known_copy(index, planned["known"]))
+    checked = check_milestone(index, copies, eras, coordinator)
+    if planned["known"]:
+        _keep_reasons(checked, planned["known"])
+    return checked
+
+
+def _check_pending(planned: dict[str, Any], reader: LineReader, *, eras: Eras) -> Checked:
+    (place,) = planned["copies"]
+    checked = check_pending(_copy(place, reader, None), eras)
+    assert checked.milestone_index == UNKNOWN_MILESTONE
+    return checked
+
+
+def _copy(place: dict[str, Any], reader: LineReader, index: int | None) -> Copy:
+    def read() -> Cone:
+        return read_cone(reader.read(place["file"], place["offset"], place["length"]), index)
+
+    return Copy(place["file"], place["line"], read)
+
+
+def _keep_reasons(checked: Checked, known: list[dict[str, Any]]) -> None:
+    """Conflict reasons that an earlier source told stay where this one is silent."""
+    told = {row["message_id"]: row["conflict_reason"] for row in known if row["conflict_reason"] is not None}
+    checked.messages = [
+        (replace(entry, conflict_reason=told.get(entry.message_id)) if _lacks_reason(entry) else entry, data)
+        for entry, data in checked.messages
+    ]
+
+
+def _lacks_reason(entry: Entry) -> bool:
+    return entry.conflict_reason is None and entry.inclusion_state not in (NO_TRANSACTION, INCLUDED)
+
+
+def known_rows(messages: DataFrame) -> DataFrame:
+    """The lake's messages by milestone: milestone_index, known (KNOWN_TYPE)."""
+    payload = F.when(F.col("message_id").isNull(), F.col("milestone.payload")).alias("milestone")
+    kept = ("message_id", "version", "message", "inclusion_state", "conflict_reason", "verified")
+    return messages.groupBy("milestone_index").agg(F.collect_list(F.struct(*kept, payload)).alias("known"))
+
+
+def known_copy(index: int, known: list[dict[str, Any]]) -> Copy:
+    """What the lake has of a milestone; what it has in part never stands for the whole."""
+    in_part = any(row["verified"] is None for row in known)
+    return Copy("lake", 0, partial(_known_cone, index, known), partial=in_part)
+
+
+def _known_cone(index: int, known: list[dict[str, Any]]) -> Cone:
+    codec = STARDUST if known[0]["version"] == STARDUST.protocol_version else CHRYSALIS
+    cone = Cone(index, codec=codec)
+    for row in known:
+        if row["message_id"] is None:
+            payload = stardust.decode_payload(row["milestone"])
+            assert isinstance(payload, Milestone)
+            cone.milestone = payload
+        else:
+            message = codec.decode(row["message"])
+            cone.entries.append(
+                Entry(row["message_id"], message, index, row["inclusion_state"], row["conflict_reason"])
+            )
+    return cone

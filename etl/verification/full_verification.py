@@ -1,0 +1,147 @@
+"""What keeps milestones from the level `full`: verdicts and parents that do not follow from what came before them, and
+transactions that the protocol parameters forbid.
+
+Rules of this file: native columns but for the verdicts, which tasks give side by side
+(etl/verification/conflict_worker.py): all states are
+settled by now, so nothing has to go in order. What came before is the lake's, since genesis.
+"""
+
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.intervals import Intervals, intersect
+from db.partitions import ranges_of
+from etl.lake.delta import either, few_rows
+from etl.ledger_state.changes import far
+from etl.sources.cone import CONFLICTING, INCLUDED
+from etl.tables.frames import conform
+from etl.tables.partition_columns import hex_text
+from etl.verification.completeness_check import rewrite_ranges
+from etl.verification.conflict_reasons import AT, dust_steps, judged, known_facts, spending
+from etl.verification.deposits import FAULTS, FAULTS_DDL, find_violations
+from etl.writers.frame_writer import upsert_frames
+from etl.writers.publish import Publication
+from ledger.eras import STARDUST
+from ledger.levels import FULL, SIGNED
+from ledger.stardust.codec import decode_payload
+from ledger.stardust.values import Milestone
+
+FAULTS_SHOWN = 20
+"""Faults that a report spells out."""
+
+NO_PARENT = bytes(32)
+"""What the first messages of a network name as their parent."""
+
+BELOW_MAX_DEPTH = 15
+"""Milestones behind a snapshot whose messages may still name parents from before it, as nodes allow."""
+
+
+def promote(publication: Publication, run: Intervals) -> None:
+    """Tells the store which of the run's milestones are `full`, as far as the ledger state goes; the report names the
+    faults of the others.
+    """
+    lake, report, chunk_size = publication.lake, publication.report, publication.store_settings.chunk_size
+    if report.ledger_index is None or not lake.has("genesis"):
+        return
+    known = intersect(run, [(lake.genesis_index() + 1, report.ledger_index)])
+    if not known:
+        return
+    faults = find_faults(publication, known[0][0], known[-1][1]).where(either(known))
+    report.faulty = faults.count()
+    if report.faulty:
+        text = F.format_string("milestone %d: %s: %s", "milestone_index", hex_text(F.col("message_id")), "reason")
+        row = faults.orderBy("milestone_index", "message_id").limit(FAULTS_SHOWN).agg(F.collect_list(text)).first()
+        report.faults = list(row[0]) if row else []
+    signed = lake.milestones(known).where(F.col("verified") == SIGNED)
+    full = signed.join(faults.select("milestone_index").distinct(), "milestone_index", "left_anti").select(
+        F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
+        "milestone_index",
+        F.lit(FULL).alias("verified"),
+    )
+    with publication.store.batch() as batch:
+        upsert_frames(batch, publication.writer, [lambda _: conform(full, schema.sync)], report.wrote)
+    ranges = sorted({each for first, last in known for each in ranges_of(first, last, chunk_size)})
+    rewrite_ranges(publication.store, publication.reads, ranges)
+
+
+def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
+    """FAULTS of the milestones [first, last], which the lake has without a gap since genesis."""
+    genesis = publication.lake.genesis_index()
+    faults = (
+        _wrong_verdicts(publication, genesis, first, last)
+        .unionByName(find_strangers(publication.lake.messages([(genesis + 1, last)]), genesis, first))
+        .unionByName(_violations(publication, genesis, first, last))
+    )
+    folder = publication.staging.write("faults", faults)
+    return publication.spark.read.schema(faults.schema).parquet(str(folder))
+
+
+def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
+    """Transactions that did something and should not have, or the other way round."""
+    changes = far(publication, genesis, genesis, last).changes
+    asked = spending(publication.lake.messages([(first, last)]))
+    folder = publication.staging.write("verdicts", asked)
+    asked = publication.spark.read.schema(asked.schema).parquet(str(folder))
+    verdicts = judged(asked, known_facts(changes, asked), dust_steps(changes))
+    states = asked.select(*AT, "inclusion_state")
+    found, state = F.col("found_reason"), F.col("inclusion_state")
+    reason = (
+        F.when(state.isNull(), F.lit("inclusion state: nothing tells it"))
+        .when(
+            (state == INCLUDED) & (found != 0), F.format_string("included, and by the ledger it conflicts: %d", found)
+        )
+        .when((state == CONFLICTING) & (found == 0), F.lit("conflicting, and by the ledger nothing is wrong with it"))
+        .when(
+            F.col("conflict_reason").isNotNull() & (F.col("conflict_reason") != found),
+            F.format_string("conflict reason: %d expected, found %d", found, "conflict_reason"),
+        )
+    )
+    rows = verdicts.join(states, list(AT)).withColumn("reason", reason)
+    return rows.where("reason IS NOT NULL").select(*FAULTS.names)
+
+
+def find_strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
+    """FAULTS: messages that name a parent which nothing up to their milestone holds, or that an earlier milestone has;
+    of `messages`, all after genesis, those from milestone `first` on.
+    """
+    cones = messages.where("message_id IS NOT NULL")
+    homes = cones.groupBy("message_id").agg(F.min("milestone_index").alias("home"))
+    since = max(first, genesis + 1 + BELOW_MAX_DEPTH) if genesis > 0 else first
+    named = cones.where(F.col("milestone_index") >= since).select(
+        "milestone_index", "message_id", F.explode("parents").alias("parent")
+    )
+    named = named.where(F.col("parent") != F.lit(NO_PARENT))
+    held = named.join(homes.withColumnsRenamed({"message_id": "parent"}), "parent", "left")
+    missing = held.where("home IS NULL OR home > milestone_index").withColumn(
+        "reason", F.format_string("parents: %s is in no milestone up to this one", hex_text(F.col("parent")))
+    )
+    again = cones.where(F.col("milestone_index") >= first).join(homes, "message_id").where("home < milestone_index")
+    doubled = again.withColumn("reason", F.format_string("in the cone of milestone %d already", "home"))
+    return missing.select(*FAULTS.names).unionByName(doubled.select(*FAULTS.names))
+
+
+def _violations(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
+    """Transactions of Stardust that took effect though the parameters of their milestone forbid them, and parameters
+    that no milestone may announce.
+    """
+    lake, eras, refused = publication.lake, publication.store_settings.eras(STARDUST), []
+    announcing = lake.milestones([(genesis + 1, last)]).where("parameters IS NOT NULL")
+    row = announcing.agg(F.sort_array(F.collect_list(F.struct("milestone_index", "milestone_id", "payload")))).first()
+    for each in row[0] if row else []:
+        milestone = decode_payload(bytes(each["payload"]))
+        assert isinstance(milestone, Milestone)
+        try:
+            eras = eras.learn(milestone)
+        except ValueError as error:
+            refused.append((each["milestone_index"], bytes(each["milestone_id"]), str(error)))
+    spent = lake.messages([(first, last)]).where(
+        (F.col("version") == STARDUST.protocol_version)
+        & (F.col("inclusion_state") == INCLUDED)
+        & F.col("transaction").isNotNull()
+    )
+    asked = spent.select("milestone_index", "message_id", "message")
+    found = asked.mapInArrow(partial(find_violations, eras), FAULTS_DDL)
+    return found.unionByName(few_rows(publication.spark, FAULTS, refused).where(f"milestone_index >= {first}"))

@@ -1,0 +1,118 @@
+"""Which transactions changed the ledger, where no Merkle root bears out what the source says, or it says nothing.
+
+Rules of this file: it works on milestones that are in the lake and not yet committed, so that all that follows sees
+decided states; rows go from the lake to the lake. What is known of inputs comes as it does for conflict reasons: from
+the store near its frontier, else from all changes since genesis. Without genesis nothing is decided here.
+"""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db.intervals import Intervals, subtract
+from etl.lake.delta import either, intervals_of
+from etl.ledger_state.changes import far, near
+from etl.sources.cone import INCLUDED
+from etl.tables.partition_columns import hex_text
+from etl.verification.conflict_reasons import FACTS, dust_steps, flat, known_facts, spending, told_by_store, with_facts
+from etl.verification.inclusion_worker import DECIDED_DDL, decide
+from etl.verification.milestone_checks import STATE_NAMES, WRONG_STATES
+from etl.writers.publish import Publication
+
+LAST = 2**31 - 1
+"""Behind every message of a milestone."""
+
+
+def decide_states(publication: Publication, believed: Intervals, level: str) -> None:
+    """Puts the states that the ledger decides and the Merkle root proves into the lake; those milestones are proved to
+    `level`. What a source said against it is among the rejects.
+    """
+    lake = publication.lake
+    if not lake.has("genesis"):
+        return
+    genesis = lake.genesis_index()
+    believed = subtract(believed, [(0, genesis)])
+    if not believed:
+        return
+    messages = lake.messages(believed)
+    asked = spending(messages)
+    folder = publication.staging.write("undecided", asked)
+    asked = publication.spark.read.schema(asked.schema).parquet(str(folder))
+    facts, steps = _known(publication, genesis, believed, asked, folder)
+    own = messages.where("milestone.milestone_index = milestone_index").groupBy("milestone_index")
+    ends = own.agg(F.min("version").alias("version"), F.min("milestone.payload").alias("payload"))
+    closing = ends.withColumn("white_flag_index", F.lit(LAST))
+    whole = with_facts(asked, facts, steps).unionByName(closing, allowMissingColumns=True)
+    ordered = whole.repartition(1).sortWithinPartitions("milestone_index", "white_flag_index")
+    decided_folder = publication.staging.write("decided", ordered.mapInArrow(decide, DECIDED_DDL))
+    decided = publication.spark.read.schema(DECIDED_DDL).parquet(str(decided_folder))
+    if done := intervals_of(decided):
+        _settle(publication, done, decided, level)
+        _refuse(publication, done, decided, asked)
+
+
+def _known(
+    publication: Publication, genesis: int, believed: Intervals, asked: DataFrame, folder: Path
+) -> tuple[DataFrame, DataFrame]:
+    """FACTS of the inputs and DUST_STEPS, by all that is decided already; `asked` stands in `folder`."""
+    frontier, last = publication.reads.ledger_index(), believed[-1][1]
+    is_near = frontier is not None and frontier < believed[0][0] and last - frontier <= publication.settings.ledger_near
+    if frontier is None or not is_near:
+        changes = far(publication, genesis, genesis, last).changes
+    else:
+        changes = near(publication, genesis, frontier, last).changes
+    undecided = asked.select("milestone_index", "transaction_id").distinct()
+    settled = changes.join(undecided, ["milestone_index", "transaction_id"], "left_anti")
+    facts, steps = known_facts(settled, asked), dust_steps(settled)
+    if frontier is None or not is_near:
+        return facts, steps
+    inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
+    told, before = told_by_store(publication, frontier, flat(inputs), flat(receivers))
+    return _merged(told.unionByName(facts)), steps.unionByName(before)
+
+
+def _merged(facts: DataFrame) -> DataFrame:
+    """FACTS of two who each know some: an output is created once, and counts as spent where it was first."""
+    own = [name for name in FACTS.names if not name.startswith(("created_", "spent_")) and name != "output_id"]
+    ends = {}
+    for end in ("created", "spent"):
+        place = F.struct(f"{end}_milestone_index", f"{end}_white_flag_index")
+        ends[end] = F.min(F.when(F.col(f"{end}_milestone_index").isNotNull(), place)).alias(end)
+    values = [F.any_value(name, ignoreNulls=True).alias(name) for name in own]
+    return facts.groupBy("output_id").agg(*values, *ends.values()).select("output_id", *own, "created.*", "spent.*")
+
+
+def _settle(publication: Publication, done: Intervals, decided: DataFrame, level: str) -> None:
+    """The lake's messages of those milestones, anew."""
+    told = decided.withColumnRenamed("inclusion_state", "decided")
+    rows = publication.lake.messages(done).join(told, ["milestone_index", "message_id"], "left")
+    rows = rows.withColumns(
+        {
+            "inclusion_state": F.coalesce("decided", "inclusion_state"),
+            "conflict_reason": F.when(F.col("decided").eqNullSafe(INCLUDED), None).otherwise(F.col("conflict_reason")),
+            "verified": F.lit(level),
+        }
+    )
+    publication.lake.replace_messages(rows, done)
+
+
+def _refuse(publication: Publication, done: Intervals, decided: DataFrame, asked: DataFrame) -> None:
+    """Rejects for what the source said of the states, each where the line stands that nothing bore out."""
+    lake = publication.lake
+    if not lake.has("rejects"):
+        return
+    before = lake.read("rejects").where(either(done))
+    is_line = F.col("reason") == WRONG_STATES
+    lines = before.where(is_line).select("milestone_index", "file", "line").distinct()
+    told = asked.select("milestone_index", "message_id", F.col("inclusion_state").alias("told"))
+    differing = decided.join(told, ["milestone_index", "message_id"]).where("told != inclusion_state")
+    names = F.create_map(*(F.lit(each) for pair in STATE_NAMES.items() for each in pair))
+    reason = F.format_string(
+        "inclusion state: %s expected, as is proved, found %s", names[F.col("inclusion_state")], names[F.col("told")]
+    )
+    rows = differing.join(lines, "milestone_index").select(
+        "milestone_index", "file", "line", hex_text(F.col("message_id")).alias("item"), reason.alias("reason")
+    )
+    lake.replace("rejects", before.where(~is_line).unionByName(rows), either(done))

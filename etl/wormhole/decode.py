@@ -1,0 +1,233 @@
+"""The two crossings of VAAs from Spark into Python: lines to cells, and the cells of a message to its rows.
+
+Rules of this file: as in etl/verification/decode.py; a line that cannot be read becomes a reject, never an error.
+What leaves here is as the tables have it, so that frames are selections.
+"""
+
+import gc
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from db.model import Table, Type
+from db.schema.event_columns import QUORUM
+from db.schema.wormhole_tables import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
+from db.utc_days import DAY_S
+from etl.lake.wormhole_tables import VAAS
+from etl.sources.files import LineReader
+from etl.sources.plan import UNKNOWN_MILESTONE
+from etl.verification.decode import GC_THRESHOLD
+from etl.wormhole.cells import Cell, LineError, read_line
+from etl.wormhole.messages import assemble
+from etl.wormhole.transfers import Token, kind_of, token_of
+from ledger.wormhole.guardians import find_update
+from ledger.wormhole.ids import row_key
+from ledger.wormhole.payloads import AssetMeta, decode_payload
+from ledger.wormhole.vaa import Vaa, decode_vaa, digest
+from ledger.wormhole.verify import History, verify
+
+BATCH_ROWS = 500
+
+ASSEMBLED = (vaas, vaa_signatures, vaa_states, vaa_payloads, vaa_lookups)
+"""Tables whose rows follow from one message."""
+
+NOT_YET = frozenset({"day_range", "partition_id"})
+"""Columns that say where a lookup's row stands: placed later."""
+
+KINDS: dict[Type, pa.DataType] = {
+    Type.HEX: pa.binary(),
+    Type.TEXT: pa.string(),
+    Type.BLOB: pa.binary(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.SMALLINT: pa.int16(),
+    Type.INT: pa.int32(),
+    Type.BIGINT: pa.int64(),
+    Type.TIMESTAMP: pa.int64(),
+}
+"""Types of the columns of ASSEMBLED, as rows leave Python."""
+
+COUNTED = pa.struct(
+    {
+        "day": pa.int32(),
+        "emitter_chain": pa.int32(),
+        "emitter_address": pa.binary(),
+        "kind": pa.string(),
+        "target_chain": pa.int32(),
+        "token_key": pa.string(),
+        "recipient": pa.binary(),
+        "amount": pa.string(),
+        "notional_usd": pa.string(),
+    }
+)
+"""etl.vaas.messages.Counted."""
+
+REJECT = pa.struct(
+    {
+        "milestone_index": pa.int32(),
+        "file": pa.string(),
+        "line": pa.int32(),
+        "item": pa.string(),
+        "reason": pa.string(),
+    }
+)
+
+
+def _rows_of(table: Table) -> pa.DataType:
+    return pa.list_(pa.struct({each.name: KINDS[each.type] for each in table.columns if each.name not in NOT_YET}))
+
+
+CELLS = pa.schema([*VAAS, pa.field("reject", REJECT)])
+ROWS = pa.schema({"is_asked": pa.bool_(), **{table.name: _rows_of(table) for table in ASSEMBLED}, "counted": COUNTED})
+METAS = pa.schema(
+    {
+        "token_key": pa.string(),
+        "timestamp": pa.int64(),
+        "digest": pa.binary(),
+        "decimals": pa.int16(),
+        "symbol": pa.string(),
+        "name": pa.string(),
+        "symbol_key": pa.string(),
+    }
+)
+
+
+def to_cells(places: DataFrame, network: str) -> DataFrame:
+    """(file, line, offset, length) → CELLS: a row a cell, a row a reject."""
+    return places.mapInArrow(partial(_read, network=network), from_arrow_schema(CELLS))
+
+
+def to_rows(grouped: DataFrame, network: str, history: History) -> DataFrame:
+    """A message a row, with all its cells and what is known of its token → ROWS."""
+    return grouped.mapInArrow(partial(_assemble, network=network, history=history), from_arrow_schema(ROWS))
+
+
+def to_metas(cells: DataFrame, network: str, history: History) -> DataFrame:
+    """Signed AssetMeta messages → METAS, of those that verify."""
+    return cells.mapInArrow(partial(_metas, network=network, history=history), from_arrow_schema(METAS))
+
+
+def _batches(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    waiting: list[dict[str, Any]] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) >= BATCH_ROWS:
+            yield pa.RecordBatch.from_pylist(waiting, schema=schema)
+            waiting = []
+    if waiting:
+        yield pa.RecordBatch.from_pylist(waiting, schema=schema)
+
+
+def _read(batches: Iterator[pa.RecordBatch], *, network: str) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(*GC_THRESHOLD)
+    reader = LineReader()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for batch in batches:
+            for place in batch.to_pylist():
+                try:
+                    data = reader.read(place["file"], place["offset"], place["length"])
+                    yield from [_cell_row(cell, network) for cell in read_line(data)]
+                except (LineError, OSError, EOFError) as error:
+                    at = {"file": place["file"], "line": place["line"], "item": "", "reason": str(error)}
+                    yield {"reject": {"milestone_index": UNKNOWN_MILESTONE} | at}
+
+    yield from _batches(rows(), CELLS)
+    reader.close()
+
+
+def _cell_row(cell: Cell, network: str) -> dict[str, Any]:
+    chain, emitter, sequence = cell.key
+    row = {
+        "emitter_chain": chain,
+        "emitter_address": emitter,
+        "sequence_key": sequence,
+        "family": cell.family,
+        "qualifier": cell.qualifier,
+        "time_ms": cell.time_ms,
+        "value": cell.value,
+        "cell_id": cell_id(cell),
+    }
+    if cell.family != QUORUM:
+        return row
+    vaa = decode_vaa(cell.value)
+    payload, named = decode_payload(network, vaa), find_update(vaa)
+    body_day = vaa.timestamp // DAY_S
+    return row | {
+        "day": body_day if cell.time_ms is None else cell.time_ms // 1000 // DAY_S,
+        "body_day": body_day,
+        "guardian_set_index": vaa.guardian_set_index,
+        "payload_kind": kind_of(payload),
+        "token_key": token_of(payload),
+        "names_set": None if named is None else named.index,
+    }
+
+
+def cell_id(cell: Cell) -> bytes:
+    """What two cells have in common only where they are the same."""
+    named = f"{row_key(cell.chain, cell.emitter, cell.sequence)}\0{cell.family}\0{cell.qualifier}\0{cell.time_ms}\0"
+    return hashlib.blake2b(named.encode() + cell.value, digest_size=16).digest()
+
+
+def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: History) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(*GC_THRESHOLD)
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for batch in batches:
+            for group in batch.to_pylist():
+                key = group["emitter_chain"], group["emitter_address"], int(group["sequence_key"])
+                cells = [
+                    Cell(*key, each["family"], each["qualifier"], each["time_ms"], each["value"])
+                    for each in group["cells"]
+                ]
+                made = assemble(network, cells, history, _token(group["token"], group["prices"] or ()))
+                counted = made.counted
+                yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
+                    "is_asked": group["is_asked"],
+                    "counted": None if counted is None else asdict(counted),
+                }
+
+    yield from _batches(rows(), ROWS)
+
+
+def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]]) -> Token:
+    """What Spark found of a message's token; of two bodies' tokens, of the one that is named."""
+    if named is None:
+        return Token()
+    key, meta = named["token_key"], named["meta"]
+    of_token = [each for each in prices if each["token_key"] == key and each["price_usd"] is not None]
+    return Token(
+        key,
+        None if meta is None else (meta["decimals"], meta["symbol"], meta["name"]),
+        sorted([(each["day"], each["price_usd"]) for each in of_token]),
+    )
+
+
+def _metas(batches: Iterator[pa.RecordBatch], *, network: str, history: History) -> Iterator[pa.RecordBatch]:
+    def rows() -> Iterator[dict[str, Any]]:
+        for batch in batches:
+            for value in batch.column("value").to_pylist():
+                vaa = decode_vaa(value)
+                payload = decode_payload(network, vaa)
+                if isinstance(payload, AssetMeta) and verify(vaa, history).verified:
+                    yield _meta(vaa, payload)
+
+    yield from _batches(rows(), METAS)
+
+
+def _meta(vaa: Vaa, payload: AssetMeta) -> dict[str, Any]:
+    symbol = payload.symbol.replace("\0", "")
+    return {
+        "token_key": token_of(payload),
+        "timestamp": vaa.timestamp,
+        "digest": digest(vaa),
+        "decimals": payload.decimals,
+        "symbol": symbol,
+        "name": payload.name.replace("\0", ""),
+        "symbol_key": symbol_key(symbol),
+    }

@@ -1,0 +1,236 @@
+"""VAA files → lake → tables of a Wormhole network.
+
+Rules of this file: the lake takes each cell once; every table is a function of the set of them, so what a load touches
+is computed again from the lake and written over what was there: twice, shuffled or killed and repeated is the same. A
+load touches the messages of its files, those that a guardian set judges anew, those that wait for what either tells (a
+name or a price of their token), and for the sums of a day all messages of that day.
+"""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db import schema
+from db.intervals import of_indices
+from db.model import Table
+from db.partitions import DAY_WINDOW
+from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
+from db.store import Row, StoreMismatch
+from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
+from etl.tables import frames as tables
+from etl.tables.partition_columns import rows_of_keys
+from etl.wormhole import decode, frames
+from etl.wormhole.places import find_places
+from etl.wormhole.prices import read_prices
+from etl.writers.frame_writer import Earlier, FrameMaker
+from etl.writers.publish import Publication
+from ledger.wormhole.guardians import PUBLISHED
+from ledger.wormhole.vaa import decode_vaa
+from ledger.wormhole.verify import History, learn
+
+ID = ("emitter_chain", "emitter_address", "sequence_key")
+"""A message, in the lake."""
+
+LINES_A_TASK = 10_000
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What a load writes: `rows` (etl.vaas.decode.ROWS), the days they count for, and the days of their bodies."""
+
+    rows: DataFrame
+    metas: DataFrame
+    counted_days: list[int]
+    body_days: list[int]
+    history: History
+
+
+@dataclass(frozen=True)
+class VaaLoad:
+    """One run over one store."""
+
+    publication: Publication
+
+    @property
+    def network(self) -> str:
+        """mainnet, testnet or devnet."""
+        network = self.publication.store_settings.wormhole_network
+        if network is None:
+            raise StoreMismatch("VAAs go into a store of a Wormhole network")
+        return network
+
+    def load(self, files: Sequence[Path], prices: Path | None) -> None:
+        """Puts the files' cells into the lake and all that follows from them into the store."""
+        publication = self.publication
+        # Before anything is written: a price file is taken whole or not at all.
+        priced = publication.spark.createDataFrame(read_prices(prices)) if prices else None
+        with publication.report.timed("decode"):
+            cells = self._decode(files)
+            if priced is not None:
+                self._keep_prices(priced)
+        with publication.report.timed("tables"):
+            touched = self._touched(cells, priced)
+            self._write(touched, priced, publish=not self._kept_sets())
+            if files:
+                publication.write_file_rejects(files)
+
+    def rebuild(self) -> None:
+        """Fills the store from the lake alone."""
+        lake = self.publication.lake
+        ids = lake.read("vaas").select(*ID).distinct()
+        with self.publication.report.timed("tables"):
+            self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
+
+    def _decode(self, files: Sequence[Path]) -> DataFrame:
+        """The files' cells, once they are in the lake."""
+        spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
+        places, sources, broken = find_places(files)
+        tasks = max(spark.sparkContext.defaultParallelism, -(-places.num_rows // LINES_A_TASK))
+        planned = spark.createDataFrame(places).repartition(tasks)
+        read = self._staged("cells", decode.to_cells(planned, self.network))
+        cells = read.where("reject IS NULL").drop("reject")
+        rejects = read.where("reject IS NOT NULL").select("reject.*")
+        rejects = rejects.unionByName(spark.createDataFrame(reject_table(UNKNOWN_MILESTONE, broken)))
+        names = ", ".join(f"'{_quoted(each.file)}'" for each in sources)
+        report.rejects = rejects.count()
+        if sources:
+            told_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})"
+            if report.rejects or not lake.read("rejects").where(told_before).isEmpty():
+                lake.replace("rejects", rejects, told_before)
+            lake.add_sources(astuple(each) for each in sources)
+        row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
+        assert row is not None
+        chains, report.messages = row
+        if chains:
+            known = lake.read("vaas").where(F.col("emitter_chain").isin(chains))
+            lake.add("vaas", cells, known, "cell_id")
+        return cells
+
+    def _keep_prices(self, priced: DataFrame) -> None:
+        lake = self.publication.lake
+        kept = lake.read("prices").join(priced, ["token_key", "day"], "left_anti")
+        lake.replace("prices", self._staged("prices", kept.unionByName(priced)), "true")
+
+    def _touched(self, cells: DataFrame, priced: DataFrame | None) -> Touched:
+        lake = self.publication.lake.read("vaas")
+        judged_anew = lake.where(F.col("guardian_set_index").isin(self._changed_sets()))
+        changed = cells.unionByName(judged_anew)
+        told = changed.where("payload_kind = 'asset_meta'").select("token_key")
+        if priced is not None:
+            told = told.unionByName(priced.select("token_key")).unionByName(self._called(priced))
+        waiting = lake.where(F.col("payload_kind").isin(*frames.TRANSFERS)).join(told.distinct(), "token_key", "semi")
+        return self._assembled(changed.select(*ID).unionByName(waiting.select(*ID)).distinct())
+
+    def _called(self, priced: DataFrame) -> DataFrame:
+        """Tokens whose symbols have prices in there."""
+        symbols = priced.select(F.col("token_key").alias("symbol_key")).where("symbol_key LIKE 'symbol/%'").distinct()
+        if symbols.isEmpty():
+            return symbols.select(F.col("symbol_key").alias("token_key"))
+        about = self.publication.lake.read("vaas").where("payload_kind = 'asset_meta'").select("value").distinct()
+        metas = decode.to_metas(about, self.network, self._history)
+        return metas.join(symbols, "symbol_key", "semi").select("token_key")
+
+    def _assembled(self, ids: DataFrame) -> Touched:
+        """All that follows from those messages; and the rest of their days, which is not asked for itself."""
+        publication = self.publication
+        lake = publication.lake.read("vaas")
+        found = lake.join(ids, [*ID], "semi").agg(F.collect_set("day"), F.collect_set("body_day")).first()
+        assert found is not None
+        counted_days, body_days = sorted(found[0]), sorted(found[1])
+        beside = lake.where(F.col("day").isin(counted_days) | F.col("body_day").isin(body_days)).select(*ID)
+        everything = (
+            ids.withColumn("is_asked", F.lit(1))
+            .unionByName(beside.withColumn("is_asked", F.lit(0)))
+            .groupBy(*ID)
+            .agg((F.max("is_asked") == 1).alias("is_asked"))
+        )
+        cells = lake.join(everything, [*ID])
+        history = self._history
+        named = cells.where("token_key IS NOT NULL").select(*ID, "token_key", "day", "payload_kind")
+        moved = self._staged("moved", named)
+        about = lake.where("payload_kind = 'asset_meta'").join(moved, "token_key", "semi").select("value")
+        metas = self._staged("metas", frames.first_metas(decode.to_metas(about, self.network, history)))
+        transfers = moved.where(F.col("payload_kind").isin(*frames.TRANSFERS))
+        known = frames.known_tokens(transfers, metas, publication.lake.read("prices"))
+        of_token = F.struct("token_key", "day", "price_usd")
+        told = (
+            transfers.join(known, ["token_key", "day"])
+            .groupBy(*ID)
+            .agg(F.max(F.struct("token_key", "meta")).alias("token"), F.collect_set(of_token).alias("prices"))
+        )
+        grouped = (
+            cells.groupBy(*ID)
+            .agg(
+                F.first("is_asked").alias("is_asked"),
+                F.collect_list(F.struct("family", "qualifier", "time_ms", "value")).alias("cells"),
+            )
+            .join(told, [*ID], "left")
+        )
+        rows = self._staged("rows", decode.to_rows(grouped, self.network, history))
+        return Touched(rows, metas, counted_days, body_days, history)
+
+    def _staged(self, name: str, frame: DataFrame) -> DataFrame:
+        """A frame that several others come from, computed once."""
+        folder = self.publication.staging.write(name, frame)
+        return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
+
+    @cached_property
+    def _history(self) -> History:
+        """The guardian sets that are published, and those that messages of the lake name: a few. Once it has the files'
+        cells.
+        """
+        naming = self.publication.lake.read("vaas").where("names_set IS NOT NULL")
+        row = naming.agg(F.collect_set("value")).first()
+        assert row is not None
+        return learn(PUBLISHED[self.network], [decode_vaa(bytes(value)) for value in row[0]])
+
+    def _changed_sets(self) -> list[int]:
+        """Sets that the store has none of, or another than the lake has by now: their messages are judged anew."""
+        kept = {(row["guardian_set_index"], row["addresses"], row["expires_at_s"]) for row in self._kept_sets()}
+        rows = frames.set_rows(self.publication.store_settings.network, self._history)
+        return [index for _, index, addresses, *_, expires_at in rows if (index, addresses, expires_at) not in kept]
+
+    def _kept_sets(self) -> list[Row]:
+        publication = self.publication
+        return [*publication.reads.partition(guardian_sets, (publication.store_settings.network,))]
+
+    def _write(self, touched: Touched, priced: DataFrame | None, *, publish: bool, anew: bool = False) -> None:
+        publication = self.publication
+        asked = touched.rows.where("is_asked")
+        lookup_rows = frames.inlined(touched.rows, vaa_lookups).where(F.col("day").isin(touched.body_days))
+        keys = [rows_of_keys(lookup_rows, LOOKUP, publication.store_settings.range_size)]
+        opened = publication.grown((LOOKUP,), keys, of_indices(touched.body_days), known=not anew, window=DAY_WINDOW)
+        makers: list[FrameMaker] = [
+            *(partial(_of_table, asked, table) for table in decode.ASSEMBLED if table is not vaa_lookups),
+            lambda _: frames.tokens_of(touched.metas),
+            *([] if priced is None else [lambda _: frames.prices_of(priced)]),
+            lambda _: frames.lookups(asked, opened.placement),
+            lambda earlier: tables.hints(earlier.read, vaa_hints, {vaa_lookups}),
+            lambda _: frames.sequences(asked),
+            lambda _: frames.emitters_of(asked),
+            lambda _: frames.daily(touched.rows, touched.counted_days),
+        ]
+        if anew:
+            makers.append(lambda _: tables.rejects(publication.lake.read("rejects")))
+        with publication.store.batch(publish=publish) as batch:
+            for table in (*OWN, schema.splits, schema.tails, schema.rejects) if anew else ():
+                batch.clear(table)
+            for day in touched.counted_days:
+                for measure in frames.MEASURES:
+                    batch.delete(vaa_daily, (measure, day))
+            publication.upsert(batch, makers, before_lookups=lambda: publication.record(batch, opened))
+            # Last, as an empty store is told by them.
+            sets = frames.set_rows(publication.store_settings.network, touched.history)
+            publication.report.wrote(guardian_sets.name, batch.upsert(guardian_sets, guardian_sets.names, sets))
+
+
+def _of_table(rows: DataFrame, table: Table, _: Earlier) -> tables.TableFrame:
+    return frames.of_table(rows, table)
+
+
+def _quoted(path: str) -> str:
+    return path.replace("\\", "\\\\").replace("'", "\\'")

@@ -1,0 +1,337 @@
+"""Cells of one message → its rows in every table: a pure function of the set of its cells, in any order.
+
+Rules of this file:
+1. Of several cells of a column the earliest counts, then the one with the smaller value; one without a time is later
+   than any with one.
+2. Of several signed forms of a body the one that verifies is served, then the one with most signatures, then the
+   smallest bytes. Of several bodies the one that verifies, then the earliest seen, then the smaller digest.
+3. What is written goes into rows without a digest; what follows from a VAA stands under its digest. So no row ever
+   has to go because more is known, and messages may come in any order.
+4. Details of a transfer are computed here, from what its token is called at home and what it was worth that day.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATURES, STATE
+from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
+from db.utc_days import DAY_S
+from etl.wormhole.cells import Cell, state_set
+from etl.wormhole.transfers import Row, Token, details, kind_of, token_of, told_by
+from etl.wormhole.values import read_value
+from ledger.wormhole.chains import PYTHNET
+from ledger.wormhole.ids import row_key, sequence_key
+from ledger.wormhole.keys import address_key, transaction_key
+from ledger.wormhole.payloads import (
+    AssetMeta,
+    NftTransfer,
+    Payload,
+    TokenTransfer,
+    TokenTransferWithPayload,
+    decode_payload,
+)
+from ledger.wormhole.vaa import Vaa, decode_vaa, digest
+from ledger.wormhole.verify import History, Verdict, verify
+
+NO_DIGEST = b""
+UNKNOWN_SET = -1
+"""guardian_set_index of a state whose column names none: as the publication, if that came, says."""
+
+_LAST = 2**63 - 1
+
+
+@dataclass(slots=True)
+class Counted:
+    """What the sums of a day need to know of a message that is served and verified; `kind` as payload_kind."""
+
+    day: int
+    emitter_chain: int
+    emitter_address: bytes
+    kind: str
+    target_chain: int | None = None
+    token_key: str | None = None
+    recipient: bytes | None = None
+    amount: str | None = None
+    notional_usd: str | None = None
+
+
+@dataclass(slots=True)
+class Rows:
+    """A message's rows by table; `counted`: None where nothing of it is served and verified."""
+
+    vaas: list[Row] = field(default_factory=list)
+    vaa_signatures: list[Row] = field(default_factory=list)
+    vaa_states: list[Row] = field(default_factory=list)
+    vaa_payloads: list[Row] = field(default_factory=list)
+    vaa_lookups: list[Row] = field(default_factory=list)
+    counted: Counted | None = None
+
+
+@dataclass(slots=True)
+class _Body:
+    """One body under an id: the form that is served, its verdict, and when it was first seen."""
+
+    digest: bytes
+    data: bytes
+    vaa: Vaa
+    verdict: Verdict
+    seen_ms: int | None
+    forms: list[tuple[Vaa, Verdict]]
+    payload: Payload
+
+
+def assemble(network: str, cells: Sequence[Cell], history: History, token: Token) -> Rows:
+    """All rows of one message from all its cells; `token` is that of its transfer."""
+    first = cells[0]
+    name = row_key(first.chain, first.emitter, first.sequence)
+    bodies = _bodies(network, cells, history)
+    written = _written(cells)
+    rows = Rows()
+    if any(cell.family != QUORUM for cell in cells):
+        publication = {each: written[each] for each in written if each in _PUBLISHED}
+        rows.vaas.append(_place(first) | {"digest": NO_DIGEST, "row_key": name} | publication)
+    verified = [each for each in bodies if each.verdict.verified]
+    served = min(bodies, key=_precedence) if bodies else None
+    named = _named(cells)
+    for body in bodies:
+        head = _place(first) | {"digest": body.digest, "row_key": name}
+        is_served = body is served
+        rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
+        told = told_by(body.payload) | details(body.payload, token, body.vaa.timestamp, day_of(body))
+        if told:
+            rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | told)
+        rows.vaa_lookups += _lookups(head, body, named, is_served=is_served)
+        if is_served and body.verdict.verified:
+            rows.counted = _counted(first, body, told | _details_written(written))
+    rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named)
+    payload = {each: written[each] for each in written if each not in _PUBLISHED}
+    if payload:
+        rows.vaa_payloads.append({"row_key": name, "digest": NO_DIGEST} | payload)
+    rows.vaa_signatures = _signatures(name, cells, bodies, history)
+    rows.vaa_states = _states(name, cells)
+    return rows
+
+
+_PUBLISHED = frozenset(each.column for each in FAMILY_COLUMNS.values() if each.family == PUBLICATION)
+
+
+def _order(cell: Cell) -> tuple[int, bytes]:
+    return (_LAST if cell.time_ms is None else cell.time_ms), cell.value
+
+
+def _written(cells: Iterable[Cell]) -> Row:
+    """Column → value of what was written, whatever revision's name the column had."""
+    by_column: dict[str, list[tuple[tuple[int, bytes], Cell]]] = defaultdict(list)
+    for cell in cells:
+        known = FAMILY_COLUMNS.get((cell.family, cell.qualifier))
+        if known is not None and known.column != "emitter":
+            by_column[known.column].append((_order(cell), cell))
+    found: Row = {}
+    for column, held in by_column.items():
+        _, cell = min(held, key=lambda pair: pair[0])
+        found[column] = read_value(FAMILY_COLUMNS[cell.family, cell.qualifier].form, cell.value)
+    return found
+
+
+def _named(cells: Iterable[Cell]) -> set[tuple[str, str]]:
+    """All that was ever written in the columns that messages are looked up by: column and value."""
+    found = set()
+    for cell in cells:
+        known = FAMILY_COLUMNS.get((cell.family, cell.qualifier))
+        if known is not None and known.column in _LOOKED_UP:
+            found.add((known.column, str(read_value(known.form, cell.value))))
+    return found
+
+
+_LOOKED_UP = frozenset({"initiating_tx_id", "chain_sender_address", "chain_receiver_address"})
+
+
+def _bodies(network: str, cells: Iterable[Cell], history: History) -> list[_Body]:
+    by_digest: dict[bytes, list[Cell]] = defaultdict(list)
+    forms: dict[bytes, Vaa] = {}
+    for cell in cells:
+        if cell.family == QUORUM:
+            vaa = forms.setdefault(cell.value, decode_vaa(cell.value))
+            by_digest[digest(vaa)].append(cell)
+    bodies = []
+    for signed, held in sorted(by_digest.items()):
+        judged = {data: verify(forms[data], history, signed) for data in {cell.value for cell in held}}
+        data = min(judged, key=lambda each: (not judged[each].verified, -len(judged[each].signers), each))
+        times = [cell.time_ms for cell in held if cell.time_ms is not None]
+        both = [(forms[each], verdict) for each, verdict in sorted(judged.items())]
+        payload = decode_payload(network, forms[data])
+        bodies.append(_Body(signed, data, forms[data], judged[data], min(times, default=None), both, payload))
+    return bodies
+
+
+def _precedence(body: _Body) -> tuple[bool, int, bytes]:
+    return not body.verdict.verified, _LAST if body.seen_ms is None else body.seen_ms, body.digest
+
+
+def _place(cell: Cell) -> Row:
+    key = sequence_key(cell.sequence)
+    return {
+        "emitter_chain": cell.chain,
+        "emitter_address": cell.emitter,
+        "seq_range": key[:SEQUENCE_RANGE_DIGITS],
+        "sequence_key": key,
+    }
+
+
+def _message(body: _Body, *, is_served: bool, digests: int) -> Row:
+    vaa, verdict = body.vaa, body.verdict
+    return {
+        "version": 1,
+        "guardian_set_index": vaa.guardian_set_index,
+        "nonce": vaa.nonce,
+        "sequence": str(vaa.sequence),
+        "signed_vaa": body.data,
+        "observed_at": body.seen_ms,
+        "timestamp": vaa.timestamp,
+        "consistency_level": vaa.consistency_level,
+        "payload_kind": kind_of(body.payload),
+        "verified": verdict.verified,
+        "fault": verdict.fault or "",
+        "reason": verdict.reason,
+        "expired": verdict.expired,
+        "signature_count": len(vaa.signatures),
+        "valid_signatures": verdict.valid_signatures,
+        "canonical": is_served,
+        "digests": digests,
+    }
+
+
+def _details_written(written: Row) -> Row:
+    """What was written about a transfer: it has the prices of its time, so it goes before what is computed."""
+    return {name: value for name, value in written.items() if name in ("details_amount", "details_notional_usd")}
+
+
+def day_of(body: _Body) -> int:
+    """Days since 1970 that a message counts for: of when it was seen, else of its own time."""
+    seconds = body.vaa.timestamp if body.seen_ms is None else body.seen_ms // 1000
+    return seconds // DAY_S
+
+
+def _lookups(head: Row, body: _Body, named: Iterable[tuple[str, str]], *, is_served: bool) -> list[Row]:
+    payload, vaa = body.payload, body.vaa
+    chain, emitter = head["emitter_chain"], head["emitter_address"]
+    moved = payload if isinstance(payload, TokenTransfer | TokenTransferWithPayload | NftTransfer) else None
+    keys: set[tuple[str, str]] = {("chain", str(chain)), ("emitter", f"{chain}/{emitter.hex()}")}
+    if chain != PYTHNET:
+        keys.add(("recent", ""))
+    if moved is not None:
+        keys.add(("recipient", moved.to_address.hex()))
+    about = payload if isinstance(payload, AssetMeta) else moved
+    if about is not None:
+        keys.add(("token", f"{about.token_chain}/{about.token_address.hex()}"))
+    if isinstance(payload, TokenTransferWithPayload):
+        keys.add(("sender", payload.from_address.hex()))
+    target = None if moved is None else moved.to_chain
+    for column, text in named:
+        if column == "initiating_tx_id":
+            keys.add(("transaction", transaction_key(text)))
+        elif column == "chain_sender_address":
+            keys.add(("sender", address_key(chain, text)))
+        elif target is not None:
+            keys.add(("recipient", address_key(target, text)))
+    row = {name: head[name] for name in _LISTED} | {
+        "digest": body.digest,
+        "day": vaa.timestamp // DAY_S,
+        "timestamp": vaa.timestamp,
+        "observed_at": body.seen_ms,
+        "verified": body.verdict.verified,
+        "canonical": is_served,
+        "payload_kind": kind_of(payload),
+        "target_chain": target,
+    }
+    return [{"kind": kind, "key": key} | row for kind, key in sorted(keys)]
+
+
+_LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
+
+
+def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
+    """Of what was written, whether or not a VAA came: its transactions. Nobody told its time, so it is day 0."""
+    row = {name: head[name] for name in _LISTED} | {
+        "digest": NO_DIGEST,
+        "day": 0,
+        "timestamp": 0,
+        "verified": False,
+        "canonical": False,
+    }
+    keys = {transaction_key(text) for column, text in named if column == "initiating_tx_id"}
+    return [{"kind": "transaction", "key": key} | row for key in sorted(keys)]
+
+
+def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], history: History) -> list[Row]:
+    """A row for each guardian and body, from VAAs; and one for each guardian whose signature was written alone, which
+    tells when. Where both are the same signature, the first tells that, too.
+    """
+    written: dict[bytes, list[tuple[int, bytes]]] = defaultdict(list)
+    for cell in cells:
+        if cell.family == SIGNATURES:
+            written[bytes.fromhex(cell.qualifier)].append(_order(cell))
+    rows = [
+        _signature(name, NO_DIGEST, guardian, signature, None, time_ms)
+        for guardian, held in written.items()
+        for time_ms, signature in [min(held)]
+    ]
+    for body in bodies:
+        found: dict[bytes, set[tuple[bytes, int]]] = defaultdict(set)
+        for vaa, verdict in body.forms:
+            known = history.get(vaa.guardian_set_index)
+            addresses = () if known is None else known.addresses
+            for each, signer in zip(vaa.signatures, verdict.signers, strict=True):
+                if signer is not None and each.index < len(addresses) and addresses[each.index] == signer:
+                    found[signer].add((each.signature, vaa.guardian_set_index))
+        for guardian, seen in found.items():
+            signature = min(each for each, _ in seen)
+            times = [time_ms for time_ms, each in written[guardian] if each == signature]
+            index = min(index for _, index in seen)
+            rows.append(_signature(name, body.digest, guardian, signature, index, min(times, default=_LAST)))
+    return rows
+
+
+def _signature(
+    name: str, signed: bytes, guardian: bytes, signature: bytes, guardian_set_index: int | None, time_ms: int
+) -> Row:
+    return {
+        "row_key": name,
+        "digest": signed,
+        "guardian_address": guardian,
+        "signature": signature,
+        "guardian_set_index": guardian_set_index,
+        "observed_at": None if time_ms == _LAST else time_ms,
+    }
+
+
+def _states(name: str, cells: Iterable[Cell]) -> list[Row]:
+    rows: dict[tuple[int, int, int], bytes] = {}
+    for cell in cells:
+        if cell.family == STATE:
+            index = state_set(cell.qualifier)
+            place = UNKNOWN_SET if index is None else index, cell.time_ms or 0, cell.value[0]
+            rows[place] = min(rows.get(place, cell.value), cell.value)
+    return [
+        {
+            "row_key": name,
+            "guardian_set_index": index,
+            "updated_at": time_ms,
+            "signature_count": count,
+            "signatures": value,
+        }
+        for (index, time_ms, count), value in sorted(rows.items())
+    ]
+
+
+def _counted(cell: Cell, body: _Body, told: Row) -> Counted:
+    payload = body.payload
+    found = Counted(day_of(body), cell.chain, cell.emitter, kind_of(payload))
+    if isinstance(payload, TokenTransfer | TokenTransferWithPayload):
+        found.target_chain = payload.to_chain
+        found.token_key = token_of(payload)
+        found.recipient = payload.to_address
+        found.amount = told.get("details_amount")
+        found.notional_usd = told.get("details_notional_usd")
+    return found

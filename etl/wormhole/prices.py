@@ -1,0 +1,65 @@
+"""Price files → rows of prices.
+
+Rules of this file: CSV with a header; `date`, `price_usd` and `token_key` are read, where that is empty `symbol`; other
+columns are for people. A file is taken whole or not at all.
+"""
+
+import csv
+import re
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import pyarrow as pa
+
+from db.schema.wormhole_tables import symbol_key
+from etl.wormhole.values import plain
+
+PRICES = pa.schema({"token_key": pa.string(), "day": pa.int32(), "price_usd": pa.string()})
+COLUMNS = ("date", "price_usd")
+NAMES = ("token_key", "symbol")
+
+_TOKEN = re.compile(r"(0|[1-9][0-9]{0,4})/([0-9a-f]{64})", re.ASCII)
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def read_prices(path: Path) -> pa.Table:
+    """PRICES of a file. Raises ValueError, which names file and line, and FileNotFoundError."""
+    found: dict[tuple[str, int], str] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        fields = reader.fieldnames or ()
+        missing = [name for name in COLUMNS if name not in fields]
+        if not set(NAMES) & set(fields):
+            missing.append(" or ".join(NAMES))
+        if missing:
+            expected = ", ".join((*COLUMNS, " or ".join(NAMES)))
+            raise ValueError(f"{path}:1: expected a header with {expected}; {', '.join(missing)} is missing")
+        for row in reader:
+            try:
+                key, day, price = _read(row)
+            except ValueError as error:
+                raise ValueError(f"{path}:{reader.line_num}: {error}") from error
+            if found.setdefault((key, day), price) != price:
+                raise ValueError(f"{path}:{reader.line_num}: expected one price of {key} for a day, found another")
+    keys = sorted(found)
+    return pa.table([[key for key, _ in keys], [day for _, day in keys], [found[each] for each in keys]], schema=PRICES)
+
+
+def _read(row: dict[str, str]) -> tuple[str, int, str]:
+    day, price, key, symbol = (row.get(name) or "" for name in (*COLUMNS, *NAMES))
+    if not key and symbol:
+        key = symbol_key(symbol)
+    elif _TOKEN.fullmatch(key) is None:
+        expected = "CHAIN/ADDRESS, the address 64 hex digits, or none and a symbol"
+        raise ValueError(f"token_key: expected {expected}, found {key!r}")
+    try:
+        number = Decimal(price)
+    except InvalidOperation:
+        number = Decimal(-1)
+    if not number.is_finite() or number < 0:
+        raise ValueError(f"price_usd: expected a number that is not negative, found {price!r}")
+    try:
+        return key, date.fromisoformat(day).toordinal() - _EPOCH, plain(number)
+    except ValueError:
+        raise ValueError(f"date: expected YYYY-MM-DD, found {day!r}") from None

@@ -1,0 +1,178 @@
+"""Table frames into a cluster as SSTables (`--bulk`): tasks write the files and stream them to the nodes that own them.
+
+Rules of this file: a frame is on every node that owns its rows before `write` returns, so the order of writes is that
+of any other writer; what was streamed is asked for again, as a loader that skips a file calls that a success. Rows that
+expire and rows that take a value back go the common way: they are few, and a null of theirs is a tombstone.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from db.cassandra.address import Address
+from db.cassandra.plans import STATES, upsert_cql
+from db.model import Table, Type
+from db.schema.dialects import create_table_cql, spark_type
+from db.store import Batch, Key, StoreError, StoreUnavailable
+from etl.tables.frames import TableFrame
+from etl.writers.cassandra_java import cassandra_jars
+from etl.writers.connector import Cluster, ClusterWriter, Spread, told
+from etl.writers.sstables import CARRIED, KINDS, ROWS, NotStreamed, Target, stream_rows
+
+COMPILER = ("janino", "commons-compiler")
+TRIES = 3
+"""Of one frame, each when a node answers again."""
+
+REASON = re.compile(rf"{NotStreamed.__name__}: ([^\n]+)")
+
+
+@dataclass(frozen=True)
+class BulkWriter:
+    """The FrameWriter that fills a cluster fast; `classpath` as etl.sstables.Target has it."""
+
+    beside: ClusterWriter
+    classpath: str | None
+    user: str
+    password: str = field(repr=False)
+
+    def prepare(self, frame: TableFrame) -> "Streamed | Spread":
+        """What the common way prepares; whose turn comes is streamed unless it has to go that way."""
+        spread = self.beside.prepare(frame)
+        if frame.table.ttl_s is not None or frame.table.name in STATES:
+            return spread
+        return Streamed(spread, self)
+
+    def target(self, frame: TableFrame, columns: Sequence[str], folder: Path) -> Target:
+        """Where rows of those columns go, and after them the time each is written at, if the frame tells one."""
+        table, address = frame.table, self.beside.cluster.address
+        timed = bool(told(frame))
+        return Target(
+            folder=str(folder),
+            classpath=self.classpath,
+            keyspace=address.keyspace,
+            table=table.name,
+            create=create_table_cql(table, address.keyspace),
+            insert=upsert_cql(table, address.keyspace, columns) + (" USING TIMESTAMP ?" if timed else ""),
+            kinds="".join(KINDS[table.column(name).type] for name in columns) + ("8" if timed else ""),
+            key=len(table.key),
+            hosts=address.hosts,
+            port=address.port,
+            user=self.user,
+            password=self.password,
+        )
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A frame that goes as SSTables when its turn comes."""
+
+    spread: Spread
+    writer: BulkWriter
+
+    @property
+    def table(self) -> Table:
+        """Whose rows they are."""
+        return self.spread.table
+
+    def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
+        """Returns once all rows are on disk of every node that owns them, and a sample was read.
+
+        StoreUnavailable when a node does not take them, StoreError when rows that were taken are not there.
+        """
+        cluster = self.writer.beside.cluster
+        count, sample = self._stream(cluster)
+        # What carries a milestone's time may have been deleted since, as of a later milestone.
+        if not told(self.spread.frame):
+            read_back(cluster, self.table, [key_of(self.table, row) for row in sample])
+        return count
+
+    def _stream(self, cluster: Cluster) -> tuple[int, list[Row]]:
+        """How many rows there are, and the keys of a sample of them (etl.sstables.stream_rows)."""
+        for tries_left in range(TRIES, 0, -1):
+            try:
+                return self._stream_once(cluster.address)
+            except StoreUnavailable:
+                if tries_left == 1:
+                    raise
+                cluster.wait()
+        raise AssertionError("the last try returns or raises")
+
+    def _stream_once(self, address: Address) -> tuple[int, list[Row]]:
+        frame, table = self.spread.frame, self.table
+        columns = [*table.key, *(name for name in frame.columns if name not in table.key)]
+        folder = self.writer.beside.staging.folder(table.name)
+        target = self.writer.target(frame, columns, folder)
+        keys = ", ".join(f"{name} {spark_type(table.column(name).type)}" for name in table.key)
+        rows = frame.frame.select(*columns, *told(frame))
+        streamed = rows.mapInArrow(partial(stream_rows, target), f"{keys}, {ROWS} BIGINT")
+        try:
+            found = streamed.agg(F.sum(ROWS), F.collect_list(F.struct(*table.key))).first()
+        except PythonException as error:
+            reason = REASON.search(str(error))
+            if reason is None:
+                raise
+            raise StoreUnavailable(f"{address}: rows of {table.name} were not taken: {reason[1]}") from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        assert found is not None
+        count, sample = found
+        return count or 0, sample
+
+    def again(self) -> DataFrame:
+        """The rows once more."""
+        return self.spread.again()
+
+    def drop(self) -> None:
+        """Frees the space, if any was taken."""
+        self.spread.drop()
+
+
+def read_back(cluster: Cluster, table: Table, keys: Sequence[Key]) -> None:
+    """StoreError unless the cluster has a row of every key."""
+    found = asyncio.run(cluster.store.get_many(table, keys))
+    if missing := found.count(None):
+        raise StoreError(
+            f"{cluster.address}: {missing} of {len(keys)} rows of {table.name} are not there, though the cluster took "
+            "their SSTables: load without --bulk, and look at its nodes' versions and storage_compatibility_mode"
+        )
+
+
+def key_of(table: Table, row: Row) -> Key:
+    """The primary key of a row of Spark's, in the port's types."""
+    return tuple(_plain(table.column(name).type, row[name]) for name in table.key)
+
+
+def _plain(kind: Type, value: Any) -> Any:
+    if kind is Type.HEX:
+        return bytes(value).hex()
+    return value.isoformat() if kind is Type.DATE else value
+
+
+def bulk_classpath(spark: SparkSession, scratch: Path) -> str | None:
+    """What tasks need to compile and run etl/writers/SSTables.java: Cassandra's jars, and the compiler that pyspark
+    brings.
+
+    A class path where tasks run on this machine; None: it was packed in `scratch` and sent to the executors.
+    """
+    beside = Path(pyspark.__file__).parent / "jars"
+    compiler = [jar for name in COMPILER for jar in beside.glob(f"{name}-*.jar")]
+    jars = cassandra_jars()
+    if str(spark.sparkContext.master).startswith("local"):
+        return os.pathsep.join([*map(str, compiler), f"{jars[0].parent}/*"])
+    scratch.mkdir(parents=True)
+    for jar in (*compiler, *jars):
+        shutil.copy(jar, scratch)
+    packed = shutil.make_archive(f"{scratch}-packed", "zip", scratch)
+    spark.sparkContext.addArchive(f"{packed}#{CARRIED}")
+    return None

@@ -1,0 +1,55 @@
+"""Which FrameWriter fills a store: the one place that picks it.
+
+Rules of this file: it only puts parts together; what a store cannot take is refused before anything starts.
+"""
+
+from pyspark.sql import SparkSession
+
+from db.cassandra.address import parse_address
+from db.connect import StoreSettings
+from db.store import WritableStore
+from etl.engine.session import EtlSettings
+from etl.writers.bulk import BulkWriter, bulk_classpath
+from etl.writers.cluster_tls import driver_profile
+from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
+from etl.writers.frame_writer import EmbeddedWriter, FrameWriter, Staging
+
+CASSANDRA = "cassandra://"
+
+
+def refuse_bulk(store: StoreSettings) -> None:
+    """ValueError for a store that SSTables cannot be streamed to."""
+    if not store.url.startswith(CASSANDRA):
+        scheme = store.url.partition(":")[0]
+        raise ValueError(f"--bulk writes files of Apache Cassandra: expected a store {CASSANDRA}…, not {scheme}")
+    if store.tls_ca:
+        raise ValueError("--bulk streams in clear text, and the setting tls_ca asks for TLS: load without --bulk")
+
+
+def frame_writer(
+    spark: SparkSession,
+    store: WritableStore,
+    staging: Staging,
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    bulk: bool,
+) -> FrameWriter:
+    """How frames reach that store; `bulk`: as SSTables."""
+    nodes = store.nodes()
+    if not nodes:
+        return EmbeddedWriter(staging)
+    address = parse_address(store_settings.url, store_settings.network)
+    if store_settings.tls_ca:
+        gateway = spark.sparkContext._gateway
+        assert gateway is not None
+        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
+        reached = {"spark.cassandra.connection.config.profile.path": profile}
+    else:
+        reached = reached_by(address, store_settings)
+    options = {"keyspace": address.keyspace, **reached, **tuned(store_settings, settings, nodes)}
+    writer = ClusterWriter(staging, Cluster(store, address, store_settings.write_patience_s, options))
+    if not bulk:
+        return writer
+    classpath = bulk_classpath(spark, staging.folder("jars"))
+    return BulkWriter(writer, classpath, address.user or "", store_settings.password)

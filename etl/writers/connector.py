@@ -1,0 +1,245 @@
+"""Table frames into a cluster: the executors write them, each partition of a frame beside the others.
+
+Rules of this file: whatever the connector is told goes with one write, never into the session's settings, as it may be
+a secret; every write may be repeated, as each row is an upsert of what depends on the data only. Lookup tables are
+staged, so that their hints are not computed twice; nothing else touches a disk.
+"""
+
+import asyncio
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from db.cassandra.address import Address, ClusterSettings
+from db.cassandra.plans import STATES
+from db.model import Table, Type
+from db.retry import patiently
+from db.store import Batch, Store, StoreUnavailable
+from etl.engine.session import EtlSettings
+from etl.tables.frames import FACT, TableFrame
+from etl.tables.partition_columns import hex_text
+from etl.writers.frame_writer import KEPT, Staging
+
+FORMAT = "org.apache.spark.sql.cassandra"
+ROWS = "rows"
+OBSERVED_S = 10.0
+TOLD_AT = "told_at"
+
+PAUSES_S = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+"""Between tries of one frame, while the cluster answers us and yet does not take the executors' rows."""
+
+LOOK_EVERY_S, AWAY_S = 1.0, 15.0
+"""A write is broken off when no look found the cluster for so long: a task of the connector's tells what failed only
+after the last of its rows.
+"""
+
+WIDE, CELLS = 32, 800
+"""Columns from which on a batch is counted in cells: the server counts some 20 bytes beside the value of each, the
+connector none, and batches of 50 kB are refused.
+"""
+
+DRIVER = "com.datastax."
+"""Stands in what a failed write tells when the connector, or the driver below it, is where it failed."""
+
+REASON = re.compile(r"(?:latest exception was\s+|Failed to [^\n]*?:: |Exception: )([^\n]+)")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where the executors write, and what they are told with each write: the user's password may be among it."""
+
+    store: Store
+    address: Address
+    patience_s: float
+    options: Mapping[str, str] = field(repr=False)
+
+    def append(self, table: Table, rows: DataFrame) -> int:
+        """Writes rows, again where the cluster does not take them; how many, once all are acknowledged.
+
+        StoreUnavailable when it stays away, or goes on refusing.
+        """
+        broken_off = threading.Event()
+        for pause_s in (*PAUSES_S, None):
+            try:
+                with self._watched(rows.sparkSession.sparkContext, broken_off):
+                    return self._append(table, rows)
+            except (Py4JJavaError, PySparkException) as error:
+                refusal = self._refusal(table, error, is_broken_off=broken_off.is_set())
+                if refusal is None:
+                    raise
+                if pause_s is None:
+                    raise refusal from error
+            broken_off.clear()
+            self.wait()
+            time.sleep(pause_s)
+        raise AssertionError("the last try returns or raises")
+
+    def wait(self) -> None:
+        """Returns when a node answers; StoreUnavailable when none does for too long."""
+        patiently(self._ping, self.patience_s)
+
+    def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
+        """The port's error where it was the cluster that failed; None: it was something else."""
+        text = str(error)
+        if not is_broken_off and DRIVER not in text:
+            return None
+        found = None if is_broken_off else REASON.search(text)
+        reason = found[1].strip() if found else "no node answers"
+        return StoreUnavailable(f"{self.address}: rows of {table.name} were not taken: {reason}")
+
+    def _append(self, table: Table, rows: DataFrame) -> int:
+        counted = Observation()
+        writer = rows.observe(counted, F.count(F.lit(1)).alias(ROWS)).write.format(FORMAT).mode("append")
+        writer.options(**self.options, **table_options(table, rows)).save()
+        told = counted_rows(counted)
+        return rows.count() if told is None else told
+
+    @contextmanager
+    def _watched(self, context: SparkContext, broken_off: threading.Event) -> Iterator[None]:
+        """Breaks off the Spark jobs of the block, and sets the event, when the cluster is away."""
+        tag, done = f"cluster-{id(self)}", threading.Event()
+
+        def look() -> None:
+            found = time.monotonic()
+            while not done.wait(LOOK_EVERY_S):
+                try:
+                    self._ping()
+                    found = time.monotonic()
+                except StoreUnavailable:
+                    if time.monotonic() - found > AWAY_S:
+                        broken_off.set()
+                        context.cancelJobsWithTag(tag)
+                        return
+
+        watch = threading.Thread(target=look, name="cluster", daemon=True)
+        context.addJobTag(tag)
+        context.setInterruptOnCancel(interruptOnCancel=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watch.join()
+            context.removeJobTag(tag)
+
+    def _ping(self) -> None:
+        asyncio.run(self.store.ping())
+
+
+@dataclass(frozen=True)
+class ClusterWriter:
+    """The FrameWriter of a store on a cluster."""
+
+    staging: Staging
+    cluster: Cluster
+
+    def prepare(self, frame: TableFrame) -> "Spread":
+        """Stages a lookup table; of any other only the plan is made."""
+        if frame.table not in KEPT:
+            return Spread(frame, self.cluster)
+        directory = self.staging.write(frame.table.name, frame.frame)
+        again = frame.frame.sparkSession.read.schema(frame.frame.schema).parquet(str(directory))
+        return Spread(TableFrame(frame.table, again), self.cluster, directory)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A frame that the executors write when its turn comes."""
+
+    frame: TableFrame
+    cluster: Cluster
+    directory: Path | None = None
+
+    @property
+    def table(self) -> Table:
+        """Whose rows they are."""
+        return self.frame.table
+
+    def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
+        """Returns once all rows are acknowledged."""
+        rows = self.frame.frame.select(*(native(self.table, name) for name in self.frame.columns), *told(self.frame))
+        return self.cluster.append(self.table, rows)
+
+    def again(self) -> DataFrame:
+        """The rows, read from where they are staged."""
+        return self.frame.frame
+
+    def drop(self) -> None:
+        """Frees the space, if any was taken."""
+        if self.directory is not None:
+            Staging.free(self.directory)
+
+
+def counted_rows(counted: Observation) -> int | None:
+    """What was observed; None when Spark does not tell, as may happen beside a write that failed: its own way of asking
+    waits for ever then.
+    """
+    end = time.monotonic() + OBSERVED_S
+    while not counted._jo.future().isCompleted():  # type: ignore[union-attr]
+        if time.monotonic() > end:
+            return None
+        time.sleep(0.01)
+    return int(counted.get[ROWS])
+
+
+def told(frame: TableFrame) -> list[Column]:
+    """The write time of each row, where it follows from a milestone."""
+    return [F.expr(f"{FACT} * 4L + 4").alias(TOLD_AT)] if FACT in frame.frame.columns else []
+
+
+def native(table: Table, name: str) -> Column:
+    """A column as the connector takes it: ids are text, times are times."""
+    kind, value = table.column(name).type, F.col(name)
+    if kind is Type.HEX:
+        value = hex_text(value)
+    elif kind is Type.TIMESTAMP:
+        value = F.timestamp_millis(value)
+    return value.alias(name)
+
+
+def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
+    """How rows of this table are written: nulls stay unset unless they take a value's place; some rows tell their own
+    write time, and wide ones go a few at a time. When they expire is the table's own to say.
+    """
+    options = {"table": table.name, "spark.cassandra.output.ignoreNulls": str(table.name not in STATES).lower()}
+    if TOLD_AT in rows.columns:
+        options["writetime"] = TOLD_AT
+    if len(rows.columns) >= WIDE:
+        options["spark.cassandra.output.batch.size.rows"] = str(max(1, CELLS // len(rows.columns)))
+    return options
+
+
+def reached_by(address: Address, cluster: ClusterSettings) -> dict[str, str]:
+    """Where the connector finds a cluster that speaks no TLS; the user's password is in it."""
+    options = {
+        "spark.cassandra.connection.host": ",".join(address.hosts),
+        "spark.cassandra.connection.port": str(address.port),
+        "spark.cassandra.connection.reconnectionDelayMS.max": "5000",
+    }
+    if address.dc:
+        options["spark.cassandra.connection.localDC"] = address.dc
+    if address.user:
+        options["spark.cassandra.auth.username"] = address.user
+        options["spark.cassandra.auth.password"] = cluster.password
+    return options
+
+
+def tuned(cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[str, str]:
+    """How rows travel to a cluster of so many nodes."""
+    grouping = settings.cluster_grouping or ("replica_set" if nodes == 1 else "partition")
+    return {
+        "spark.cassandra.output.consistency.level": cluster.consistency,
+        "spark.cassandra.output.batch.grouping.key": grouping,
+        "spark.cassandra.output.batch.size.bytes": str(settings.cluster_batch_bytes),
+        "spark.cassandra.output.concurrent.writes": str(settings.cluster_concurrent_writes),
+    }

@@ -1,0 +1,324 @@
+"""Lake → store: splits and tails, then rows, hints, sync, ranges, in that order.
+
+Rules of this file: a batch holds whole milestones with everything that belongs to them; nothing is complete before all
+its rows are durable; every value depends on the data only, so writing it twice changes nothing.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from db import schema
+from db.connect import StoreSettings
+from db.intervals import Intervals
+from db.model import Lookup, Table
+from db.partitions import WINDOW, ranges_of, window_size
+from db.queries.analytics import ANALYSED, ANALYSED_BY
+from db.store import Batch, Value, WritableStore
+from etl.archive.archived_milestones import find_logged, write_logged
+from etl.engine.session import EtlSettings
+from etl.lake.delta import Lake, either, few_rows
+from etl.ledger_state import address_history as history
+from etl.report import Notify, Progress, Report
+from etl.store_reads import StoreReads
+from etl.tables import frames as tables
+from etl.tables import milestones as tables_milestones
+from etl.tables import pending as tables_pending
+from etl.tables.lookups import KEY_FIELDS, placed, standing, tables_of
+from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
+from etl.verification.completeness_check import rewrite_ranges
+from etl.writers.frame_writer import FrameMaker, FrameWriter, Staging, upsert_frames
+
+FILLED_BY_LAKE = tuple(
+    table
+    for table in schema.TABLES
+    if table.ttl_s is None and table not in (schema.keyspace_info, schema.migrations, schema.lease)
+)
+"""Tables that a rebuild empties: all that the lake can fill."""
+
+ANALYSED_TO = "analysed_to"
+"""keyspace_info: the ledger index up to which they have what the ledger says, from genesis on."""
+
+CLAIMS = (schema.ranges, schema.proofs, schema.ledger_frontier, schema.sync)
+"""Those that say what may be read: written last, emptied first."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a run records before its rows, and where those then stand."""
+
+    splits: list[tuple[Value, ...]]
+    tails: list[tuple[str, int, int]]
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What one run writes into one store."""
+
+    spark: SparkSession
+    lake: Lake
+    store: WritableStore
+    reads: StoreReads
+    staging: Staging
+    writer: FrameWriter
+    store_settings: StoreSettings
+    settings: EtlSettings
+    report: Report
+    notify: Notify
+
+    def publish(
+        self,
+        run: Intervals,
+        files: Sequence[Path],
+        opening: Future[Opened],
+        committing: Future[None],
+        *,
+        bulk: bool,
+    ) -> None:
+        """Writes the milestones of the run: as one new generation, or in transactions of whole milestones.
+
+        `opening` gives the run's splits, `committing` ends when the lake has its milestones: no row is written before.
+        """
+        if not bulk:
+            committing.result()
+        for number, intervals in enumerate([run] if bulk else self._batches(run)):
+            with self.store.batch(publish=bulk) as batch:
+                self._write(batch, intervals, opening, committing, record=number == 0)
+            self._write_ranges(intervals)
+        self.write_file_rejects(files)
+
+    def republish(self, run: Intervals) -> None:
+        """Writes all of the lake's milestones into one new generation that holds nothing else, but for what the store
+        knew of archive files, which the lake does not.
+        """
+        logged = find_logged(self.reads, self.store_settings.chunk_size, run)
+        with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
+            for table in (*CLAIMS, *FILLED_BY_LAKE):
+                batch.clear(table)
+            write_logged(batch, self.store_settings.chunk_size, logged)
+            for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
+                batch.delete(schema.keyspace_info, (name,))
+            opening = pool.submit(self.open_splits, run, known=False)
+            self._write(batch, run, opening, pool.submit(lambda: None), record=True)
+            self.upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
+        self._write_ranges(run)
+
+    def publish_pending(self) -> None:
+        """Writes the lake's pending messages, as seen just before the milestone after the newest one.
+
+        They take the place of those written before, as the same message seen earlier stands under another milestone.
+        """
+        newest = self.reads.newest_milestone()
+        est = 1 if newest is None else newest + 1
+        rows = self.lake.read("pending")
+        makers: list[FrameMaker] = [
+            lambda _: tables_pending.pending_messages(rows),
+            lambda _: tables_pending.pending(rows, est),
+            lambda _: tables_pending.pending_hints(rows, est),
+        ]
+        with self.store.batch() as batch:
+            for table in (schema.pending_messages, schema.pending, schema.pending_hints):
+                batch.clear(table)
+            self.upsert(batch, makers)
+
+    def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
+        """The splits that a load of the run needs, beside those the store knows; not yet recorded."""
+        chunk_size = self.store_settings.chunk_size
+        lake = self.lake.messages(_whole_windows(run, chunk_size))
+        rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
+        fields = self.output_fields(run)
+        owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
+        rows |= {table: standing(owned, table) for table in tables_of(fields)}
+        filled = tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in rows)
+        keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
+        return self.grown(filled, keys, run, known=known)
+
+    def grown(
+        self,
+        lookups: tuple[Lookup, ...],
+        keys: Sequence[DataFrame],
+        run: Intervals,
+        *,
+        known: bool = True,
+        beside: Iterable[int] = (),
+        window: int = WINDOW,
+    ) -> Opened:
+        """The splits that those lookups need for a run, beside those the store knows; not yet recorded.
+
+        `keys`: rows_of_keys of each over every milestone of the windows that the run touches. `beside`: further ranges
+        that rows of the run stand in. Keys are split where they are hot, so they are few enough to be told one by one.
+        """
+        chunk_size, partition_size = self.store_settings.range_size, self.store_settings.partition_size
+        if not run:
+            return Opened([], [], Placement(chunk_size, lookups, None))
+        ranges = {each for first, last in run for each in ranges_of(first, last, chunk_size)}
+        existing = self.reads.splits(lookups, sorted(ranges.union(beside))) if known else []
+        tails = self.reads.tails(lookups, sorted(ranges)) if known else []
+        grown = grow_splits(
+            reduce(DataFrame.unionByName, keys),
+            few_rows(self.spark, SPLITS, existing),
+            few_rows(self.spark, TAILS, tails),
+            run,
+            chunk_size,
+            partition_size,
+            window,
+        )
+        staged = self.staging.stage(tables.splits(grown.coalesce(1)))
+        opened = list(staged.rows())
+        staged.drop()
+        standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
+        standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
+        hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
+        return Opened(opened, _tails(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
+
+    def record(self, batch: Batch, opened: Opened) -> None:
+        """Writes what was opened; before any row that stands by it."""
+        self.report.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, opened.splits))
+        batch.upsert(schema.tails, schema.tails.names, opened.tails)
+
+    def _batches(self, run: Intervals) -> list[Intervals]:
+        """The run cut into intervals of at most `batch_messages` messages, a milestone at least."""
+        sized = self.lake.milestones(run).select(
+            "milestone_index",
+            F.expr(
+                f"(sum(message_count) OVER (ORDER BY milestone_index) - 1) DIV {self.settings.batch_messages} AS batch"
+            ),
+        )
+        spans = sized.groupBy("batch").agg(F.min("milestone_index").alias("a"), F.max("milestone_index").alias("b"))
+        row = spans.agg(F.sort_array(F.collect_list(F.struct("a", "b"))).alias("all")).first()
+        return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
+
+    def _write(
+        self, batch: Batch, intervals: Intervals, opening: Future[Opened], committing: Future[None], *, record: bool
+    ) -> None:
+        """All rows of those milestones; the first are staged while milestones are committed and splits opened."""
+        lake = self.lake.messages(intervals)
+
+        def milestones() -> DataFrame:
+            committing.result()
+            return self.lake.milestones(intervals)
+
+        fields = self.output_fields(intervals)
+        role_tables = tables_of(fields)
+        makers: list[FrameMaker] = [
+            lambda _: tables.messages(lake),
+            lambda _: tables.conflict_reasons(lake),
+            lambda _: tables.messages_by_milestone(lake),
+            lambda _: tables.parents(lake),
+            lambda _: tables.transactions(lake),
+            lambda _: tables_milestones.milestones(milestones()),
+            lambda _: tables_milestones.milestone_ids(milestones()),
+            lambda _: tables_milestones.receipts(milestones(), self.store_settings.network),
+            lambda _: tables_milestones.treasury(milestones(), self.store_settings.network),
+            lambda _: tables_milestones.protocol_parameters(milestones(), self.store_settings.network),
+            lambda _: tables_milestones.date_cache(self.whole_days(milestones())),
+            lambda _: tables.tags(lake, opening.result().placement),
+            *(self._placed(tables.owned(lake, fields), table, opening) for table in role_tables),
+            lambda _: history.transactions_by_address(lake, opening.result().placement),
+            lambda _: tables.created_outputs(tables.created(lake, tables.LEGACY_FIELDS)),
+            lambda _: tables.spent_outputs(lake),
+            lambda _: tables.transactions_by_state(lake),
+            lambda earlier: tables.hints(earlier.read, schema.tag_hints, {schema.tags, *role_tables}),
+            lambda earlier: tables.hints(
+                earlier.read, schema.addresses_hints, {schema.transactions_by_address, *role_tables}
+            ),
+            lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
+        ]
+        if self.lake.has("rejects"):
+            # All that the milestones had, so that a run which ended before `ranges` leaves none behind.
+            for first, last in intervals:
+                for milestone_index in range(first, last + 1):
+                    batch.delete(schema.rejects, (milestone_index,))
+            rejects = self.lake.read("rejects").where(either(intervals))
+            makers.insert(-1, lambda _: tables.rejects(rejects))
+        self.upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
+
+    def output_fields(self, intervals: Intervals) -> Sequence[str]:
+        """What the outputs of those milestones have: of Chrysalis, nothing is read that only Stardust's could."""
+        return tables.OUTPUT_FIELDS if self.lake.has_stardust(intervals) else tables.LEGACY_FIELDS
+
+    @staticmethod
+    def _placed(owned: DataFrame, table: Table, opening: Future[Opened]) -> FrameMaker:
+        return lambda _: placed(owned, opening.result().placement, table)
+
+    def whole_days(self, milestones: DataFrame) -> DataFrame:
+        """All milestones of the lake on the UTC days that these touch."""
+        touched = milestones.agg(
+            F.min(F.to_date("timestamp")).alias("first"), F.max(F.to_date("timestamp")).alias("last")
+        )
+        return self.lake.read("milestones").join(
+            F.broadcast(touched), F.to_date("timestamp").between(F.col("first"), F.col("last"))
+        )
+
+    def _write_ranges(self, intervals: Intervals) -> None:
+        chunk_size = self.store_settings.chunk_size
+        ranges = sorted({each for first, last in intervals for each in ranges_of(first, last, chunk_size)})
+        rewrite_ranges(self.store, self.reads, ranges)
+
+    def write_file_rejects(self, files: Sequence[Path]) -> None:
+        """Puts the rejects of these files that no milestone has in the place of earlier ones."""
+        if not self.lake.has("rejects"):
+            return
+        names = [str(path) for path in files]
+        rejects = self.lake.read("rejects").where((F.col("milestone_index") < 0) & F.col("file").isin(names))
+        with self.store.batch() as batch:
+            for name in names:
+                batch.delete(schema.rejects, (-1, name))
+            self.upsert(batch, [lambda _: tables.rejects(rejects)])
+
+    def upsert(
+        self,
+        batch: Batch,
+        makers: Sequence[FrameMaker],
+        before_rows: Callable[[], None] = lambda: None,
+        before_lookups: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Writes frames in their order, and tells of it; the two as etl.writer.upsert_frames has them."""
+        position = count(1)
+
+        def wrote(table: str, rows: int) -> None:
+            self.report.wrote(table, rows)
+            self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
+
+        upsert_frames(batch, self.writer, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
+
+
+def _tails(
+    lookups: tuple[Lookup, ...], run: Intervals, before: list[tuple[str, int, int]], chunk_size: int
+) -> list[tuple[str, int, int]]:
+    """The highest milestone begun, by lookup and range, after the run."""
+    highest = {(lookup, each): tail for lookup, each, tail in before}
+    for lookup in lookups:
+        for first, last in run:
+            for each in ranges_of(first, last, chunk_size):
+                key = (lookup.table.name, each)
+                highest[key] = max(highest.get(key, -1), min(last, (each + 1) * chunk_size - 1))
+    return [(lookup, each, tail) for (lookup, each), tail in sorted(highest.items())]
+
+
+def _whole_windows(run: Intervals, chunk_size: int) -> Intervals:
+    """The run widened to whole windows; windows never cross a range."""
+    size = window_size(chunk_size)
+    wide: Intervals = []
+    for first, last in run:
+        low = first - (first % chunk_size) % size
+        start = last - (last % chunk_size) % size
+        high = min(start + size, (last // chunk_size + 1) * chunk_size) - 1
+        if wide and low <= wide[-1][1] + 1:
+            wide[-1] = (wide[-1][0], max(wide[-1][1], high))
+        else:
+            wide.append((low, high))
+    return wide
+
+
+def _clipped(run: Intervals, first: int, last: int) -> Intervals:
+    return [(max(a, first), min(b, last)) for a, b in run if a <= last and b >= first]
