@@ -11,19 +11,19 @@ from pathlib import Path
 
 import typer.main
 
-from api.event_functions import BODY_MAX_BYTES as ASKED_MAX_BYTES
-from api.page_sizes import FAMILIES, MAXIMUM
-from api.params_events import ROWS_MAX
-from api.params_explorer import SKIPPED_MAX
-from api.params_wormhole import CHAINS_MAX
-from api.params_wormhole import SKIPPED_MAX as VAAS_SKIPPED_MAX
-from api.routes.analytics_v2 import CHANGES_MAX, SUMMED_MAX
-from api.routes.explorer_ledger import OUTPUTS_MAX
-from api.routes.poi_v1 import BODY_MAX_BYTES, CONE_MAX
-from api.routes.wormhole_event_addresses import ADDRESSES_MAX, DATED_MAX
-from api.routes.wormhole_event_rows import GROUPS_MAX, RECENT_MAX
-from api.routes.wormhole_event_sums import COUNTS_MAX
-from api.routes.wormhole_v1 import BODY_MAX_BYTES as VAA_MAX_BYTES
+from api.analytics_v2.routes import CHANGES_MAX, SUMMED_MAX
+from api.explorer_v2.ledger_routes import OUTPUTS_MAX
+from api.explorer_v2.params import SKIPPED_MAX
+from api.http.page_sizes import FAMILIES, MAXIMUM
+from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
+from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX
+from api.wormhole.events.functions import BODY_MAX_BYTES as ASKED_MAX_BYTES
+from api.wormhole.events.params import ROWS_MAX
+from api.wormhole.events.row_routes import GROUPS_MAX, RECENT_MAX
+from api.wormhole.events.sum_routes import COUNTS_MAX
+from api.wormhole.params import CHAINS_MAX
+from api.wormhole.params import SKIPPED_MAX as VAAS_SKIPPED_MAX
+from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli import app
 from db.admin.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
 from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
@@ -84,7 +84,7 @@ def help_texts() -> dict[str, str]:
 
 def limits_page() -> str:
     """docs/limits.md: what bounds the work of a request."""
-    text = MADE.format(source="api/page_sizes.py, api/routes and db/listing/page.py") + _LIMITS_HEAD
+    text = MADE.format(source="api/http/page_sizes.py, api/routes and db/listing/page.py") + _LIMITS_HEAD
     text += f"\n| family | above {MAXIMUM} | zero | negative | not an integer |\n|---|---|---|---|---|\n"
     for name, sizes in FAMILIES.items():
         text += f"| {name} | {sizes.above} | {sizes.zero} | {sizes.negative} | {sizes.unreadable} |\n"

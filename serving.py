@@ -18,7 +18,7 @@ from uvicorn.supervisors import Multiprocess
 
 import logs
 from api.app import ApiSettings, create_app
-from api.metrics import SHARED_FOLDER
+from api.http.metrics import SHARED_FOLDER
 from api.network import NetworkMount
 from db.connect import StoreSettings, open_store
 from db.roles import KINDS, STARDUST_KINDS

@@ -19,26 +19,26 @@ from fastapi.telemetry import TelemetryConfig
 from limits import parse
 from starlette.types import ASGIApp
 
-from api.compression import Compression
-from api.docs_page import docs_routes
-from api.door import Door
-from api.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
+from api.analytics_v2.routes import ANALYTICS_V2
+from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
+from api.core_v2.routes import CORE_V2
+from api.explorer_v2.routes import EXPLORER_V2
 from api.health import HEALTH, ROUTES
-from api.metrics import Metrics
+from api.http.compression import Compression
+from api.http.docs_page import docs_routes
+from api.http.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
+from api.http.metrics import Metrics
+from api.http.operations import Mount, OperationRoute
+from api.http.params import CHRONICLE, NETWORK
+from api.http.request_middleware import Door
+from api.http.router import Tree
+from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.network import NetworkMount, find_network, first_of
-from api.operations import Mount, OperationRoute
-from api.params import CHRONICLE, NETWORK
-from api.routes.analytics_v2 import ANALYTICS_V2
-from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
-from api.routes.core_v2 import CORE_V2
-from api.routes.explorer_v2 import EXPLORER_V2
-from api.routes.guardian_v1 import GUARDIAN_V1
-from api.routes.indexer_v1 import INDEXER_V1, SEED_INDEXER
-from api.routes.node_v1 import NODE_V1
-from api.routes.poi_v1 import POI_V1
-from api.routes.wormhole_events import EVENTS
-from api.routes.wormhole_v1 import WORMHOLE_V1
-from api.tree import Tree
+from api.node_v1.routes import NODE_V1
+from api.poi_v1.routes import POI_V1
+from api.wormhole.events.routes import EVENTS
+from api.wormhole.guardian.routes import GUARDIAN_V1
+from api.wormhole.scan.routes import WORMHOLE_V1
 from db.schema.protocols import IOTA, WORMHOLE
 
 CONTRACT_VERSION = "1.0.0"

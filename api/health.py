@@ -7,10 +7,10 @@ health, and inx-chronicle's, ends five minutes after it).
 
 from collections.abc import Mapping, Sequence
 
-from api.errors import NotReady
+from api.http.errors import NotReady
+from api.http.operations import Family, Operation
+from api.http.responses import HealthResponse, RoutesResponse
 from api.network import NetworkMount
-from api.operations import Family, Operation
-from api.responses import HealthResponse, RoutesResponse
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.schema.protocols import WORMHOLE
 from db.sync import find_ledger_index

@@ -5,9 +5,9 @@ Rules of this file: what all listings share, and nothing of any single one; what
 
 from typing import Any, TypeAlias
 
-from api.errors import BadParameter
+from api.http.errors import BadParameter
+from api.http.params import END_TIMESTAMP
 from api.network import NetworkMount
-from api.params import END_TIMESTAMP
 from db.listing.page import Page
 from db.store import Row
 from db.times import FOREVER, Window, find_window

@@ -11,10 +11,10 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.core.parameters import ParameterLocation
 
-from api.params_events import COLUMN_FAMILY, COLUMN_NAME, ID, VALUE
-from api.params_wormhole import EMITTER_HEX
-from api.responses_wormhole import VAA_BASE64
-from api.routes.poi_v1 import APPLIED_BLOCK_ID
+from api.poi_v1.routes import APPLIED_BLOCK_ID
+from api.wormhole.events.params import COLUMN_FAMILY, COLUMN_NAME, ID, VALUE
+from api.wormhole.params import EMITTER_HEX
+from api.wormhole.responses import VAA_BASE64
 from ledger.crypto.bech32 import format_address
 
 HASHES = st.binary(min_size=32, max_size=32)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.accept import JSON, choose_form
 from api.app import ApiSettings, create_app
-from api.operations import SERIALIZED
+from api.http.content_negotiation import JSON, choose_form
+from api.http.operations import SERIALIZED
 from tests.api.stardust import StardustLedger
 
 BYTES = SERIALIZED

@@ -16,13 +16,13 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from api import responses_analytics as answers
+from api.analytics_v2 import responses as answers
+from api.analytics_v2 import routes as analytics_v2
 from api.app import ApiSettings, create_app
+from api.chronicle_v1.responses import AnalyticsResponse
+from api.explorer_v2.responses import RichestAddresses, TokenDistribution
+from api.http.responses import FlatErrorResponse
 from api.network import NetworkMount
-from api.responses import FlatErrorResponse
-from api.responses_chronicle import AnalyticsResponse
-from api.responses_explorer import RichestAddresses, TokenDistribution
-from api.routes import analytics_v2
 from db.connect import StoreSettings
 from db.queries import series
 from db.store import Row

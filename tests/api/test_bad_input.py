@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api import openapi
+from api.http import openapi
 from db.listing.cursor import CursorError, parse_cursor
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api import responses_v1
+from api.node_v1 import responses as responses_v1
 from ledger.crypto.bech32 import format_address
 from tests.api.oracle import PENDING, Json, Oracle
 from tests.api.test_error_shape import assert_shape

@@ -11,10 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from api import responses_chronicle, responses_v1
 from api.app import ApiSettings, create_app
+from api.chronicle_v1 import responses as responses_chronicle
+from api.chronicle_v1 import routes as chronicle_v1
 from api.network import NetworkMount
-from api.routes import chronicle_v1
+from api.node_v1 import responses as responses_v1
 from db.queries.analytics import Run
 from db.store import StoreUnavailable, WritableStore
 from etl.archive.archived_milestones import note_logged

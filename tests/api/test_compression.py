@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.app import ApiSettings, create_app
-from api.compression import CODINGS, choose
+from api.http.compression import CODINGS, choose
 from api.network import NetworkMount
 from tests.api.oracle import Oracle
 

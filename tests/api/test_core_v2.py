@@ -7,8 +7,9 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from api import responses_v2, responses_v2_payloads
 from api.app import ApiSettings, create_app
+from api.core_v2 import responses as responses_v2
+from api.fields import stardust_payloads as responses_v2_payloads
 from tests.api.stardust import StardustLedger
 from tests.reference_stardust import output_bytes, payload_slice
 

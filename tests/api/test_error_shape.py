@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from api.app import ApiSettings, create_app
+from api.http.responses import ErrorResponse, FlatErrorResponse
 from api.network import NetworkMount
-from api.responses import ErrorResponse, FlatErrorResponse
 from db.store import StoreUnavailable
 from tests.api.oracle import Oracle
 

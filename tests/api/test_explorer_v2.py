@@ -12,10 +12,12 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from api import responses_explorer as answers
 from api.app import ApiSettings, create_app
-from api.responses import FlatErrorResponse
-from api.routes import explorer_history, explorer_ledger, explorer_v2
+from api.explorer_v2 import history_routes as explorer_history
+from api.explorer_v2 import ledger_routes as explorer_ledger
+from api.explorer_v2 import responses as answers
+from api.explorer_v2 import routes as explorer_v2
+from api.http.responses import FlatErrorResponse
 from db.connect import StoreSettings
 from tests.api.conftest import fill_stardust
 from tests.api.explorer import ORDER, Explorer

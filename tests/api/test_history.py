@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api import responses_v1_ledger as responses
 from api.network import NetworkMount
-from api.routes import history_v1
+from api.node_v1 import history_routes as history_v1
+from api.node_v1 import ledger_responses as responses
 from db.store import StoreUnavailable
 from tests.api.asgi import ask
 from tests.api.oracle import Json, Oracle

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.app import ApiSettings, create_app
+from api.indexer_v1.responses import IndexedOutputs
 from api.network import NetworkMount
-from api.responses_indexer import IndexedOutputs
 from ledger.crypto.bech32 import format_address
 from tests import reference_indexer as reference
 from tests.api.asgi import ask

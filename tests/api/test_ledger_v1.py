@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api import responses_v1_ledger as responses
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from api.node_v1 import ledger_responses as responses
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store

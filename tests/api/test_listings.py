@@ -6,7 +6,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from api import responses_v1
+from api.node_v1 import responses as responses_v1
 from ledger.crypto.bech32 import format_address
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle

@@ -11,9 +11,10 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from api import responses, responses_v1
 from api.app import ApiSettings, create_app
+from api.http import responses
 from api.network import NetworkMount
+from api.node_v1 import responses as responses_v1
 from ledger.crypto.bech32 import format_address
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle

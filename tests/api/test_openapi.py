@@ -12,23 +12,23 @@ import httpx
 import pytest
 import yaml
 
-from api import openapi
 from api.app import ApiSettings, create_app, routes
-from api.docs_page import STYLE
+from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1
+from api.core_v2.routes import CORE_V2
+from api.explorer_v2.routes import EXPLORER_V2
 from api.health import HEALTH
+from api.http import openapi
+from api.http.docs_page import STYLE
+from api.http.operations import SERIALIZED, arguments
+from api.http.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
+from api.http.page_sizes import NODE_V1 as NODE_V1_SIZES
+from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.network import NetworkMount
-from api.operations import SERIALIZED, arguments
-from api.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
-from api.page_sizes import NODE_V1 as NODE_V1_SIZES
-from api.routes.chronicle_v1 import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1
-from api.routes.core_v2 import CORE_V2
-from api.routes.explorer_v2 import EXPLORER_V2
-from api.routes.guardian_v1 import GUARDIAN_V1
-from api.routes.indexer_v1 import INDEXER_V1, SEED_INDEXER
-from api.routes.node_v1 import NODE_V1
-from api.routes.poi_v1 import POI_V1
-from api.routes.wormhole_events import EVENTS
-from api.routes.wormhole_v1 import WORMHOLE_V1
+from api.node_v1.routes import NODE_V1
+from api.poi_v1.routes import POI_V1
+from api.wormhole.events.routes import EVENTS
+from api.wormhole.guardian.routes import GUARDIAN_V1
+from api.wormhole.scan.routes import WORMHOLE_V1
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.conftest import ROOT

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api import page_sizes, params
-from api.errors import BadParameter
-from api.operations import query
-from api.params import Param, parse_hex, parse_int
+from api.http import page_sizes, params
+from api.http.errors import BadParameter
+from api.http.operations import query
+from api.http.params import Param, parse_hex, parse_int
 
 ALL = [value for value in vars(params).values() if isinstance(value, Param)]
 

@@ -9,8 +9,8 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.responses_poi import Validity
-from api.routes import poi_v1
+from api.poi_v1 import routes as poi_v1
+from api.poi_v1.responses import Validity
 from tests.api.asgi import ask
 from tests.api.poi import BASE, VALID, provable, proving, refusal, validate
 from tests.api.stardust import StardustLedger

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from api.network import NetworkMount
-from api.routes import poi_v1
+from api.poi_v1 import routes as poi_v1
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store

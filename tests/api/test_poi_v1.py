@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from api.network import NetworkMount
-from api.responses_poi import InclusionProof
+from api.poi_v1.responses import InclusionProof
 from tests.api.asgi import ask
 from tests.api.conftest import STORES
 from tests.api.oracle import Oracle

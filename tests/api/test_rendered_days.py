@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api import rendered_days
+from api.analytics_v2 import rendered_days
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db import schema

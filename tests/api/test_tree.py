@@ -8,8 +8,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Match, Mount, Route
 
 from api.app import routes
-from api.errors import MethodNotAllowed, NoSuchRoute
-from api.tree import Tree
+from api.http.errors import MethodNotAllowed, NoSuchRoute
+from api.http.router import Tree
 
 SEGMENTS = ["api", "v1", "testing", "messages", "metadata", "info", ""]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from api import openapi
 from api.app import ApiSettings, create_app
+from api.http import openapi
 from api.network import NetworkMount
 from db import schema
 from db.admin.migrate import migrate

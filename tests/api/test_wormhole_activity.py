@@ -12,7 +12,9 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.routes import wormhole_activity, wormhole_listing, wormhole_operations
+from api.wormhole.scan import activity_routes as wormhole_activity
+from api.wormhole.scan import listing as wormhole_listing
+from api.wormhole.scan import operation_routes as wormhole_operations
 from db import schema
 from db.listing.page import Page
 from tests.api.test_wormhole_v1 import KINDS

@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api.routes import wormhole_event_addresses, wormhole_event_sums
+from api.wormhole.events import address_routes as wormhole_event_addresses
+from api.wormhole.events import sum_routes as wormhole_event_sums
 from ledger.wormhole import allowlist
 from tests.api.test_wormhole_events import API, both
 from tests.api.wormhole import DAY_S, LAUNCH_DAY, UNLISTED, Message, World

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api.params_events import COLUMNS_FOUND
-from api.routes import wormhole_event_values
+from api.wormhole.events import value_routes as wormhole_event_values
+from api.wormhole.events.params import COLUMNS_FOUND
 from db.listing import page as paging
 from tests.api.test_wormhole_events import both, row_of
 from tests.api.wormhole import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message, World

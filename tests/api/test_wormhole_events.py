@@ -9,7 +9,8 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.routes import wormhole_event_rows, wormhole_event_sums
+from api.wormhole.events import row_routes as wormhole_event_rows
+from api.wormhole.events import sum_routes as wormhole_event_sums
 from tests.api.wormhole import (
     DAY_S,
     NETWORK,

@@ -11,7 +11,8 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from api.routes import wormhole_observations, wormhole_ours
+from api.wormhole.ours import routes as wormhole_ours
+from api.wormhole.scan import observation_routes as wormhole_observations
 from tests.api.wormhole import NETWORK, SHARED_TX, Message, World, b64, utc
 from tests.ledger.wormhole.cases import public_sets
 

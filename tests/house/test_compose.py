@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
 import cli
-from api.metrics import Metrics
+from api.http.metrics import Metrics
 from db.cassandra.address import parse_address
 from etl.engine import jars
 from etl.engine.session import EtlSettings

@@ -1,0 +1,261 @@
+"""Analytics v2: what inx-chronicle answered until 1.0.0-beta.22, and all operations of the family.
+
+Rules of this file: as in explorer_v2.py. Of the ledger state what `ms_analytics` has of one milestone; of activity the
+sums over the milestones asked for, of which one request reads a bounded number.
+"""
+
+from collections.abc import Sequence
+
+from api.analytics_v2.address_routes import ANALYTICS_OF_ADDRESSES
+from api.analytics_v2.measures import byte_cost
+from api.analytics_v2.params import END_INDEX, START_INDEX, EndIndex, StartIndex
+from api.analytics_v2.responses import (
+    AddressStatistics,
+    Claimed,
+    MilestoneStatistics,
+    ObjectStatistics,
+    OutputStatistics,
+    StorageDepositStatistics,
+)
+from api.analytics_v2.series_routes import ANALYTICS_SERIES
+from api.core_v2.info_routes import parameters_at
+from api.explorer_v2.ledger_routes import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION, known_index
+from api.explorer_v2.params import LedgerIndex
+from api.fields.stardust_params import MilestoneId
+from api.http.errors import BadParameter, NotKept, flat_error_body
+from api.http.operations import Family, Handler, Operation
+from api.http.params import MilestoneIndex
+from api.http.responses import FLAT_ERRORS
+from api.listing import Json
+from api.network import NetworkMount
+from db.intervals import Intervals, intersect, size
+from db.listing.streams import get_chunk_size
+from db.queries import analytics, ledger, milestones
+from db.schema import OUTPUT_KINDS, PENDING_RANGE
+from db.store import NotFound, Row
+from db.sync import complete
+
+SUMMED_MAX = 100_000
+"""Milestones that one request sums."""
+
+CHANGES_MAX = 100_000
+"""Created and spent outputs whose addresses one request looks at."""
+
+STARDUST = tuple(kind for kind in OUTPUT_KINDS if kind != "legacy")
+
+
+async def ledger_row(network: NetworkMount, asked: int | None) -> Row:
+    """The row of `ms_analytics` of a ledger index, of now where none is asked for; NotFound where it is not there."""
+    index = await known_index(network, asked)
+    return await state_row(network, index)
+
+
+async def state_row(network: NetworkMount, index: int) -> Row:
+    """The row of `ms_analytics` of a milestone whose ledger state is analysed; NotFound otherwise."""
+    row = await analytics.find_milestone(network.store, await get_chunk_size(network.store), index)
+    if row is None or row["holders"] is None:
+        raise NotFound(f"an analysis of the ledger state of {index}")
+    return row
+
+
+async def storage_deposits(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
+    """What unspent outputs of Stardust store, what that costs, and the deposits that they owe."""
+    row = await ledger_row(network, ledger_index)
+    parameters = await parameters_at(network, row["milestone_index"])
+    return {
+        "outputCount": str(sum(row[f"{kind}_count"] for kind in STARDUST)),
+        "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
+        "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
+        "totalKeyBytes": str(row["key_bytes"]),
+        "totalDataBytes": str(row["data_bytes"]),
+        "totalByteCost": str(byte_cost(row, parameters)),
+        "ledgerIndex": row["milestone_index"],
+        "rentStructure": {
+            "vByteCost": parameters.v_byte_cost,
+            "vByteFactorKey": parameters.v_byte_factor_key,
+            "vByteFactorData": parameters.v_byte_factor_data,
+        },
+    }
+
+
+async def native_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
+    """The unspent foundries, each of which is a native token's, and the base tokens in them."""
+    row = await ledger_row(network, ledger_index)
+    return {"count": str(row["foundry_count"]), "totalValue": str(row["foundry_amount"])}
+
+
+async def nfts(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
+    """The unspent NFTs, and the base tokens in them."""
+    row = await ledger_row(network, ledger_index)
+    return {"count": str(row["nft_count"]), "totalValue": str(row["nft_amount"])}
+
+
+async def claimed_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
+    """The base tokens in outputs of genesis that were spent: in the milestone of ledgerIndex, without it ever."""
+    row = await ledger_row(network, ledger_index)
+    genesis = (await ledger.get_applied(network.store, network.name)).start - 1
+    before = await state_row(network, genesis if ledger_index is None else max(genesis, ledger_index - 1))
+    return {"count": str(before["unclaimed_amount"] - row["unclaimed_amount"])}
+
+
+async def asked_milestones(network: NetworkMount, start: int | None, end: int | None) -> Intervals:
+    """The complete milestones from `start` on, before `end`; BadParameter for one that is lower, NotKept where they are
+    more than SUMMED_MAX.
+    """
+    if end is not None and end < (start or 0):
+        raise BadParameter(END_INDEX.name, f"{START_INDEX.name} ({start}) or later", str(end))
+    first, last = start or 0, (PENDING_RANGE if end is None else end) - 1
+    held = await complete(network.store, network.name)
+    asked = intersect(held, [(first, last)]) if first <= last else []
+    if size(asked) > SUMMED_MAX:
+        raise NotKept(f"one answer sums at most {SUMMED_MAX} milestones, and these are {size(asked)}: ask for fewer")
+    return asked
+
+
+async def sums(network: NetworkMount, start: int | None, end: int | None, columns: Sequence[str]) -> list[int]:
+    """Those columns of `ms_analytics`, summed over the milestones asked for; what is not known counts for nothing."""
+    found = [0] * len(columns)
+    for first, last in await asked_milestones(network, start, end):
+        async for row in analytics.list_milestones(network.store, network.name, first, last, columns=columns):
+            for position, name in enumerate(columns):
+                found[position] += row[name] or 0
+    return found
+
+
+async def address_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """How many different addresses' outputs were created or spent, as far as the ledger state goes."""
+    applied = await ledger.get_applied(network.store, network.name)
+    known = intersect(await asked_milestones(network, start, end), [(applied.start, applied.stop - 1)])
+    received, sent = set[str](), set[str]()
+    changes = 0
+    for first, last in known:
+        rows = analytics.list_milestones(network.store, network.name, first, last, columns=("active_addresses",))
+        async for row in rows:
+            if row["active_addresses"] == 0:
+                continue
+            for change in await ledger.list_changes(network.store, row["milestone_index"]):
+                (sent if change["is_spent"] else received).add(change["address"])
+                changes += 1
+            if changes > CHANGES_MAX:
+                raise NotKept(f"addresses are told apart of at most {CHANGES_MAX} changes: ask for fewer milestones")
+    return {
+        "totalActiveAddresses": str(len(received | sent)),
+        "receivingAddresses": str(len(received)),
+        "sendingAddresses": str(len(sent)),
+    }
+
+
+async def created(network: NetworkMount, start: int | None, end: int | None, kinds: Sequence[str]) -> Json:
+    """Outputs of those kinds that were created."""
+    names = [f"{kind}_created_{what}" for what in ("count", "amount") for kind in kinds]
+    found = await sums(network, start, end, names)
+    return {"count": str(sum(found[: len(kinds)])), "totalValue": str(sum(found[len(kinds) :]))}
+
+
+async def output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """The outputs that were created, of every kind, and the base tokens in them."""
+    return await created(network, start, end, OUTPUT_KINDS)
+
+
+async def basic_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """The basic outputs that were created, and the base tokens in them."""
+    return await created(network, start, end, ("basic",))
+
+
+async def alias_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """The alias outputs that were created, and the base tokens in them."""
+    return await created(network, start, end, ("alias",))
+
+
+async def nft_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """The NFT outputs that were created, and the base tokens in them."""
+    return await created(network, start, end, ("nft",))
+
+
+async def foundry_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """The foundry outputs that were created, and the base tokens in them."""
+    return await created(network, start, end, ("foundry",))
+
+
+async def became_of(network: NetworkMount, start: int | None, end: int | None, kind: str) -> Json:
+    """What became of chain objects of a kind."""
+    names = ("new", "transferred", "destroyed")
+    found = await sums(network, start, end, [f"{kind}_{name}_count" for name in names])
+    return dict(zip(("createdCount", "transferredCount", "burnedCount"), map(str, found), strict=True))
+
+
+async def native_token_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """How often foundries were made, went on and ended, as inx-chronicle counts native tokens."""
+    return await became_of(network, start, end, "foundry")
+
+
+async def nft_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
+    """How often NFTs were made, went on, to whomever, and ended."""
+    return await became_of(network, start, end, "nft")
+
+
+async def milestone_activity(network: NetworkMount, milestone_id: MilestoneId) -> Json:
+    """The blocks that a milestone references, by payload and by what the ledger made of them."""
+    row = await milestones.get_milestone_by_id(network.store, milestone_id)
+    return await blocks_of(network, row["milestone_index"])
+
+
+async def milestone_activity_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
+    """The blocks that a milestone references, by payload and by what the ledger made of them."""
+    return await blocks_of(network, min(index, PENDING_RANGE))
+
+
+async def blocks_of(network: NetworkMount, index: int) -> Json:
+    """Counts of a milestone's blocks; NotFound for one that is not here, or not analysed."""
+    row = await analytics.find_milestone(network.store, await get_chunk_size(network.store), index)
+    if row is None or row["message_count"] is None:
+        raise NotFound(f"an analysis of milestone {index}")
+    return {
+        "blocksCount": row["message_count"],
+        "perPayloadType": {
+            "txPayloadCount": row["transaction_payload_count"],
+            "treasuryTxPayloadCount": row["treasury_transaction_payload_count"],
+            "milestonePayloadCount": row["milestone_payload_count"],
+            "taggedDataPayloadCount": row["tagged_data_payload_count"],
+            "noPayloadCount": row["no_payload_count"],
+        },
+        "perInclusionState": {
+            "confirmedTxCount": row["transaction_count"],
+            "conflictingTxCount": row["conflicting_count"],
+            "noTxCount": row["no_transaction_count"],
+        },
+    }
+
+
+def of_outputs(path: str, handler: Handler) -> Operation:
+    """Created outputs."""
+    return Operation(f"/activity/outputs{path}", handler, OutputStatistics, (501,))
+
+
+ANALYTICS_V2 = Family(
+    "analytics v2",
+    (
+        Operation("/ledger/storage-deposit", storage_deposits, StorageDepositStatistics, (404, 501)),
+        Operation("/ledger/native-tokens", native_tokens, OutputStatistics, (404, 501)),
+        Operation("/ledger/nfts", nfts, OutputStatistics, (404, 501)),
+        RICHEST_ADDRESSES,
+        TOKEN_DISTRIBUTION,
+        Operation("/activity/addresses", address_activity, AddressStatistics, (501,)),
+        Operation("/activity/claimed-tokens", claimed_tokens, Claimed, (404, 501)),
+        of_outputs("", output_activity),
+        of_outputs("/basic", basic_output_activity),
+        of_outputs("/alias", alias_output_activity),
+        of_outputs("/nft", nft_output_activity),
+        of_outputs("/foundry", foundry_output_activity),
+        Operation("/activity/native-tokens", native_token_activity, ObjectStatistics, (501,)),
+        Operation("/activity/nfts", nft_activity, ObjectStatistics, (501,)),
+        Operation("/activity/milestones/{milestoneId}", milestone_activity, MilestoneStatistics, (404,)),
+        Operation("/activity/milestones/by-index/{index}", milestone_activity_by_index, MilestoneStatistics, (404,)),
+        *ANALYTICS_SERIES,
+        *ANALYTICS_OF_ADDRESSES,
+    ),
+    wrap=lambda value: value,
+    error_body=flat_error_body,
+    errors=FLAT_ERRORS,
+    is_strict=True,
+)

@@ -1,0 +1,340 @@
+"""Analytics v2, ours: series by milestone, hour and day.
+
+Rules of this file: as in explorer_v2.py. All are there as CSV and NDJSON too, whole, read some rows at a time;
+`pageSize` and `cursor` then do not matter. `start` and `end` both are in a series; hours and days are whole ones.
+Days of what is kept by day are rendered once (api/analytics_v2/rendered_days.py).
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import orjson
+
+from api.analytics_v2.measures import Measures, columns_of
+from api.analytics_v2.params import END, DayMeasures, End, HourMeasures, MilestoneMeasures, Start
+from api.analytics_v2.rendered_days import RenderedDays, rendered_days
+from api.analytics_v2.responses import DaySeries, HourSeries, MilestoneSeries
+from api.core_v2.info_routes import parameter_history
+from api.explorer_v2.params import After, ExplorerPageSize, OwnCursor
+from api.http.errors import BadParameter
+from api.http.operations import Operation
+from api.http.params import OldestFirst
+from api.http.streaming import CSV, NDJSON, Export, csv_text, exports_of
+from api.listing import Json
+from api.network import NetworkMount
+from db.intervals import intersect
+from db.listing.cursor import Cursor, format_cursor, parse_cursor
+from db.listing.page import Page
+from db.queries.analytics import ROWS_AT_ONCE
+from db.queries.series import (
+    NEWEST,
+    OF_DAYS,
+    Batch,
+    Edge,
+    cut,
+    find_milestones,
+    find_seconds,
+    list_by_day,
+    list_by_hour,
+    list_by_milestone,
+)
+from db.store import Row
+from db.times import Window
+from db.utc_days import DAY_S, HOUR_S
+
+LEAST_AT_ONCE = 101
+"""Rows that are read for a page where its times may leave some out: a small page would ask for them one by one."""
+
+Render: TypeAlias = Callable[[Row], Json]
+
+
+def edges(start: Edge | None, end: Edge | None) -> tuple[Edge, Edge]:
+    """Both ends; BadParameter for a series that ends before it starts."""
+    first, last = start or Edge(), end or Edge()
+    if None not in (first.milestone, last.milestone):
+        begins, ends = first.milestone, last.milestone
+    elif first.milestone is last.milestone:
+        begins, ends = first.first_s, last.last_s
+    else:
+        return first, last
+    if (begins or 0) > (ends or 0):
+        raise BadParameter(END.name, f"start ({begins}) or later", str(ends))
+    return first, last
+
+
+async def measured(network: NetworkMount, measures: Measures) -> Render:
+    """What is told of each row: amounts as texts."""
+    asked = [(name, measure.told, measure.is_amount) for name, measure in measures.items()]
+    needs_parameters = any(measure.needs_parameters for measure in measures.values())
+    history = await parameter_history(network) if needs_parameters else None
+
+    def render(row: Row) -> Json:
+        parameters = None
+        if history is not None and row["milestone_index"] is not None:
+            parameters = history.at(row["milestone_index"])
+        found: Json = {}
+        for name, told, is_amount in asked:
+            value = told(row, parameters)
+            found[name] = str(value) if is_amount and value is not None else value
+        return found
+
+    return render
+
+
+async def page_of(batches: AsyncIterator[Batch], render: Render, position: str, question: str, at: After) -> Json:
+    """A page of a series; rows stand where their column `position` says."""
+    rows, last = await cut(batches, position, at.page_size)
+    cursor = None if last is None else format_cursor(Cursor((last,)), question)
+    return {"items": [render(row) for row in rows], "cursor": at.next(Page(rows, cursor))}
+
+
+def place(at: After, question: str) -> int | None:
+    """Where the page before ended; CursorError for a cursor of another series."""
+    if at.cursor is None:
+        return None
+    (place,) = parse_cursor(at.cursor, question).key
+    assert isinstance(place, int)
+    return place
+
+
+def remaining(span: tuple[int, int], after: int | None, step: int, *, newest: bool) -> tuple[int, int]:
+    """What of a span is left after a page that ended there."""
+    first, last = span
+    if after is None:
+        return span
+    return (first, min(last, after - 1)) if newest else (max(first, after + step), last)
+
+
+async def remaining_milestones(
+    network: NetworkMount, start: Edge | None, end: Edge | None, after: int | None, *, newest: bool
+) -> Window:
+    """The milestones of a span that are left after a page that ended there."""
+    window = await find_milestones(network.store, network.name, *edges(start, end))
+    first, last = remaining((0, NEWEST), after, 1, newest=newest)
+    return replace(window, milestones=intersect(window.milestones, [(first, last)]) if first <= last else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a series is to tell; `after`: where the page before ended."""
+
+    start: Edge | None
+    end: Edge | None
+    measures: Measures
+    newest: bool
+    after: int | None = None
+    at_once: int = ROWS_AT_ONCE
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that are measured."""
+        return columns_of(self.measures)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A kind of series: what its items begin with, the column that they stand by, and where they come from."""
+
+    name: str
+    head: Mapping[str, Callable[[Row], object]]
+    position: str
+    batches: Callable[[NetworkMount, Asked], AsyncIterator[Batch]]
+
+    async def point(self, network: NetworkMount, measures: Measures) -> Render:
+        """An item."""
+        values, head = await measured(network, measures), self.head.items()
+        return lambda row: {name: told(row) for name, told in head} | values(row)
+
+    def question(self, asked: Asked) -> str:
+        """What a cursor is of."""
+        return f"{self.name} {asked.start} {asked.end} {list(asked.measures)} {asked.newest}"
+
+    async def page(self, network: NetworkMount, asked: Asked, at: After) -> Json:
+        """A page of it."""
+        question = self.question(asked)
+        batches = self.batches(network, replace(asked, after=place(at, question), at_once=at.page_size + 1))
+        point = await self.point(network, asked.measures)
+        return await page_of(batches, point, self.position, question, at)
+
+    def exports(self) -> Mapping[str, Export]:
+        """All of it, as CSV and NDJSON."""
+
+        async def items(
+            network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
+        ) -> AsyncGenerator[list[Json]]:
+            point = await self.point(network, measures)
+            async for batch in self.batches(network, Asked(start, end, measures, newest)):
+                yield [point(row) for row in batch.rows]
+
+        return exports_of(items, lambda measures, **_: (*self.head, *measures))
+
+
+# --- milestones -------------------------------------------------------------------------------------------------------
+
+
+async def milestone_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+    """Milestones of a span."""
+    newest, at_once = asked.newest, max(asked.at_once, LEAST_AT_ONCE)
+    window = await remaining_milestones(network, asked.start, asked.end, asked.after, newest=newest)
+    batches = list_by_milestone(network.store, network.name, window, asked.columns, newest=newest, at_once=at_once)
+    async for batch in batches:
+        yield batch
+
+
+MILESTONES = Series(
+    "milestones",
+    {"milestoneIndex": lambda row: row["milestone_index"], "timestamp": lambda row: row["ms_timestamp"] // 1000},
+    "milestone_index",
+    milestone_batches,
+)
+
+
+async def milestone_series(
+    network: NetworkMount,
+    start: Start,
+    end: End,
+    measures: MilestoneMeasures,
+    newest: OldestFirst,
+    page_size: ExplorerPageSize,
+    after: OwnCursor,
+) -> Json:
+    """Each milestone in numbers; with Accept CSV or NDJSON, all of them.
+
+    What depends on the ledger state is null behind the ledger index.
+    """
+    return await MILESTONES.page(network, Asked(start, end, measures, newest), after or After(page_size))
+
+
+# --- hours ------------------------------------------------------------------------------------------------------------
+
+
+async def seconds_of(network: NetworkMount, asked: Asked, step: int) -> tuple[int, int]:
+    """The first second and the last of what is left of a span."""
+    span = await find_seconds(network.store, network.name, *edges(asked.start, asked.end))
+    return remaining(span, asked.after, step, newest=asked.newest)
+
+
+async def hour_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+    """Hours of a span."""
+    left = await seconds_of(network, asked, HOUR_S)
+    async for batch in list_by_hour(network.store, network.name, left, asked.columns, newest=asked.newest):
+        yield batch
+
+
+HOURS = Series("hours", {"timestamp": lambda row: row["second"]}, "second", hour_batches)
+
+
+async def hour_series(
+    network: NetworkMount,
+    start: Start,
+    end: End,
+    measures: HourMeasures,
+    newest: OldestFirst,
+    page_size: ExplorerPageSize,
+    after: OwnCursor,
+) -> Json:
+    """Each hour that has milestones in numbers: summed, or as it ended; with Accept CSV or NDJSON, all of them.
+
+    What a part of it does not know, as what depends on the ledger state behind the ledger index, is null.
+    """
+    return await HOURS.page(network, Asked(start, end, measures, newest), after or After(page_size))
+
+
+# --- days -------------------------------------------------------------------------------------------------------------
+
+
+async def day_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+    """Days of a span."""
+    left = await seconds_of(network, asked, DAY_S)
+    batches = list_by_day(network.store, network.name, left, asked.columns, newest=asked.newest, at_once=asked.at_once)
+    async for batch in batches:
+        yield batch
+
+
+DAYS = Series("days", {"date": lambda row: row["date"], "timestamp": lambda row: row["second"]}, "second", day_batches)
+
+
+OF_KEPT_DAYS = frozenset(OF_DAYS)
+
+
+def are_kept(measures: Measures) -> bool:
+    """Whether rows of days alone tell all of it."""
+    return OF_KEPT_DAYS.issuperset(columns_of(measures))
+
+
+async def days_as(network: NetworkMount, form: str, measures: Measures) -> RenderedDays:
+    """All days of the network as lines of that media type."""
+    point = await DAYS.point(network, measures)
+    return await rendered_days(
+        network.store,
+        network.name,
+        form,
+        columns_of(measures),
+        lambda rows: LINES[form]([point(row) for row in rows]),
+    )
+
+
+LINES: Mapping[str, Callable[[Sequence[Json]], list[str]]] = {
+    CSV: lambda items: csv_text([tuple(item.values()) for item in items]).splitlines(),
+    NDJSON: lambda items: [orjson.dumps(item).decode() for item in items],
+}
+"""Items as lines; those of NDJSON are JSON's too."""
+
+
+async def day_series(
+    network: NetworkMount,
+    start: Start,
+    end: End,
+    measures: DayMeasures,
+    newest: OldestFirst,
+    page_size: ExplorerPageSize,
+    after: OwnCursor,
+) -> Json:
+    """Each UTC day that has milestones in numbers, as each hour; with Accept CSV or NDJSON, all of them.
+
+    Days alone tell addresses, indexes and tags apart.
+    """
+    at, asked = after or After(page_size), Asked(start, end, measures, newest)
+    if not are_kept(measures):
+        return await DAYS.page(network, asked, at)
+    question = DAYS.question(asked)
+    days = await days_as(network, NDJSON, measures)
+    left = await seconds_of(network, replace(asked, after=place(at, question)), DAY_S)
+    lines, last = days.between(left, at.page_size, newest=newest)
+    cursor = None if last is None else format_cursor(Cursor((last,)), question)
+    return {"items": orjson.Fragment(f"[{','.join(lines)}]"), "cursor": at.next(Page([], cursor))}
+
+
+def day_export(form: str, summed: Export) -> Export:
+    """The whole series by day in that form, by `summed` where milestones have to be.
+
+    Kept days are one part: they are few, and their text is held anyway (api/analytics_v2/rendered_days.py).
+    """
+
+    async def parts(
+        network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
+    ) -> AsyncGenerator[str]:
+        asked = Asked(start, end, measures, newest)
+        if not are_kept(measures):
+            async for part in summed.parts(network, start=start, end=end, measures=measures, newest=newest):
+                yield part
+            return
+        days = await days_as(network, form, measures)
+        lines, _ = days.between(await seconds_of(network, asked, DAY_S), newest=newest)
+        head = csv_text([(*DAYS.head, *measures)]) if form == CSV else ""
+        yield head + "\n".join((*lines, ""))
+
+    return Export(parts, summed.example)
+
+
+ANALYTICS_SERIES = (
+    Operation("/series/milestone", milestone_series, MilestoneSeries, exports=MILESTONES.exports()),
+    Operation("/series/hour", hour_series, HourSeries, exports=HOURS.exports()),
+    Operation(
+        "/series/day",
+        day_series,
+        DaySeries,
+        exports={form: day_export(form, summed) for form, summed in DAYS.exports().items()},
+    ),
+)

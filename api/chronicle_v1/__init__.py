@@ -1,0 +1,1 @@
+"""Chronicle API v1: the node's routes with paging, `expanded`, analytics and sync."""

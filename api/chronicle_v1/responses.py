@@ -1,0 +1,162 @@
+"""Answers that only Chronicle v1 has.
+
+Rules of this file: names of the fields are Chronicle's, every field is always there, null where there is nothing.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.fields.chrysalis_payloads import U32, Hex32, SigLockedOutput, UtxoInput
+from api.http.responses import example
+from api.node_v1.responses import ADDRESS, MESSAGE_ID, TRANSACTION_ID
+
+ATTACHED: dict[str, object] = {
+    "messageId": MESSAGE_ID,
+    "milestoneIndex": 5,
+    "outputs": [
+        {
+            "output": {"type": 0, "address": {"type": 0, "address": ADDRESS}, "amount": 1000000},
+            "spendingMessageId": None,
+        }
+    ],
+    "inputs": [{"type": 0, "transactionId": TRANSACTION_ID, "transactionOutputIndex": 0}],
+    "ledgerInclusionState": "included",
+}
+
+
+class SpendableOutput(BaseModel):
+    """An output of a transaction, and the included message that spends it."""
+
+    output: SigLockedOutput
+    spendingMessageId: Hex32 | None
+
+
+class AttachedTransaction(BaseModel):
+    """One attachment of a transaction; a pending one has neither milestone nor inclusion state."""
+
+    messageId: Hex32
+    milestoneIndex: U32 | None
+    outputs: list[SpendableOutput]
+    inputs: list[UtxoInput]
+    ledgerInclusionState: Literal["included", "conflicting"] | None
+
+
+class TransactionResponse(BaseModel):
+    """A transaction by its message."""
+
+    model_config = example(**ATTACHED)
+    data: AttachedTransaction
+
+
+class AttachedTransactions(BaseModel):
+    """Transactions of an address; `state` is null on the last page."""
+
+    transactions: list[AttachedTransaction]
+    state: str | None
+
+
+class TransactionsResponse(BaseModel):
+    """A page of the transactions of an address."""
+
+    model_config = example(transactions=[ATTACHED], state=None)
+    data: AttachedTransactions
+
+
+class MilestoneSpan(BaseModel):
+    """Milestones from `start` on, before `end`."""
+
+    start: U32
+    end: U32
+
+
+class Proved(BaseModel):
+    """Completed milestones by how far they are proved (docs/proofs.md)."""
+
+    believed: list[MilestoneSpan]
+    merkle: list[MilestoneSpan]
+    signed: list[MilestoneSpan]
+    full: list[MilestoneSpan]
+
+
+class SyncResponse(BaseModel):
+    """Which milestones are here, and how far they are proved; each list falls, with `sort=oldest` it rises."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "completed": [{"start": 1, "end": 1000}],
+                    "synced_but_unlogged": [{"start": 901, "end": 1000}],
+                    "gaps": [{"start": 1000, "end": 2147483647}],
+                    "proved": {"believed": [], "merkle": [], "signed": [{"start": 1, "end": 1000}], "full": []},
+                }
+            ]
+        }
+    )
+    completed: list[MilestoneSpan]
+    synced_but_unlogged: list[MilestoneSpan]
+    gaps: list[MilestoneSpan]
+    proved: Proved
+
+
+class AnalyticsRange(BaseModel):
+    """Consecutive milestones from `start` on, before `end`, and their sums."""
+
+    start: U32
+    end: U32
+    message_count: Annotated[int, Field(ge=0)]
+    transaction_count: Annotated[int, Field(ge=0)]
+    transferred_tokens: Annotated[int, Field(ge=0)]
+
+
+class AnalyticsRanges(BaseModel):
+    """Runs of milestones; the list falls."""
+
+    ranges: list[AnalyticsRange]
+
+
+class AnalyticsResponse(BaseModel):
+    """What is known of a span of milestones."""
+
+    model_config = example(
+        ranges=[{"start": 5, "end": 9, "message_count": 40, "transaction_count": 3, "transferred_tokens": 77}]
+    )
+    data: AnalyticsRanges
+
+
+class SystemTime(BaseModel):
+    """A moment since 1970."""
+
+    secs_since_epoch: int
+    nanos_since_epoch: Annotated[int, Field(ge=0, lt=10**9)]
+
+
+class Service(BaseModel):
+    """A service and those below it."""
+
+    status: Literal["Running", "Degraded"]
+    name: str
+    up_since: SystemTime
+    downtime_ms: int
+    microservices: dict[str, "Service"]
+    log_path: str | None
+
+
+class ServiceResponse(Service):
+    """The service of this server."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "status": "Running",
+                    "name": "Permanode",
+                    "up_since": {"secs_since_epoch": 1640995200, "nanos_since_epoch": 0},
+                    "downtime_ms": 0,
+                    "microservices": {},
+                    "log_path": None,
+                }
+            ]
+        }
+    )

@@ -1,0 +1,210 @@
+"""What Chronicle v1 answers beside the node's routes: a transaction by its message, analytics, sync, service.
+
+Rules of this file: as in node_v1.py; keys stand in Chronicle's order and are always there, null where there is nothing;
+`sync` and `service` stand without `data` around them, as there. Its errors are ours (docs/supported.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from api import era_routing as eras
+from api.chronicle_v1.responses import (
+    AnalyticsResponse,
+    ServiceResponse,
+    SyncResponse,
+    TransactionResponse,
+    TransactionsResponse,
+)
+from api.era_routing import Era
+from api.http.operations import Family, Operation
+from api.http.params import (
+    Ed25519Address,
+    EndMilestone,
+    LedgerConflicting,
+    LedgerIncluded,
+    LedgerNone,
+    MessageId,
+    NewestFirst,
+    PageSizeOf100,
+    StartMilestone,
+    State,
+)
+from api.listing import Json, inclusion
+from api.network import NetworkMount
+from api.node_v1.ledger_routes import ED25519
+from db.intervals import Intervals, gaps
+from db.queries import messages, outputs, transactions
+from db.queries.analytics import SUMMED, list_runs
+from db.schema import PENDING_RANGE
+from db.store import NotFound, Row, StoreUnavailable
+from db.sync import held, proved
+from ledger.chrysalis.codec import decode_payload, payload_bytes
+from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.values import Transaction
+from ledger.ids import output_id, transaction_id
+
+FIRST_MILESTONE = 1
+"""Where Chronicle's sync begins."""
+
+END_OF_MILESTONES = PENDING_RANGE
+"""Where its uppermost gap ends, exclusive: 2147483647."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The running server: its networks, and when it began, in nanoseconds since 1970."""
+
+    networks: Mapping[str, NetworkMount]
+    up_since_ns: int
+
+
+async def transaction_of_message(network: NetworkMount, message_id: MessageId) -> Json:
+    """The transaction that a message attaches, and what the ledger made of exactly this attachment.
+
+    `spendingMessageId` is the included message that spends the output; null while none does.
+    """
+    found = await attached_transactions(network, [await eras.get_message(network, message_id, Era.CHRYSALIS)])
+    if not found:
+        raise NotFound(f"a transaction in message {message_id}")
+    return found[0]
+
+
+async def transactions_of_address(
+    network: NetworkMount,
+    address: Ed25519Address,
+    none: LedgerNone,
+    included: LedgerIncluded,
+    conflicting: LedgerConflicting,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+) -> Json:
+    """The transactions that pay an Ed25519 address or that it signed, every attachment once, as its message tells it.
+
+    Only what milestones reference is listed: each is included or conflicting.
+    """
+    if not (none or included or conflicting):
+        raise NotFound("a transaction of no inclusion state at all")
+    page = await transactions.list_by_address(
+        network.store,
+        f"{ED25519:02x}{address}",
+        included=[each for each, wanted in ((True, included), (False, conflicting)) if wanted],
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
+    rows = await messages.find_messages(network.store, [row["message_id"] for row in page.rows])
+    return {"transactions": await attached_transactions(network, rows), "state": page.cursor}
+
+
+async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
+    """The transactions among those messages, in Chronicle's words; who spends their outputs is one question for all.
+
+    Blocks of Stardust, which Chronicle never had, are left out.
+    """
+    found = []
+    for row in rows:
+        if eras.of_message(row) is not Era.CHRYSALIS:
+            continue
+        data = payload_bytes(row["message"])
+        payload = decode_payload(data) if data else None
+        if isinstance(payload, Transaction):
+            ids = [output_id(transaction_id(data), index).hex() for index in range(len(payload.essence.outputs))]
+            found.append((row, payload_json(payload)["essence"], ids))
+    output_ids = [each for _, _, ids in found for each in ids]
+    spenders = dict(zip(output_ids, await outputs.find_spending_message_ids(network.store, output_ids), strict=True))
+    return [
+        {
+            "messageId": row["message_id"],
+            "milestoneIndex": row.get("milestone_index"),
+            "outputs": [
+                {"output": output, "spendingMessageId": spenders[each]}
+                for output, each in zip(essence["outputs"], ids, strict=True)
+            ],
+            "inputs": essence["inputs"],
+            "ledgerInclusionState": inclusion(row),
+        }
+        for row, essence, ids in found
+    ]
+
+
+async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilestone) -> Json:
+    """What the milestones from `start` on, before `end`, come to, in runs without a gap, the newest first.
+
+    Messages of whole cones, the milestone's own included; transactions that took effect, and base tokens of all their
+    outputs, what goes back to the sender included.
+    """
+    found = list_runs(network.store, network.name, start, end - 1)
+    return {
+        "ranges": [
+            {"start": run.first, "end": run.last + 1} | {name: wide(getattr(run, name)) for name in SUMMED}
+            async for run in found
+        ]
+    }
+
+
+def wide(value: int) -> int | orjson.Fragment:
+    """A number of JSON of any size: sums are of 128 bits in Chronicle, and orjson writes 64."""
+    return value if value < 2**64 else orjson.Fragment(str(value))
+
+
+async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
+    """Which milestones are here and which are not, newest first; ends are exclusive.
+
+    `sort=oldest`, which Chronicle lacks, turns every list round. Of the completed ones those are synced but unlogged
+    that no durable archive file is known to hold. A milestone with rejects counts as a gap. How far the completed ones
+    are proved stands beside what Chronicle tells, each under the strongest level it reached.
+    """
+    found = await held(network.store, network.name)
+    levels = await proved(network.store, network.name)
+    return {
+        "completed": half_open(found.complete, newest=newest),
+        "synced_but_unlogged": half_open(found.unlogged, newest=newest),
+        "gaps": half_open(gaps(found.complete, FIRST_MILESTONE, END_OF_MILESTONES - 1), newest=newest),
+        "proved": {level: half_open(milestones, newest=newest) for level, milestones in levels.items()},
+    }
+
+
+def half_open(value: Intervals, *, newest: bool) -> list[Json]:
+    """Intervals as Chronicle writes them, ends exclusive; the highest first as there, unless not `newest`."""
+    return [{"start": first, "end": last + 1} for first, last in (reversed(value) if newest else value)]
+
+
+async def service(running: Service) -> Json:
+    """The state of this server: one service, degraded while a store of its networks does not answer."""
+    seconds, nanoseconds = divmod(running.up_since_ns, 10**9)
+    return {
+        "status": await status(running.networks),
+        "name": "Permanode",
+        "up_since": {"secs_since_epoch": seconds, "nanos_since_epoch": nanoseconds},
+        "downtime_ms": 0,
+        "microservices": {},
+        "log_path": None,
+    }
+
+
+async def status(networks: Mapping[str, NetworkMount]) -> str:
+    """Running, or Degraded."""
+    try:
+        for network in networks.values():
+            await network.store.ping()
+    except StoreUnavailable:
+        return "Degraded"
+    return "Running"
+
+
+TAG = "Chronicle v1"
+
+CHRONICLE_V1 = Family(
+    TAG,
+    (
+        Operation("/transactions/{messageId}", transaction_of_message, TransactionResponse, (404,)),
+        Operation("/transactions/ed25519/{address}", transactions_of_address, TransactionsResponse, (404,)),
+        Operation("/analytics", analytics, AnalyticsResponse),
+    ),
+    wrap=lambda value: {"data": value},
+)
+CHRONICLE_SYNC = Family(TAG, (Operation("/sync", sync, SyncResponse),), wrap=lambda value: value)
+CHRONICLE_SERVICE = Family(TAG, (Operation("/service", service, ServiceResponse),), wrap=lambda value: value)

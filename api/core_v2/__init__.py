@@ -1,0 +1,1 @@
+"""Core API v2 of Stardust nodes (TIP-25)."""

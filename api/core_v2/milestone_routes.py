@@ -1,0 +1,118 @@
+"""The node's core API v2, milestones and what they changed: outputs, the treasury, receipts.
+
+Rules of this file: as in core_v2.py. What a milestone changed is told of both eras, as it is ids alone.
+"""
+
+from api import era_routing as eras
+from api.core_v2.responses import ReceiptsV2, TreasuryV2, UtxoChangesV2
+from api.era_routing import Era
+from api.fields.stardust_params import MILESTONE_ID, MilestoneId
+from api.fields.stardust_payloads import MilestonePayloadV2
+from api.http.operations import Operation
+from api.http.params import MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
+from api.listing import Json
+from api.network import NetworkMount
+from api.node_v1 import ledger_routes as ledger_v1
+from db.listing.page import Page
+from db.queries import ledger, milestones
+from db.store import Row
+from ledger.stardust.codec import decode_option, decode_payload
+from ledger.stardust.json import option_json, payload_json
+
+
+def payload(row: Row) -> bytes:
+    """The bytes of a milestone's payload; OtherEra for one of Chrysalis."""
+    eras.expect(Era.STARDUST, eras.of_milestone(row), f"milestone {row['milestone_index']}")
+    data: bytes = row["payload"]
+    return data
+
+
+async def milestone_by_id(network: NetworkMount, milestone_id: MilestoneId) -> Json:
+    """A milestone by its id."""
+    return payload_json(decode_payload(await milestone_by_id_raw(network, milestone_id)))
+
+
+async def milestone_by_id_raw(network: NetworkMount, milestone_id: MilestoneId) -> bytes:
+    """The bytes of a milestone's payload."""
+    return payload(await milestones.get_milestone_by_id(network.store, milestone_id))
+
+
+async def milestone_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
+    """A milestone by its index."""
+    return payload_json(decode_payload(await milestone_by_index_raw(network, index)))
+
+
+async def milestone_by_index_raw(network: NetworkMount, index: MilestoneIndex) -> bytes:
+    """The bytes of a milestone's payload."""
+    return payload(await milestones.get_milestone(network.store, index))
+
+
+async def utxo_changes_by_id(network: NetworkMount, milestone_id: MilestoneId) -> Json:
+    """The outputs that a milestone created and spent, in the order in which they took effect."""
+    row = await milestones.get_milestone_by_id(network.store, milestone_id)
+    return await utxo_changes_by_index(network, row["milestone_index"])
+
+
+async def utxo_changes_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
+    """The outputs that a milestone created and spent, in the order in which they took effect."""
+    changes = await ledger_v1.utxo_changes(network, index)
+    return {
+        "index": index,
+        "createdOutputs": [f"0x{each}" for each in changes["createdOutputs"]],
+        "consumedOutputs": [f"0x{each}" for each in changes["consumedOutputs"]],
+    }
+
+
+async def treasury(network: NetworkMount) -> Json:
+    """What is left for migration, and the milestone whose receipt left it."""
+    left = await ledger_v1.treasury(network)
+    return {"milestoneId": f"0x{left['milestoneId']}", "amount": str(left["amount"])}
+
+
+async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
+    """All receipts, by the legacy milestone that they migrate from; `state` is there as long as there are more.
+
+    No node pages them: by default a page has as many as a node lists.
+    """
+    page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
+    return receipts_json(page)
+
+
+async def receipts_migrated_at(
+    network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
+) -> Json:
+    """The receipts that migrate from one legacy milestone; none for one that nothing migrates from."""
+    page = await ledger.list_receipts(
+        network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
+    )
+    return receipts_json(page)
+
+
+def receipts_json(page: Page) -> Json:
+    """A page of rows of `receipts` in the node's words, those of Chrysalis left out."""
+    items = [
+        {"receipt": option_json(decode_option(row["payload"])), "milestoneIndex": row["milestone_index"]}
+        for row in page.rows
+        if eras.of_receipt(row) is Era.STARDUST
+    ]
+    return {"receipts": items} | ({} if page.cursor is None else {"state": page.cursor})
+
+
+MILESTONES_V2 = (
+    Operation(
+        "/milestones/{milestoneId}",
+        milestone_by_id,
+        MilestonePayloadV2,
+        (404,),
+        immutable=MILESTONE_ID,
+        raw=milestone_by_id_raw,
+    ),
+    Operation("/milestones/{milestoneId}/utxo-changes", utxo_changes_by_id, UtxoChangesV2, (404, 501)),
+    Operation(
+        "/milestones/by-index/{index}", milestone_by_index, MilestonePayloadV2, (404,), raw=milestone_by_index_raw
+    ),
+    Operation("/milestones/by-index/{index}/utxo-changes", utxo_changes_by_index, UtxoChangesV2, (404, 501)),
+    Operation("/treasury", treasury, TreasuryV2, (404, 501)),
+    Operation("/receipts", receipts, ReceiptsV2),
+    Operation("/receipts/{migratedAt}", receipts_migrated_at, ReceiptsV2),
+)

@@ -1,0 +1,174 @@
+"""The node's core API v2 (Stardust: TIP-25, as Hornet 2.0 answers): its blocks and outputs, and all its operations.
+
+Rules of this file: as in node_v1.py, but that ids leave it with 0x, and that nothing is put around an answer. A block's
+`milestoneIndex` is told once another milestone references it; `whiteFlagIndex` from then on, 0 too. Bytes are those
+that are stored. Chrysalis's outputs are answered as Stardust took them over, basic outputs with the same address and
+amount; one that was spent before, and every message of Chrysalis, is a 404 that names the family that has it.
+"""
+
+from api import era_routing as eras
+from api.chronicle_v1.responses import SyncResponse
+from api.chronicle_v1.routes import sync
+from api.core_v2.info_routes import INFO_V2
+from api.core_v2.milestone_routes import MILESTONES_V2
+from api.core_v2.responses import BlockMetadata, OutputMetadata, OutputWithMetadata
+from api.era_routing import Era
+from api.fields.stardust_params import BLOCK_ID, TRANSACTION_ID, BlockId, OutputId, TransactionId
+from api.fields.stardust_payloads import Block
+from api.http.operations import Family, Operation
+from api.listing import INCLUSION, Json
+from api.network import NetworkMount
+from api.node_v1.routes import CONFLICTING, ledger_index
+from db.queries import ledger, messages, milestones, outputs, transactions
+from db.roles import LEGACY
+from db.store import Row
+from ledger.chrysalis.codec import TreasuryOutput
+from ledger.chrysalis.codec import decode_output as decode_legacy_output
+from ledger.stardust.codec import decode_block, decode_output, encode_output, payload_bytes
+from ledger.stardust.conflicts import carried_over
+from ledger.stardust.json import block_json, output_json
+from ledger.stardust.values import Milestone
+
+
+async def block(network: NetworkMount, block_id: BlockId) -> Json:
+    """A block by its id."""
+    row = await eras.get_message(network, block_id, Era.STARDUST)
+    return block_json(decode_block(row["message"]))
+
+
+async def block_raw(network: NetworkMount, block_id: BlockId) -> bytes:
+    """The canonical bytes of a block, whose BLAKE2b-256 is its id."""
+    data: bytes = (await eras.get_message(network, block_id, Era.STARDUST))["message"]
+    return data
+
+
+async def block_metadata(network: NetworkMount, block_id: BlockId) -> Json:
+    """What the ledger made of a block.
+
+    A pending block, which no milestone references, has neither milestone nor inclusion state.
+    """
+    row = await eras.get_message(network, block_id, Era.STARDUST)
+    value = decode_block(row["message"])
+    metadata: Json = {
+        "blockId": f"0x{block_id}",
+        "parents": [f"0x{parent.hex()}" for parent in value.parents],
+        "isSolid": True,
+    }
+    if row.get("milestone_index") is None:
+        return metadata
+    metadata["referencedByMilestoneIndex"] = row["milestone_index"]
+    if isinstance(value.payload, Milestone):
+        issued = await milestones.find_milestone(network.store, value.payload.index)
+        if issued is not None and issued["payload"] == payload_bytes(row["message"]):
+            metadata["milestoneIndex"] = value.payload.index
+    metadata["ledgerInclusionState"] = INCLUSION[row["inclusion_state"]]
+    if row["inclusion_state"] == CONFLICTING and row["conflict_reason"] is not None:
+        metadata["conflictReason"] = row["conflict_reason"]
+    if row["white_flag_index"] is not None:
+        metadata["whiteFlagIndex"] = row["white_flag_index"]
+    return metadata
+
+
+async def included_block(network: NetworkMount, transaction_id: TransactionId) -> Json:
+    """The block that got a transaction included; other attachments of it took no effect."""
+    return await block(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_block_raw(network: NetworkMount, transaction_id: TransactionId) -> bytes:
+    """The canonical bytes of the block that got a transaction included."""
+    return await block_raw(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_block_metadata(network: NetworkMount, transaction_id: TransactionId) -> Json:
+    """What the ledger made of the block that got a transaction included."""
+    return await block_metadata(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def output_row(network: NetworkMount, output_id: str, as_of: int | None) -> Row:
+    """The row of an output that Stardust knew; OtherEra for one of Chrysalis that was spent there."""
+    row = await outputs.get_output(network.store, output_id, as_of)
+    if row["output_kind"] == LEGACY and row["spent_message_id"] is not None:
+        spender = await messages.get_message(network.store, row["spent_message_id"])
+        eras.expect(Era.STARDUST, eras.of_message(spender), f"output {output_id}")
+    return row
+
+
+def output_bytes(row: Row) -> bytes:
+    """An output as Stardust writes it."""
+    data: bytes = row["data"]
+    if row["output_kind"] != LEGACY:
+        return data
+    legacy = decode_legacy_output(data)
+    assert not isinstance(legacy, TreasuryOutput), "the treasury has no output id"
+    return encode_output(carried_over(legacy))
+
+
+async def output(network: NetworkMount, output_id: OutputId) -> Json:
+    """An output that an included transaction created, and whether it is spent at ledgerIndex."""
+    as_of = await ledger.find_ledger_index(network.store, network.name)
+    row = await output_row(network, output_id, as_of)
+    return {
+        "metadata": await output_metadata_json(network, row, as_of),
+        "output": output_json(decode_output(output_bytes(row))),
+    }
+
+
+async def output_raw(network: NetworkMount, output_id: OutputId) -> bytes:
+    """The bytes of an output."""
+    as_of = await ledger.find_ledger_index(network.store, network.name)
+    return output_bytes(await output_row(network, output_id, as_of))
+
+
+async def output_metadata(network: NetworkMount, output_id: OutputId) -> Json:
+    """Where an output came from, and whether it is spent at ledgerIndex."""
+    as_of = await ledger.find_ledger_index(network.store, network.name)
+    return await output_metadata_json(network, await output_row(network, output_id, as_of), as_of)
+
+
+async def output_metadata_json(network: NetworkMount, row: Row, as_of: int | None) -> Json:
+    """A row of `outputs` in the node's words; a milestone that is not loaded, as before genesis, has timestamp 0."""
+    created, spent = row["created_milestone_index"], row["spent_milestone_index"]
+    indices = [created] if spent is None else [created, spent]
+    timestamps = [each or 0 for each in await milestones.find_timestamps(network.store, indices)]
+    output_id = row["output_id"]
+    metadata: Json = {
+        "blockId": f"0x{row['created_message_id']}",
+        "transactionId": f"0x{output_id[:64]}",
+        "outputIndex": int.from_bytes(bytes.fromhex(output_id[64:]), "little"),
+        "isSpent": spent is not None,
+    }
+    if spent is not None:
+        metadata["milestoneIndexSpent"] = spent
+        metadata["milestoneTimestampSpent"] = timestamps[1]
+        metadata["transactionIdSpent"] = f"0x{row['spent_transaction_id']}"
+    return metadata | {
+        "milestoneIndexBooked": created,
+        "milestoneTimestampBooked": timestamps[0],
+        "ledgerIndex": await ledger_index(network, as_of),
+    }
+
+
+CORE_V2 = Family(
+    "core API v2",
+    (
+        *INFO_V2,
+        Operation("/sync", sync, SyncResponse, is_ours=True),
+        Operation("/blocks/{blockId}", block, Block, (404,), immutable=BLOCK_ID, raw=block_raw),
+        Operation("/blocks/{blockId}/metadata", block_metadata, BlockMetadata, (404,)),
+        Operation(
+            "/transactions/{transactionId}/included-block",
+            included_block,
+            Block,
+            (404,),
+            immutable=TRANSACTION_ID,
+            raw=included_block_raw,
+        ),
+        Operation(
+            "/transactions/{transactionId}/included-block/metadata", included_block_metadata, BlockMetadata, (404,)
+        ),
+        Operation("/outputs/{outputId}", output, OutputWithMetadata, (404,), raw=output_raw),
+        Operation("/outputs/{outputId}/metadata", output_metadata, OutputMetadata, (404,)),
+        *MILESTONES_V2,
+    ),
+    wrap=lambda value: value,
+)

@@ -1,0 +1,218 @@
+"""Explorer v2, the history of an address: what came to it and was spent, and every output that it has a part in.
+
+Rules of this file: as in explorer_v2.py. Both are there as CSV and NDJSON too, whole, in the order that was asked for,
+read a page at a time; where they begin is a parameter, `pageSize` and `cursor` then do not matter.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+
+from api.explorer_v2.params import (
+    ROLES,
+    After,
+    ExplorerNewestFirst,
+    ExplorerPageSize,
+    OwnCursor,
+    Role,
+    StartMilestone,
+    UpdateCursor,
+)
+from api.explorer_v2.responses import OutputOfAddress, OutputsOfAddress, UpdateOfAddress, UpdatesOfAddress
+from api.http.operations import Operation
+from api.http.page_sizes import MAXIMUM
+from api.http.params import Address
+from api.http.streaming import exports_of
+from api.listing import Json
+from api.network import NetworkMount
+from db.listing.page import Page
+from db.queries import ledger, lookups, milestones, outputs, updates
+from db.queries.lookups import By
+from db.roles import ADDRESS, ALIAS
+from db.store import Bound, Row
+
+FEATURES = ("sender", "issuer", "governor", "storage_deposit_return", "expiration_return")
+"""Roles that rows tell of in columns of their own; whose an output is its row in `outputs` tells."""
+
+WIRE = {variant: role for role, variant in ROLES.items()}
+"""Variant in the tables → role."""
+
+
+async def updates_by_address(
+    network: NetworkMount,
+    address: Address,
+    newest: ExplorerNewestFirst,
+    start: StartMilestone,
+    page_size: ExplorerPageSize,
+    after: UpdateCursor,
+) -> Json:
+    """The outputs that came to an address and those of it that were spent; with Accept CSV or NDJSON, all of them.
+
+    What genesis held comes first. An output that expired is spent by whom it returned to. Empty for an address without
+    history.
+    """
+    at = after or After(page_size, start=first_update(start))
+    page = await updates_page(network, address, at, newest=newest)
+    return {
+        "address": network.bech32(network.address(address)),
+        "items": await update_items(network, network.address(address), page.rows),
+        "cursor": at.next(page),
+    }
+
+
+def first_update(start: int | None) -> Bound | None:
+    """The first row behind a milestone."""
+    return None if start is None else Bound((start,), inclusive=False)
+
+
+async def updates_page(network: NetworkMount, address: tuple[str, bytes], at: After, *, newest: bool) -> Page:
+    """A page of what came to an address and was spent."""
+    return await updates.list_updates_by_address(
+        network.store,
+        network.address(address),
+        await ledger.get_applied(network.store, network.name),
+        newest=newest,
+        page_size=at.page_size,
+        cursor=at.cursor,
+        start=at.start,
+    )
+
+
+async def update_items(network: NetworkMount, address: str, rows: Sequence[Row]) -> list[Json]:
+    """Rows of `ledger_updates_by_address` as items."""
+    found = await outputs.find_outputs(network.store, [row["output_id"] for row in rows])
+    return [
+        {
+            "outputId": f"0x{row['output_id']}",
+            "isSpent": row["is_spent"],
+            "milestoneIndex": row["milestone_index"],
+            "milestoneTimestamp": (row["ms_timestamp"] or 0) // 1000,
+            "amount": str(row["amount"]),
+            "transactionId": f"0x{row['transaction_id']}",
+            "role": update_role(address, output),
+        }
+        for row, output in zip(rows, found, strict=True)
+    ]
+
+
+def update_role(address: str, output: Row | None) -> str:
+    """As what an address had an output: it is the owner, or the one that it returned to."""
+    assert output is not None, "what changed the ledger state has a row in outputs"
+    return WIRE[owner_variant(output) if output["address"] == address else "expiration_return"]
+
+
+def owner_variant(output: Row) -> str:
+    """The variant that the owner of an output, as `outputs` tells it, stands in."""
+    return "state_controller" if output["output_kind"] == ALIAS else ADDRESS
+
+
+async def all_updates(
+    network: NetworkMount,
+    address: tuple[str, bytes],
+    *,
+    newest: bool,
+    start: int | None,
+) -> AsyncGenerator[list[Json]]:
+    """Everything that came to an address and was spent."""
+    at: After | None = After(MAXIMUM, start=first_update(start))
+    while at is not None:
+        page = await updates_page(network, address, at, newest=newest)
+        yield await update_items(network, network.address(address), page.rows)
+        at = None if page.cursor is None else After(MAXIMUM, page.cursor)
+
+
+async def outputs_by_address(
+    network: NetworkMount,
+    address: Address,
+    role: Role,
+    newest: ExplorerNewestFirst,
+    page_size: ExplorerPageSize,
+    after: OwnCursor,
+) -> Json:
+    """Every output that an address ever had a part in, each once, by the milestone that created it.
+
+    With Accept CSV or NDJSON, all of them. Empty for an address without history.
+    """
+    at = after or After(page_size)
+    page = await outputs_page(network, address, role, at, newest=newest)
+    return {
+        "address": network.bech32(network.address(address)),
+        "items": await output_items(network, network.address(address), page),
+        "cursor": at.next(page),
+        "ledgerIndex": page.as_of,
+    }
+
+
+async def outputs_page(
+    network: NetworkMount, address: tuple[str, bytes], role: str | None, at: After, *, newest: bool
+) -> Page:
+    """A page of the outputs that an address has that part in; None: any."""
+    serialized = network.address(address)
+    return await lookups.list_created(
+        network.store,
+        [By(variant, serialized) for variant in ((role,) if role else ROLES.values())],
+        columns=("ms_timestamp", "output_type", "amount", *FEATURES),
+        as_of=await ledger.find_ledger_index(network.store, network.name),
+        newest=newest,
+        page_size=at.page_size,
+        cursor=at.cursor,
+    )
+
+
+async def output_items(network: NetworkMount, address: str, page: Page) -> list[Json]:
+    """Rows of `outputs_by_address` as items, with what became of each output."""
+    found = await outputs.find_outputs(network.store, [row["output_id"] for row in page.rows], page.as_of)
+    spent_in = sorted({each["spent_milestone_index"] for each in found if each and each["spent_transaction_id"]})
+    times = dict(zip(spent_in, await milestones.find_timestamps(network.store, spent_in), strict=True))
+    items = []
+    for row, output in zip(page.rows, found, strict=True):
+        assert output is not None, "what is included has a row in outputs"
+        owner = (owner_variant(output),) if output["address"] == address else ()
+        parts = {*owner, *(name for name in FEATURES if row[name] == address)}
+        spent = output["spent_milestone_index"]
+        items.append(
+            {
+                "outputId": f"0x{row['output_id']}",
+                "outputType": row["output_type"],
+                "roles": [name for name, variant in ROLES.items() if variant in parts],
+                "amount": str(row["amount"]),
+                "transactionId": f"0x{row['output_id'][:64]}",
+                "milestoneIndex": row["milestone_index"],
+                "milestoneTimestamp": (row["ms_timestamp"] or 0) // 1000,
+                "isSpent": spent is not None,
+                "transactionIdSpent": None if spent is None else f"0x{output['spent_transaction_id']}",
+                "milestoneIndexSpent": spent,
+                "milestoneTimestampSpent": None if spent is None else times[spent] or 0,
+            }
+        )
+    return items
+
+
+async def all_outputs(
+    network: NetworkMount,
+    address: tuple[str, bytes],
+    role: str | None,
+    *,
+    newest: bool,
+) -> AsyncGenerator[list[Json]]:
+    """Every output that an address has that part in."""
+    at: After | None = After(MAXIMUM)
+    while at is not None:
+        page = await outputs_page(network, address, role, at, newest=newest)
+        yield await output_items(network, network.address(address), page)
+        at = None if page.cursor is None else After(MAXIMUM, page.cursor)
+
+
+EXPLORER_HISTORY = (
+    Operation(
+        "/ledger/updates/by-address/{address}",
+        updates_by_address,
+        UpdatesOfAddress,
+        (501,),
+        exports=exports_of(all_updates, tuple(UpdateOfAddress.model_fields)),
+    ),
+    Operation(
+        "/ledger/outputs/by-address/{address}",
+        outputs_by_address,
+        OutputsOfAddress,
+        exports=exports_of(all_outputs, tuple(OutputOfAddress.model_fields)),
+    ),
+)

@@ -1,0 +1,265 @@
+"""Answers of explorer v2 (inx-chronicle 1.0).
+
+Rules of this file: as in responses_v2.py; names of the fields are inx-chronicle's, ours come after them. `cursor` is
+null on the last page.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, Field
+
+from api.core_v2.responses import MILESTONE_ID, OUTPUT_ID, SPENT_BY
+from api.fields.chrysalis_payloads import U32, U64Text
+from api.fields.stardust_payloads import BLOCK_ID, HexId, HexOutputId
+from api.http.responses import whole_example
+from api.node_v1.responses import InclusionState
+
+BECH32 = "tst1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j92xx7de2"
+FOUNDRY_ID = "0x083530d5878c92cdd5961f0be93bca3c035b692447a12999c2fe90e2f1344cdb040100000000"
+CURSOR = "kzk0T2s5ZWVbMTMsImFhIixmYWxzZSw1MF0.100"
+
+Bech32: TypeAlias = Annotated[str, Field(pattern="^[a-z]{1,30}1[02-9ac-hj-np-z]{59}$")]
+Role: TypeAlias = Literal[
+    "address", "sender", "issuer", "stateController", "governor", "storageDepositReturn", "expirationReturn"
+]
+
+
+class NativeTokenAmount(BaseModel):
+    """What an address owns of a native token."""
+
+    id: Annotated[str, Field(pattern="^0x[0-9a-f]{76}$")]
+    amount: Annotated[str, Field(pattern="^0x[0-9a-f]{1,64}$")]
+
+
+class BalanceAnswer(BaseModel):
+    """What an address may spend at ledgerIndex: all, and what no timelock holds back; ours: its native tokens."""
+
+    model_config = whole_example(
+        totalBalance="25885090479986",
+        availableBalance="25885090479986",
+        ledgerIndex=50,
+        nativeTokens=[{"id": FOUNDRY_ID, "amount": "0x2bc"}],
+    )
+    totalBalance: U64Text
+    availableBalance: U64Text
+    ledgerIndex: U32
+    nativeTokens: list[NativeTokenAmount]
+
+
+class Children(BaseModel):
+    """The blocks that approve a block; `count` of them are on this page. Ours: `cursor`."""
+
+    model_config = whole_example(blockId=MILESTONE_ID, maxResults=100, count=1, children=[BLOCK_ID], cursor=None)
+    blockId: HexId
+    maxResults: int
+    count: int
+    children: list[HexId]
+    cursor: str | None
+
+
+class TaggedBlock(BaseModel):
+    """A block and what the ledger made of it; null while it is pending."""
+
+    blockId: HexId
+    milestoneIndex: U32 | None
+    milestoneTimestamp: U32 | None
+    ledgerInclusionState: InclusionState | None
+
+
+class TaggedBlocks(BaseModel):
+    """The blocks with a tag."""
+
+    model_config = whole_example(
+        tag="0x7065726d616e6f6465",
+        items=[
+            {
+                "blockId": BLOCK_ID,
+                "milestoneIndex": 1,
+                "milestoneTimestamp": 1664553610,
+                "ledgerInclusionState": "noTransaction",
+            }
+        ],
+        cursor=CURSOR,
+    )
+    tag: Annotated[str, Field(pattern="^0x([0-9a-f]{2}){0,64}$")]
+    items: list[TaggedBlock]
+    cursor: str | None
+
+
+class MilestoneOfList(BaseModel):
+    """A milestone."""
+
+    milestoneId: HexId
+    index: U32
+
+
+class MilestoneList(BaseModel):
+    """Milestones."""
+
+    model_config = whole_example(items=[{"milestoneId": MILESTONE_ID, "index": 50}], cursor=CURSOR)
+    items: list[MilestoneOfList]
+    cursor: str | None
+
+
+class BlockOfMilestone(BaseModel):
+    """A block and the type of its payload; null: it has none."""
+
+    blockId: HexId
+    payloadType: int | None
+
+
+class BlocksOfMilestone(BaseModel):
+    """The blocks that a milestone references."""
+
+    model_config = whole_example(blocks=[{"blockId": BLOCK_ID, "payloadType": 5}], cursor=None)
+    blocks: list[BlockOfMilestone]
+    cursor: str | None
+
+
+class UpdateOfAddress(BaseModel):
+    """An output came to an address or was spent; ours: `amount`, the transaction that did it, and the address's part.
+
+    `transactionId` of migrated funds is the milestone.
+    """
+
+    outputId: HexOutputId
+    isSpent: bool
+    milestoneIndex: U32
+    milestoneTimestamp: U32
+    amount: U64Text
+    transactionId: HexId
+    role: Literal["address", "stateController", "expirationReturn"]
+
+
+class UpdatesOfAddress(BaseModel):
+    """What came to an address and was spent."""
+
+    model_config = whole_example(
+        address=BECH32,
+        items=[
+            {
+                "outputId": OUTPUT_ID,
+                "isSpent": True,
+                "milestoneIndex": 2,
+                "milestoneTimestamp": 1664553620,
+                "amount": "1000000",
+                "transactionId": SPENT_BY,
+                "role": "address",
+            }
+        ],
+        cursor=None,
+    )
+    address: Bech32
+    items: list[UpdateOfAddress]
+    cursor: str | None
+
+
+class UpdateOfMilestone(BaseModel):
+    """An output that a milestone created or spent, and whose it was; ours: `amount`."""
+
+    address: Bech32
+    outputId: HexOutputId
+    isSpent: bool
+    amount: U64Text
+
+
+class UpdatesOfMilestone(BaseModel):
+    """What a milestone created and spent."""
+
+    model_config = whole_example(
+        milestoneIndex=2,
+        items=[{"address": BECH32, "outputId": OUTPUT_ID, "isSpent": True, "amount": "1000000"}],
+        cursor=None,
+    )
+    milestoneIndex: U32
+    items: list[UpdateOfMilestone]
+    cursor: str | None
+
+
+class OutputOfAddress(BaseModel):
+    """An output that an address has a part in, what created it and what spent it; null while nothing has.
+
+    A milestone that is not loaded, as before genesis, has timestamp 0.
+    """
+
+    outputId: HexOutputId
+    outputType: int
+    roles: list[Role]
+    amount: U64Text
+    transactionId: HexId
+    milestoneIndex: U32
+    milestoneTimestamp: U32
+    isSpent: bool
+    transactionIdSpent: HexId | None
+    milestoneIndexSpent: U32 | None
+    milestoneTimestampSpent: U32 | None
+
+
+class OutputsOfAddress(BaseModel):
+    """Outputs that an address ever had a part in; ledgerIndex is null where the ledger state is not known."""
+
+    model_config = whole_example(
+        address=BECH32,
+        items=[
+            {
+                "outputId": OUTPUT_ID,
+                "outputType": 3,
+                "roles": ["address", "sender"],
+                "amount": "1000000",
+                "transactionId": OUTPUT_ID[:66],
+                "milestoneIndex": 1,
+                "milestoneTimestamp": 1664553610,
+                "isSpent": True,
+                "transactionIdSpent": SPENT_BY,
+                "milestoneIndexSpent": 2,
+                "milestoneTimestampSpent": 1664553620,
+            }
+        ],
+        cursor=None,
+        ledgerIndex=50,
+    )
+    address: Bech32
+    items: list[OutputOfAddress]
+    cursor: str | None
+    ledgerIndex: U32 | None
+
+
+class RichAddress(BaseModel):
+    """An address and the base tokens of all unspent outputs that name it their owner."""
+
+    address: Bech32
+    balance: U64Text
+
+
+class RichestAddresses(BaseModel):
+    """Who owns most."""
+
+    model_config = whole_example(top=[{"address": BECH32, "balance": "66290701014311"}], ledgerIndex=50)
+    top: list[RichAddress]
+    ledgerIndex: U32
+
+
+class BalanceRange(BaseModel):
+    """Balances from `start` to below `end`."""
+
+    start: int
+    end: int
+
+
+class Bucket(BaseModel):
+    """How many addresses own so much, and what they own together."""
+
+    range: BalanceRange
+    addressCount: U64Text
+    totalBalance: U64Text
+
+
+class TokenDistribution(BaseModel):
+    """How tokens are spread, by power of ten of the balance."""
+
+    model_config = whole_example(
+        distribution=[{"range": {"start": 1000000, "end": 10000000}, "addressCount": "3", "totalBalance": "4500000"}],
+        ledgerIndex=50,
+    )
+    distribution: list[Bucket]
+    ledgerIndex: U32

@@ -1,0 +1,208 @@
+"""Explorer v2 (inx-chronicle): blocks and milestones, and all its operations.
+
+Rules of this file: as in core_v2.py, but that errors are inx-chronicle's and unknown parameters are refused. What is
+told of blocks, milestones and the ledger here is told of both eras, with 0x before all hex: ids, types and amounts are
+all that there is. Inside a milestone order is by id, or in white-flag order; newest first unless asked otherwise.
+"""
+
+from api.explorer_v2.history_routes import EXPLORER_HISTORY
+from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
+from api.explorer_v2.params import (
+    BLOCK_TAG,
+    END,
+    PAGE,
+    SKIPPED_MAX,
+    After,
+    BlockTag,
+    End,
+    ExplorerNewestFirst,
+    ExplorerPageSize,
+    IndexCursor,
+    OwnCursor,
+    PageNumber,
+    Start,
+    parse_tag,
+)
+from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
+from api.fields.stardust_params import BlockId, MilestoneId
+from api.http.errors import BadParameter, flat_error_body
+from api.http.operations import Family, Operation
+from api.http.params import MilestoneIndex, Utf8, parse_hex
+from api.http.responses import FLAT_ERRORS
+from api.listing import Json, inclusion
+from api.network import NetworkMount
+from db.queries import messages, milestones
+from db.store import NotFound
+from db.times import Window, find_window
+
+
+async def children_of_block(
+    network: NetworkMount, block_id: BlockId, page_size: ExplorerPageSize, page: PageNumber, after: OwnCursor
+) -> Json:
+    """The blocks that approve a block, pending ones at the newest end."""
+    at = after or After(page_size)
+    cursor = at.cursor
+    if page and after is None:
+        skipped = page * page_size
+        if skipped > SKIPPED_MAX:
+            raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} children", str(page))
+        before = await messages.list_children(network.store, block_id, newest=True, page_size=skipped, cursor=None)
+        if before.cursor is None:
+            return children_json(block_id, at, [], None)
+        cursor = before.cursor
+    found = await messages.list_children(network.store, block_id, newest=True, page_size=at.page_size, cursor=cursor)
+    if not found.rows and await messages.find_message(network.store, block_id) is None:
+        raise NotFound(f"block {block_id}")
+    return children_json(block_id, at, [f"0x{row['message_id']}" for row in found.rows], at.next(found))
+
+
+def children_json(block_id: str, at: After, children: list[str], cursor: str | None) -> Json:
+    """A page of children."""
+    return {
+        "blockId": f"0x{block_id}",
+        "maxResults": at.page_size,
+        "count": len(children),
+        "children": children,
+        "cursor": cursor,
+    }
+
+
+async def blocks_by_tag(
+    network: NetworkMount,
+    tag: BlockTag,
+    utf8: Utf8,
+    start: Start,
+    end: End,
+    newest: ExplorerNewestFirst,
+    page_size: ExplorerPageSize,
+    after: OwnCursor,
+) -> Json:
+    """The blocks that carry a tag, pending ones at the newest end, but in a span of time."""
+    wanted = tag_of(tag, utf8=utf8)
+    at = after or After(page_size)
+    page = await messages.list_tagged(
+        network.store,
+        wanted,
+        with_inclusion=True,
+        with_time=True,
+        window=await span(network, start, end),
+        newest=newest,
+        page_size=at.page_size,
+        cursor=at.cursor,
+    )
+    items = []
+    for row in page.rows:
+        milliseconds = row.get("ms_timestamp")
+        items.append(
+            {
+                "blockId": f"0x{row['message_id']}",
+                "milestoneIndex": row.get("milestone_index"),
+                "milestoneTimestamp": None if milliseconds is None else milliseconds // 1000,
+                "ledgerInclusionState": inclusion(row),
+            }
+        )
+    return {"tag": f"0x{wanted}", "items": items, "cursor": at.next(page)}
+
+
+def tag_of(tag: str, *, utf8: bool) -> str:
+    """A tag's bytes as lowercase hex; BadParameter when it is not that."""
+    try:
+        return parse_hex(tag.encode().hex(), 1, 64) if utf8 else parse_tag(tag)
+    except ValueError as error:
+        expected = "text of 1 to 64 bytes" if utf8 else BLOCK_TAG.expected
+        raise BadParameter(BLOCK_TAG.name, expected, tag) from error
+
+
+async def list_of_milestones(
+    network: NetworkMount,
+    start: Start,
+    end: End,
+    newest: ExplorerNewestFirst,
+    page_size: ExplorerPageSize,
+    after: IndexCursor,
+) -> Json:
+    """The complete milestones, by index; a span of time holds both its ends."""
+    at = after or After(page_size)
+    page = await milestones.list_milestones(
+        network.store,
+        network.name,
+        window=await span(network, start, end),
+        newest=newest,
+        page_size=at.page_size,
+        cursor=at.cursor,
+        start=at.start,
+    )
+    indices = [row["milestone_index"] for row in page.rows]
+    ids = await milestones.find_ids(network.store, indices)
+    items = [{"milestoneId": f"0x{each}", "index": index} for each, index in zip(ids, indices, strict=True)]
+    return {"items": items, "cursor": at.next(page)}
+
+
+async def blocks_of_milestone(
+    network: NetworkMount,
+    milestone_id: MilestoneId,
+    newest: ExplorerNewestFirst,
+    page_size: ExplorerPageSize,
+    after: IndexCursor,
+) -> Json:
+    """The blocks that a milestone references, in white-flag order; by default the last one first."""
+    row = await milestones.get_milestone_by_id(network.store, milestone_id)
+    return await blocks_json(network, row["milestone_index"], after or After(page_size), newest=newest)
+
+
+async def blocks_of_milestone_by_index(
+    network: NetworkMount,
+    index: MilestoneIndex,
+    newest: ExplorerNewestFirst,
+    page_size: ExplorerPageSize,
+    after: IndexCursor,
+) -> Json:
+    """The blocks that a milestone references, in white-flag order; by default the last one first."""
+    await milestones.get_milestone(network.store, index)
+    return await blocks_json(network, index, after or After(page_size), newest=newest)
+
+
+async def blocks_json(network: NetworkMount, index: int, at: After, *, newest: bool) -> Json:
+    """A page of a milestone's blocks."""
+    page = await milestones.list_milestone_messages(
+        network.store,
+        index,
+        with_kinds=True,
+        newest=newest,
+        page_size=at.page_size,
+        cursor=at.cursor,
+        start=at.start,
+    )
+    blocks = [{"blockId": f"0x{row['message_id']}", "payloadType": row["payload_kind"]} for row in page.rows]
+    return {"blocks": blocks, "cursor": at.next(page)}
+
+
+async def span(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
+    """The window of those seconds, the last one in it; None when neither is given. BadParameter for one that ends
+    before it starts.
+    """
+    if start is None and end is None:
+        return None
+    if end is None:
+        return await find_window(network.store, network.name, 1000 * (start or 0))
+    if start is not None and end < start:
+        raise BadParameter(END.name, f"startTimestamp ({start}) or later", str(end))
+    return await find_window(network.store, network.name, 1000 * (start or 0), 1000 * (end + 1))
+
+
+EXPLORER_V2 = Family(
+    "explorer v2",
+    (
+        Operation("/blocks", blocks_by_tag, TaggedBlocks),
+        Operation("/blocks/{blockId}/children", children_of_block, Children, (404,)),
+        Operation("/milestones", list_of_milestones, MilestoneList),
+        Operation("/milestones/{milestoneId}/blocks", blocks_of_milestone, BlocksOfMilestone, (404,)),
+        Operation("/milestones/by-index/{index}/blocks", blocks_of_milestone_by_index, BlocksOfMilestone, (404,)),
+        *EXPLORER_LEDGER,
+        *EXPLORER_HISTORY,
+    ),
+    wrap=lambda value: value,
+    error_body=flat_error_body,
+    errors=FLAT_ERRORS,
+    is_strict=True,
+)

@@ -1,0 +1,1 @@
+"""Parameters and response fields that several API families share."""

@@ -1,0 +1,89 @@
+"""Compressed answers for clients that ask for them (RFC 9110 12.5.3).
+
+Rules of this file: a client that sends no Accept-Encoding passes by; so does an answer that is small, already encoded
+or sent in parts. A compressed answer's ETag is weak, as it vouches for the meaning and not for the bytes.
+"""
+
+import zlib
+from collections.abc import Awaitable, Callable
+from functools import lru_cache, partial
+
+import brotli
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http.content_negotiation import weights
+
+BROTLI_QUALITY = 3
+"""Ids are half noise: a higher one takes twice the time and gains nothing."""
+
+GZIP_LEVEL = 1
+
+
+def gzip(body: bytes) -> bytes:
+    """As RFC 1952; without a time, so that equal bodies stay equal."""
+    compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    return compressor.compress(body) + compressor.flush()
+
+
+CODINGS: dict[str, Callable[[bytes], bytes]] = {"br": partial(brotli.compress, quality=BROTLI_QUALITY), "gzip": gzip}
+"""What is offered, the preferred one first."""
+
+
+@lru_cache(maxsize=256)
+def choose(header: str) -> str | None:
+    """The coding that Accept-Encoding wants most, of equals the preferred one; None: the plain bytes."""
+    wanted = weights(header)
+    rest = wanted.get("*", 0.0)
+    best = max(CODINGS, key=lambda name: wanted.get(name, rest))
+    # Not named, plain bytes are what is left when nothing else is wanted.
+    return best if wanted.get(best, rest) > 0 and wanted.get(best, rest) >= wanted.get("identity", 0.0) else None
+
+
+class Compression:
+    """ASGI middleware: compresses whole answers of `least_bytes` or more."""
+
+    def __init__(self, app: ASGIApp, least_bytes: int) -> None:
+        self.app = app
+        self.least_bytes = least_bytes
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serves one request; without a frame of its own where nothing is to be compressed."""
+        for name, _ in scope["headers"]:
+            if name == b"accept-encoding":
+                return self.serve(scope, receive, send)
+        return self.app(scope, receive, send)
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a request that names codings."""
+        accepted = b",".join([value for name, value in scope["headers"] if name == b"accept-encoding"])
+        coding = choose(accepted.decode("latin-1"))
+        if coding is None:
+            await self.app(scope, receive, send)
+            return
+        start: Message | None = None
+
+        async def compressed(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            if start is not None:
+                message = self.encoded(start, message, coding)
+                await send(start)
+                start = None
+            await send(message)
+
+        await self.app(scope, receive, compressed)
+
+    def encoded(self, start: Message, message: Message, coding: str) -> Message:
+        """The body's message in that coding, where it is worth it; `start` gets the headers that go with it."""
+        body: bytes = message.get("body", b"")
+        headers = dict(start["headers"])
+        if len(body) < self.least_bytes or message.get("more_body") or b"content-encoding" in headers:
+            return message
+        body = CODINGS[coding](body)
+        headers |= {b"content-length": b"%d" % len(body), b"content-encoding": coding.encode()}
+        if b"etag" in headers:
+            headers[b"etag"] = b"W/" + headers[b"etag"].removeprefix(b"W/")
+        start["headers"] = list(headers.items())
+        return {**message, "body": body}

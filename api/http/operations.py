@@ -1,0 +1,339 @@
+"""An operation: one path, one handler, one answer; served as plain ASGI, documented by FastAPI.
+
+Rules of this file: a handler takes a context (a network; for /health all of them) and parsed values, returns a plain
+value and raises what STATUS knows; it sees no request and makes no response. Its arguments are Annotated with the
+Param, Params or Body that reads them, its docstring is the description, its name the operationId. FastAPI's own request
+handling (dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003),
+so a route here calls its handler directly, and an APIRoute documents it.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, get_type_hints
+from urllib.parse import unquote_plus
+
+import orjson
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.http.body import Body
+from api.http.content_negotiation import JSON, accepted, choose_form
+from api.http.errors import BadParameter, error_body
+from api.http.params import Param, Params
+from api.http.responses import ERRORS, example_of
+from api.http.streaming import Export, choose_export, send_export
+
+OCTETS = "application/octet-stream"
+
+SERIALIZED = "application/vnd.iota.serializer-v1"
+"""The media type of an object's own bytes (TIP-25)."""
+
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+ERRORS_OF_ALL = (401, 429, 500, 503)
+
+Handler: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
+
+    `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
+    operation is there to say no. `exports`: media type → who writes the whole listing for clients that ask for that,
+    given those of the parameters that it takes; `raw`: the handler of the same parameters that gives the bytes, for
+    clients that ask for those.
+    `is_ours`: no other system has it, so what it does not know is refused.
+    """
+
+    path: str
+    handler: Handler
+    answer: type[BaseModel] | None
+    errors: tuple[int, ...] = ()
+    immutable: Param | None = None
+    method: str = "GET"
+    status: int = 200
+    exports: Mapping[str, Export] = field(default_factory=dict)
+    raw: Handler | None = None
+    is_ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Operations that one kind of client speaks. `wrap` puts the enveloping around a value, before it becomes JSON.
+
+    `error_body` writes an error, and `errors` documents each by its status. `is_strict`: what it does not know is
+    refused in all of it. `takes_slash`: its paths may end with one, as where they come from.
+    """
+
+    tag: str
+    operations: tuple[Operation, ...]
+    wrap: Callable[[object], object]
+    error_body: Callable[[Exception], bytes] = error_body
+    errors: Mapping[int, dict[str, Any]] = field(default_factory=lambda: ERRORS)
+    is_strict: bool = False
+    takes_slash: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of an answer: who gives its value, how that becomes bytes, what they are, and how its ETag ends."""
+
+    handler: Handler
+    render: Callable[[Any], bytes]
+    media_type: str
+    etag_suffix: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """Where a family stands. `context` finds the handlers' first argument from the path's parameters.
+
+    `suffix` ends the operationIds, as the same operation may stand under several prefixes; `params` are those of the
+    prefix; `dialect` chooses the parameters' defaults.
+    """
+
+    prefix: str
+    context: Callable[[Mapping[str, str]], object]
+    suffix: str = ""
+    params: tuple[Param, ...] = ()
+    dialect: str = ""
+
+
+def arguments(handler: Handler) -> dict[str, Param]:
+    """Name → Param, for each argument after the context but the body, and each member of those that have several.
+
+    TypeError for one that nothing reads.
+    """
+    found: dict[str, Param] = {}
+    for name, reader in _readers(handler).items():
+        if isinstance(reader, Param):
+            found[name] = reader
+        elif isinstance(reader, Params):
+            found |= {member.name: member for member in reader.members}
+    return found
+
+
+def groups(handler: Handler) -> dict[str, tuple[str, ...]]:
+    """Argument name → the names in `arguments` of the members that it has."""
+    readers = _readers(handler).items()
+    return {name: tuple(each.name for each in group.members) for name, group in readers if isinstance(group, Params)}
+
+
+def body_of(handler: Handler) -> tuple[str, Body] | None:
+    """The argument that is the request's body, and how it is read; None: it takes none."""
+    return next(((name, reader) for name, reader in _readers(handler).items() if isinstance(reader, Body)), None)
+
+
+def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
+    hints = get_type_hints(handler, include_extras=True)
+    found = {}
+    for name in list(inspect.signature(handler).parameters)[1:]:
+        extras = getattr(hints[name], "__metadata__", ())
+        readers = [extra for extra in extras if isinstance(extra, (Param, Params, Body))]
+        if len(readers) != 1:
+            raise TypeError(f"{handler.__name__}: argument {name} needs one Param, Params or Body")
+        found[name] = readers[0]
+    return found
+
+
+def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, str]:
+    """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored, as the systems
+    do whose operations these are; where that `is_strict` they are a BadParameter.
+    """
+    values: dict[str, str] = {}
+    for pair in scope["query_string"].decode("latin-1").split("&"):
+        name, _, text = pair.partition("=")
+        if "%" in pair or "+" in pair:
+            name, text = (unquote_plus(part, errors="surrogateescape") for part in (name, text))
+        if name in known:
+            if name in values:
+                raise BadParameter(name, "one value", f"{values[name]}, {text}")
+            values[name] = text
+        elif is_strict and pair:
+            raise BadParameter(name, f"only {', '.join(sorted(known)) or 'the path'}", text)
+    return values
+
+
+def known_etag(scope: Scope, etag: bytes) -> bytes | None:
+    """The answer's ETag as the client names it that has it already (If-None-Match, RFC 9110 13.1.2): weak where it got
+    it compressed. None: it has not.
+    """
+    for name, value in scope["headers"]:
+        if name == b"if-none-match":
+            for each in value.split(b","):
+                validator: bytes = each.strip()
+                if validator.removeprefix(b"W/") == etag:
+                    return validator
+                if validator == b"*":
+                    return etag
+    return None
+
+
+def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
+    """The forms of an operation's answers by media type, the one for clients that want no other first."""
+    if operation.answer is None:
+        return {OCTETS: Form(operation.handler, bytes, OCTETS)}
+    wrap = family.wrap
+    found = {JSON: Form(operation.handler, lambda value: orjson.dumps(wrap(value)), JSON)}
+    if operation.raw is not None:
+        found[SERIALIZED] = Form(operation.raw, bytes, SERIALIZED, b".raw")
+    return found
+
+
+def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
+    """The operation as an ASGI application that reads `path_params` from its scope and leaves its `operation` there."""
+    handler, context = operation.handler, mount.context
+    params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
+    body_argument = body_of(handler)
+    from_path = [(name, param) for name, param in params.items() if param.where == "path"]
+    from_query = {param.name: (name, param) for name, param in params.items() if param.where == "query"}
+    known = frozenset(from_query)
+    required = frozenset(name for name, (_, param) in from_query.items() if param.required)
+    defaults = {name: param.read(None) for name, param in from_query.values() if not param.required}
+    grouped = {
+        argument: {name: defaults.pop(name, None) for name in members} for argument, members in groups(handler).items()
+    }
+    group_of = {name: argument for argument, members in grouped.items() for name in members}
+    identity = next((name for name, param in params.items() if param is operation.immutable), None)
+    operation_id = handler.__name__ + mount.suffix
+    by_type = forms(operation, family)
+    media_types = tuple(by_type)
+    first = by_type[media_types[0]]
+    varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
+    is_strict = operation.is_ours or family.is_strict
+
+    def read(scope: Scope) -> dict[str, Any]:
+        scope["operation"], scope["error_body"] = operation_id, family.error_body
+        path = scope["path_params"]
+        values: dict[str, Any] = {name: param.read(path[param.name]) for name, param in from_path}
+        if from_query or is_strict:
+            given = query(scope, known, is_strict=is_strict)
+            values |= defaults
+            for argument, members in grouped.items():
+                values[argument] = members.copy()
+            for param_name in (*given, *(required - given.keys())):
+                name, param = from_query[param_name]
+                into = values[group_of[name]] if name in group_of else values
+                into[name] = param.read(given.get(param_name))
+        return values
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        values = read(scope)
+        if body_argument is not None:
+            name, expected = body_argument
+            values[name] = await expected.read(scope, receive)
+        form = by_type[choose_form(accepted(scope), media_types)] if len(media_types) > 1 else first
+        body = form.render(await form.handler(context(scope["path_params"]), **values))
+        status = 200
+        headers = [(b"content-type", form.media_type.encode()), (b"content-length", b"%d" % len(body)), *varying]
+        if identity is not None:
+            etag = b'"%s%s"' % (str(values[identity]).encode(), form.etag_suffix)
+            named = known_etag(scope, etag)
+            if named is not None:
+                status, body, headers = 304, b"", [*varying]
+            headers += [(b"etag", named or etag), (b"cache-control", b"public, max-age=31536000, immutable")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    if not operation.exports:
+        return serve
+    exported = {
+        media_type: (export.parts, [*inspect.signature(export.parts).parameters][1:])
+        for media_type, export in operation.exports.items()
+    }
+
+    async def serve_either(scope: Scope, receive: Receive, send: Send) -> None:
+        media_type = choose_export(scope, operation.exports)
+        if media_type is None:
+            await serve(scope, receive, send)
+            return
+        values = read(scope)
+        write, names = exported[media_type]
+        parts = write(context(scope["path_params"]), **{name: values[name] for name in names})
+        await send_export(parts, media_type, scope, receive, send)
+
+    return serve_either
+
+
+def responses(
+    operation: Operation, errors: Mapping[int, dict[str, Any]], shared: Sequence[int]
+) -> dict[int | str, dict[str, Any]]:
+    """What an operation may answer beside its model: bytes, nothing new, errors in the order of their statuses."""
+    own: dict[str, Any] = {}
+    if operation.answer is None or operation.raw is not None:
+        own = {"content": {OCTETS if operation.answer is None else SERIALIZED: BINARY}}
+    elif operation.exports:
+        answer = example_of(operation.answer)
+        own = {
+            "content": {
+                media_type: {"schema": {"type": "string"}, "example": export.example(answer)}
+                for media_type, export in operation.exports.items()
+            }
+        }
+    return {
+        **({200: own} if own else {}),
+        **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),
+        **{status: errors[status] for status in sorted({*operation.errors, *shared})},
+    }
+
+
+class OperationRoute(Route):
+    """An operation at its place, served by ours; FastAPI documents it once the contract is asked for, which takes most
+    of the time that there are so many.
+    """
+
+    def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
+        serving = application(operation, family, mount)
+        super().__init__(mount.prefix + operation.path, serving, name=operation.handler.__name__)
+        self.app = serving
+        self.methods = {operation.method}
+        self.operation_id = operation.handler.__name__ + mount.suffix
+        self.takes_slash = family.takes_slash
+        self.prefix = mount.prefix
+        self.error_body = family.error_body
+        self._place = operation, family, mount
+
+    def documented(self) -> APIRoute:
+        """The same for FastAPI."""
+        operation, family, mount = self._place
+        handler = operation.handler
+        params = [*mount.params, *(param.at(mount.dialect) for param in arguments(handler).values())]
+        body = body_of(handler)
+        summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
+
+        async def nothing() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
+            raise NotImplementedError
+
+        return APIRoute(
+            self.path,
+            nothing,
+            methods=[operation.method],
+            status_code=operation.status,
+            name=self.name,
+            operation_id=self.operation_id,
+            summary=summary.rstrip("."),
+            description=description.strip(),
+            tags=[family.tag],
+            response_model=operation.answer,
+            response_class=Response if operation.answer is None else JSONResponse,
+            response_description="The answer",
+            responses=responses(
+                operation,
+                family.errors,
+                [
+                    *ERRORS_OF_ALL,
+                    *([400] if params or body else []),
+                    *([413] if body else []),
+                    *([404] if mount.params else []),
+                ],
+            ),
+            openapi_extra={
+                **({"parameters": [param.documented() for param in params]} if params else {}),
+                **({"requestBody": body[1].documented()} if body else {}),
+            },
+        )

@@ -1,0 +1,126 @@
+"""What every request passes on its way in and out: its id, its deadline, cross-origin headers, errors, its record.
+
+Rules of this file: plain ASGI, one frame; whatever an application raises is answered here and nowhere else; each
+answer, an error too, carries X-Request-Id, and the log names a request by the same id. An error's body is that of the
+family whose operation was asked, which the scope names then; else of the family below whose prefix the path is.
+"""
+
+import logging
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable
+from itertools import count
+from urllib.parse import quote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http.errors import headers_of, status_of
+from api.http.metrics import OTHER, Metrics
+from db.listing.deadline import DEADLINE
+
+log = logging.getLogger("permanode.api")
+access = logging.getLogger("permanode.access")
+
+ACCESS = "%(request_id)s %(method)s %(path)s %(status)d %(ms).1f ms %(bytes)d bytes %(operation)s"
+"""A request in the log, for people; as JSON it is these fields."""
+
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+"""A client's own request id is kept when it looks like one."""
+
+SHARED_HEADERS = [
+    # Everything here may be read from any page.
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"X-Request-Id, Retry-After"),
+    (b"vary", b"accept-encoding"),
+]
+
+
+class Door:
+    """ASGI middleware before `app` for http; what is not http (lifespan, websocket) goes to `others`.
+
+    `error_body_of`: path → how errors below it are written.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        others: ASGIApp,
+        metrics: Metrics,
+        error_body_of: Callable[[str], Callable[[Exception], bytes]],
+        *,
+        deadline_s: float,
+        access_log: bool,
+    ) -> None:
+        self.app = app
+        self.others = others
+        self.error_body_of = error_body_of
+        self.metrics = metrics
+        self.deadline_s = deadline_s
+        self.access_log = access_log
+        self.prefix = os.urandom(4).hex().encode()
+        self.numbers = count(1)
+
+    def request_id(self, scope: Scope) -> bytes:
+        """The client's X-Request-Id, or a new one: unique to this process and counted."""
+        for name, value in scope["headers"]:
+            if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
+                return bytes(value)
+        return b"%s-%x" % (self.prefix, next(self.numbers))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request; nothing but a broken connection gets past."""
+        if scope["type"] != "http":
+            await self.others(scope, receive, send)
+            return
+        request_id = self.request_id(scope)
+        begun = time.monotonic()
+        deadline = DEADLINE.set(begun + self.deadline_s)
+        status = sent_bytes = 0
+
+        def answer(message: Message) -> Awaitable[None]:
+            nonlocal status, sent_bytes
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id), *SHARED_HEADERS]
+            elif self.access_log:
+                sent_bytes += len(message.get("body", b""))
+            return send(message)
+
+        try:
+            await self.app(scope, receive, answer)
+        except Exception as error:
+            self.report(error, request_id, scope)
+            if status:
+                raise
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
+            body = (scope.get("error_body") or self.error_body_of(path))(error)
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+            headers += headers_of(error)
+            await answer({"type": "http.response.start", "status": status_of(error), "headers": headers})
+            await answer({"type": "http.response.body", "body": body})
+        finally:
+            DEADLINE.reset(deadline)
+            spent_s = time.monotonic() - begun
+            operation = scope.get("operation", OTHER)
+            self.metrics.observe(operation, status, spent_s)
+            if self.access_log:
+                fields = {
+                    "request_id": request_id.decode(),
+                    "operation": operation,
+                    "method": scope["method"],
+                    "path": quote(scope["path"]),
+                    "status": status,
+                    "ms": round(1000 * spent_s, 3),
+                    "bytes": 0 if scope["method"] == "HEAD" else sent_bytes,
+                }
+                access.info(ACCESS, fields)
+
+    def report(self, error: Exception, request_id: bytes, scope: Scope) -> None:
+        """Logs what is our fault."""
+        status = status_of(error)
+        where = f"{request_id.decode()} {scope['method']} {quote(scope['path'])}"
+        if status == 500:
+            log.exception("%s failed", where)
+        elif status == 503:
+            log.warning("%s: %s", where, error)

@@ -1,0 +1,130 @@
+"""A whole listing as CSV or NDJSON: chosen by Accept, made and sent a part at a time.
+
+Rules of this file: the first part is there before the answer begins, so what is refused is refused with its status;
+each further one is made when the one before is sent, in the time that a request has, and none for a client that is
+gone; whoever fails in between breaks the connection off, so that no piece of a listing passes for all of it.
+"""
+
+import asyncio
+import csv
+import io
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import wraps
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import orjson
+from starlette.types import Receive, Scope, Send
+
+from api.http.content_negotiation import JSON, accepted, weights
+from db.listing.deadline import DEADLINE
+
+CSV = "text/csv"
+NDJSON = "application/x-ndjson"
+
+CONTENT_TYPES = {CSV: "text/csv; charset=utf-8"}
+
+Page: TypeAlias = Sequence[Mapping[str, Any]]
+"""Some items of a listing, all of which have the same fields."""
+
+Items: TypeAlias = Callable[..., AsyncGenerator[Page]]
+"""Gives a listing, a page at a time."""
+
+Columns: TypeAlias = Sequence[str] | Callable[..., Sequence[str]]
+"""The fields of its items, or what tells them from the parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """`parts` writes a listing, a part at a time; `example` one that is an answer in JSON, for the contract."""
+
+    parts: Callable[..., AsyncGenerator[str]]
+    example: Callable[[dict[str, Any]], str]
+
+
+def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
+    """The one of these that Accept names with most weight, and JSON with no more (RFC 9110 12.5.1); None: none."""
+    wanted = weights(accepted(scope))
+    best = max(media_types, key=lambda each: wanted.get(each, 0.0))
+    return best if wanted.get(best, 0.0) > 0 and wanted[best] >= wanted.get(JSON, 0.0) else None
+
+
+def exports_of(
+    items: Items, columns: Columns, listed: Callable[[dict[str, Any]], Page] = itemgetter("items")
+) -> Mapping[str, Export]:
+    """A listing as a table with these columns, and as lines of JSON; both take the parameters that `items` takes.
+
+    `listed` tells the items of an answer in JSON.
+    """
+
+    @wraps(items)
+    async def as_csv(*arguments: Any, **values: Any) -> AsyncGenerator[str]:
+        names = columns(**values) if callable(columns) else columns
+        lines: list[Sequence[object]] = [names]
+        async for page in items(*arguments, **values):
+            yield csv_text([*lines, *cells(page, names)])
+            lines = []
+        if lines:
+            yield csv_text(lines)
+
+    @wraps(items)
+    async def as_ndjson(*arguments: Any, **values: Any) -> AsyncGenerator[str]:
+        async for page in items(*arguments, **values):
+            yield ndjson_text(page)
+
+    def csv_example(answer: dict[str, Any]) -> str:
+        page = listed(answer)
+        names = list(page[0]) if callable(columns) else columns
+        return csv_text([names, *cells(page, names)])
+
+    return {CSV: Export(as_csv, csv_example), NDJSON: Export(as_ndjson, lambda answer: ndjson_text(listed(answer)))}
+
+
+def ndjson_text(page: Page) -> str:
+    """Items as lines of JSON."""
+    return "".join(orjson.dumps(item).decode() + "\n" for item in page)
+
+
+def cells(page: Page, names: Sequence[str]) -> Iterable[Sequence[object]]:
+    """Items as lines of a table with those columns."""
+    return ([cell(item[name]) for name in names] for item in page)
+
+
+def cell(value: object) -> object:
+    """A value of JSON as CSV has it: words behind each other, truth in JSON's words."""
+    if isinstance(value, list):
+        return " ".join(value)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def csv_text(lines: Iterable[Sequence[object]]) -> str:
+    """Lines as CSV, texts quoted, numbers not."""
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerows(lines)
+    return text.getvalue()
+
+
+async def send_export(parts: AsyncGenerator[str], media_type: str, scope: Scope, receive: Receive, send: Send) -> None:
+    """Sends all of the text, its parts as they come."""
+    allowed_s = DEADLINE.get() - time.monotonic()
+    async with aclosing(parts):
+        part = await anext(parts, None)
+        headers = [(b"content-type", CONTENT_TYPES.get(media_type, media_type).encode()), (b"vary", b"accept")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            while part is not None and scope["method"] != "HEAD" and not gone.done():
+                await send({"type": "http.response.body", "body": part.encode(), "more_body": True})
+                DEADLINE.set(time.monotonic() + allowed_s)
+                part = await anext(parts, None)
+        finally:
+            gone.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

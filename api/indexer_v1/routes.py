@@ -1,0 +1,237 @@
+"""The indexer (TIP-26, as inx-indexer 1.0 answers) over all history, and what seeds/003 called it.
+
+Rules of this file: a route says whose table of filters it has and nothing of any filter. A cursor carries its page size
+behind a dot, which counts more than the parameter's, as inx-indexer's does. Everything is as of ledgerIndex.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from api.http.errors import NotKept, error_body
+from api.http.operations import Family, Operation
+from api.http.page_sizes import INDEXER_V1 as PAGE_SIZES
+from api.http.page_sizes import MAXIMUM
+from api.indexer_v1.params import (
+    ALL,
+    CREATED_AFTER,
+    CREATED_BEFORE,
+    CURSOR,
+    INDEXER_PAGE_SIZE,
+    OLDEST_FIRST,
+    SPENT,
+    AliasAsked,
+    AliasId,
+    AllAsked,
+    BasicAsked,
+    FoundryAsked,
+    FoundryId,
+    Given,
+    NftAsked,
+    NftId,
+    OutputFilter,
+    Paged,
+    SeedAliasAsked,
+    SeedBasicAsked,
+    SeedFoundryAsked,
+    SeedNftAsked,
+    asked_of,
+    filters_of,
+    seed_filters_of,
+)
+from api.indexer_v1.responses import IndexedOutputs
+from api.listing import Json
+from api.network import NetworkMount
+from db.listing.page import CursorError, Page
+from db.queries.indexer import Asked, Spent, find_span, list_outputs
+from db.queries.ledger import get_ledger_index
+from db.queries.lookups import list_states
+from db.queries.unspent import find_unspent_state
+from db.roles import ALIAS, BASIC, FOUNDRY, NFT
+from db.store import NotFound
+
+SINGLE = 0
+"""The page size that inx-indexer names where one output was asked for."""
+
+
+async def all_outputs(network: NetworkMount, given: AllAsked) -> Json:
+    """Outputs of every kind that meet all of the filters.
+
+    Those of Chrysalis that Stardust took over are basic outputs.
+    """
+    return await listed(network, ALL, filters_of(ALL), given)
+
+
+async def basic_outputs(network: NetworkMount, given: BasicAsked) -> Json:
+    """Basic outputs that meet all of the filters."""
+    return await listed(network, BASIC, filters_of(BASIC), given)
+
+
+async def alias_outputs(network: NetworkMount, given: AliasAsked) -> Json:
+    """Alias outputs that meet all of the filters."""
+    return await listed(network, ALIAS, filters_of(ALIAS), given)
+
+
+async def foundry_outputs(network: NetworkMount, given: FoundryAsked) -> Json:
+    """Foundry outputs that meet all of the filters."""
+    return await listed(network, FOUNDRY, filters_of(FOUNDRY), given)
+
+
+async def nft_outputs(network: NetworkMount, given: NftAsked) -> Json:
+    """NFT outputs that meet all of the filters."""
+    return await listed(network, NFT, filters_of(NFT), given)
+
+
+async def alias_output(network: NetworkMount, alias_id: AliasId, given: Paged) -> Json:
+    """The unspent output of an alias; with `spent` its earlier states, or all of them, in the order of the ledger."""
+    return await of_chain(network, ALIAS, alias_id, given)
+
+
+async def foundry_output(network: NetworkMount, foundry_id: FoundryId, given: Paged) -> Json:
+    """The unspent output of a foundry; with `spent` its earlier states, or all of them, in the order of the ledger."""
+    return await of_chain(network, FOUNDRY, foundry_id, given)
+
+
+async def nft_output(network: NetworkMount, nft_id: NftId, given: Paged) -> Json:
+    """The unspent output of an NFT; with `spent` its earlier states, or all of them, in the order of the ledger."""
+    return await of_chain(network, NFT, nft_id, given)
+
+
+async def seed_outputs(network: NetworkMount, given: SeedBasicAsked) -> Json:
+    """Basic outputs that meet all of the filters, by the names of seeds/003."""
+    return await listed(network, BASIC, seed_filters_of(BASIC), given)
+
+
+async def seed_aliases(network: NetworkMount, given: SeedAliasAsked) -> Json:
+    """Alias outputs that meet all of the filters, by the names of seeds/003."""
+    return await listed(network, ALIAS, seed_filters_of(ALIAS), given)
+
+
+async def seed_foundries(network: NetworkMount, given: SeedFoundryAsked) -> Json:
+    """Foundry outputs that meet all of the filters, by the names of seeds/003."""
+    return await listed(network, FOUNDRY, seed_filters_of(FOUNDRY), given)
+
+
+async def seed_nfts(network: NetworkMount, given: SeedNftAsked) -> Json:
+    """NFT outputs that meet all of the filters, by the names of seeds/003."""
+    return await listed(network, NFT, seed_filters_of(NFT), given)
+
+
+async def seed_alias(network: NetworkMount, alias_id: AliasId, given: Paged) -> Json:
+    """As outputs/alias/{aliasId}."""
+    return await of_chain(network, ALIAS, alias_id, given)
+
+
+async def seed_foundry(network: NetworkMount, foundry_id: FoundryId, given: Paged) -> Json:
+    """As outputs/foundry/{foundryId}."""
+    return await of_chain(network, FOUNDRY, foundry_id, given)
+
+
+async def seed_nft(network: NetworkMount, nft_id: NftId, given: Paged) -> Json:
+    """As outputs/nft/{nftId}."""
+    return await of_chain(network, NFT, nft_id, given)
+
+
+async def listed(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> Json:
+    """The answer of a list. NotKept for spent outputs under no key at all."""
+    asked, spent = asked_of(network, route, filters, given), given[SPENT.name]
+    expect_key(asked, spent)
+    page_size, cursor = paging(given)
+    as_of = await get_ledger_index(network.store, network.name)
+    window = await find_span(network.store, network.name, given[CREATED_AFTER.name], given[CREATED_BEFORE.name])
+    page = await list_outputs(
+        network.store,
+        network.name,
+        asked,
+        spent,
+        as_of=as_of,
+        window=window,
+        newest=given[OLDEST_FIRST.name],
+        page_size=page_size,
+        cursor=cursor,
+    )
+    return answer(page, page_size)
+
+
+def expect_key(asked: Asked, spent: Spent) -> None:
+    """Returns where such outputs can be listed; NotKept says what it takes."""
+    if spent is not Spent.UNSPENT and not asked.standing:
+        raise NotKept(f"parameter {SPENT.name}: {spent.value} needs another one that names an address or a tag")
+
+
+async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given: Given) -> Json:
+    """The answer about a chain object: its unspent output, or its states. NotFound where there is none."""
+    spent = given[SPENT.name]
+    page_size, cursor = paging(given)
+    as_of = await get_ledger_index(network.store, network.name)
+    if spent is Spent.UNSPENT:
+        row = await find_unspent_state(network.store, output_kind, chain_id, as_of)
+        if row is None:
+            raise NotFound(f"an unspent output of {output_kind} {chain_id}")
+        return answer(Page([row], None, as_of), SINGLE)
+    page = await list_states(
+        network.store,
+        output_kind,
+        chain_id,
+        spent=spent is Spent.ONLY,
+        as_of=as_of,
+        newest=given[OLDEST_FIRST.name],
+        page_size=page_size,
+        cursor=cursor,
+    )
+    if not page.rows and cursor is None and page.cursor is None:
+        raise NotFound(f"such an output of {output_kind} {chain_id}")
+    return answer(page, page_size)
+
+
+def paging(given: Given) -> tuple[int, str | None]:
+    """Page size and position: those of a cursor where one is given. CursorError for one without a page size."""
+    text: str | None = given[CURSOR.name]
+    if text is None:
+        return given[INDEXER_PAGE_SIZE.name], None
+    cursor, dot, size = text.rpartition(".")
+    if not dot or not size.isdecimal():
+        raise CursorError("expected what an earlier page gave, found text without a page size at its end")
+    return PAGE_SIZES.read(size, MAXIMUM), cursor
+
+
+def answer(page: Page, page_size: int) -> Json:
+    """A page in the indexer's words."""
+    head: Json = {"ledgerIndex": page.as_of, "pageSize": page_size}
+    if page.cursor is not None:
+        head["cursor"] = f"{page.cursor}.{page_size}"
+    return head | {"items": [f"0x{row['output_id']}" for row in page.rows]}
+
+
+ERROR_BODY = partial(error_body, cursor=CURSOR.name)
+
+INDEXER_V1 = Family(
+    "indexer",
+    (
+        Operation("/outputs", all_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/basic", basic_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/alias", alias_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/alias/{aliasId}", alias_output, IndexedOutputs, (404, 501)),
+        Operation("/outputs/foundry", foundry_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/foundry/{foundryId}", foundry_output, IndexedOutputs, (404, 501)),
+        Operation("/outputs/nft", nft_outputs, IndexedOutputs, (501,)),
+        Operation("/outputs/nft/{nftId}", nft_output, IndexedOutputs, (404, 501)),
+    ),
+    wrap=lambda value: value,
+    error_body=ERROR_BODY,
+)
+
+SEED_INDEXER = Family(
+    "indexer",
+    (
+        Operation("/outputs", seed_outputs, IndexedOutputs, (501,)),
+        Operation("/aliases", seed_aliases, IndexedOutputs, (501,)),
+        Operation("/aliases/{aliasId}", seed_alias, IndexedOutputs, (404, 501)),
+        Operation("/foundries", seed_foundries, IndexedOutputs, (501,)),
+        Operation("/foundries/{foundryId}", seed_foundry, IndexedOutputs, (404, 501)),
+        Operation("/nft", seed_nfts, IndexedOutputs, (501,)),
+        Operation("/nft/{nftId}", seed_nft, IndexedOutputs, (404, 501)),
+    ),
+    wrap=lambda value: value,
+    error_body=ERROR_BODY,
+)
+"""As seeds/003 names them: beside the other routes of a network."""

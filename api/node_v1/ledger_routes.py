@@ -1,0 +1,122 @@
+"""Node REST v1 of Chrysalis, the ledger state: balances, the treasury, receipts, what a milestone changed.
+
+Rules of this file: as in node_v1.py; what an archive cannot know, as it has no peers and sees no traffic, is answered
+501 and says so.
+"""
+
+from typing import Any, TypeAlias
+
+from api import era_routing as eras
+from api.era_routing import Era
+from api.http.errors import NotKept
+from api.http.operations import Operation
+from api.http.params import Address, Ed25519Address, MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
+from api.http.responses import ErrorResponse
+from api.network import NetworkMount
+from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse
+from db.listing.page import Page
+from db.queries import ledger
+from db.store import NotFound
+from ledger.chrysalis.codec import decode_payload
+from ledger.chrysalis.dust import Dust
+from ledger.chrysalis.json import payload_json
+
+Json: TypeAlias = dict[str, Any]
+
+ED25519 = 0
+"""The only address type of Chrysalis."""
+
+
+async def balance(network: NetworkMount, address: Address) -> Json:
+    """What an address owns at ledgerIndex; nothing for one that was never paid."""
+    return await ed25519_balance(network, network.ed25519_address(address))
+
+
+async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Json:
+    """What an Ed25519 address, given in hex, owns at ledgerIndex.
+
+    `dustAllowed`: it may be sent one more output below the dust threshold.
+    """
+    ledger_index = await ledger.get_ledger_index(network.store, network.name)
+    row = await ledger.find_balance(network.store, f"{ED25519:02x}{address}", ledger_index)
+    dust = Dust(row["dust_allowance"], row["dust_outputs"]) if row else Dust()
+    return {
+        "addressType": ED25519,
+        "address": address,
+        "balance": row["balance"] if row else 0,
+        "dustAllowed": dust.allowed,
+        "ledgerIndex": ledger_index,
+    }
+
+
+async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
+    """The outputs that a milestone created and spent, in the order in which they took effect."""
+    if index not in await ledger.get_applied(network.store, network.name):
+        raise NotFound(f"what milestone {index} changed")
+    rows = await ledger.list_changes(network.store, index)
+    return {
+        "index": index,
+        "createdOutputs": [row["output_id"] for row in rows if not row["is_spent"]],
+        "consumedOutputs": [row["output_id"] for row in rows if row["is_spent"]],
+    }
+
+
+async def treasury(network: NetworkMount) -> Json:
+    """What is left for migration, and the milestone whose receipt left it."""
+    ledger_index = await ledger.get_ledger_index(network.store, network.name)
+    row = await ledger.get_treasury(network.store, network.name, ledger_index)
+    return {"milestoneId": row["milestone_id"], "amount": row["amount"]}
+
+
+async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
+    """All receipts, by the legacy milestone that they migrate from."""
+    page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
+    return receipts_json(page)
+
+
+async def receipts_of(
+    network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
+) -> Json:
+    """The receipts that migrate from one legacy milestone; none for one that nothing migrates from."""
+    page = await ledger.list_receipts(
+        network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
+    )
+    return receipts_json(page)
+
+
+def receipts_json(page: Page) -> Json:
+    """A page of rows of `receipts` in the node's words, those of Stardust left out."""
+    items = [
+        {"receipt": payload_json(decode_payload(row["payload"])), "milestoneIndex": row["milestone_index"]}
+        for row in page.rows
+        if eras.of_receipt(row) is Era.CHRYSALIS
+    ]
+    return {"receipts": items, "state": page.cursor}
+
+
+async def tips(network: NetworkMount) -> Json:  # noqa: ARG001 (every handler takes its network)
+    """Tips are where a node would attach new messages; an archive has none."""
+    raise NotKept("an archive has no tips: it attaches no messages")
+
+
+async def peers(network: NetworkMount) -> Json:  # noqa: ARG001
+    """Peers of a node; an archive has none."""
+    raise NotKept("an archive has no peers")
+
+
+async def submit_message(network: NetworkMount) -> Json:  # noqa: ARG001
+    """New messages go to a node; an archive only answers."""
+    raise NotKept("an archive takes no messages: send them to a node of the network")
+
+
+LEDGER_V1 = (
+    Operation("/addresses/{address}", balance, BalanceResponse, (501,)),
+    Operation("/addresses/ed25519/{address}", ed25519_balance, BalanceResponse, (501,)),
+    Operation("/milestones/{index}/utxo-changes", utxo_changes, UtxoChangesResponse, (404, 501)),
+    Operation("/treasury", treasury, TreasuryResponse, (404, 501)),
+    Operation("/receipts", receipts, ReceiptsResponse),
+    Operation("/receipts/{migratedAt}", receipts_of, ReceiptsResponse),
+    Operation("/tips", tips, ErrorResponse, (501,), status=501),
+    Operation("/peers", peers, ErrorResponse, (501,), status=501),
+    Operation("/messages", submit_message, ErrorResponse, (501,), method="POST", status=501),
+)

@@ -1,0 +1,221 @@
+"""Answers of node REST v1 (Chrysalis: TIP-13, Hornet 1.x).
+
+Rules of this file: names of the fields are the node's; a field that a node leaves out may be absent here, and
+is never null; ids are hex without 0x, networkId and nonce decimal strings, amounts numbers.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, Field
+
+from api.fields.chrysalis_payloads import U32, Hex, Hex32, Hex34, Message, SigLockedOutput
+from api.http.responses import Page, example, omitted
+
+MESSAGE_ID = "876fe83f9689add01ef834e258658e137b7082ea19ffe84ccef95f5ba0679ddb"
+PARENT_ID = "12e9b9675bdc22046f939661e293960ba8b291f3314d92104d0a33764778a0a8"
+TRANSACTION_ID = "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f"
+ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
+
+InclusionState: TypeAlias = Annotated[
+    Literal["noTransaction", "included", "conflicting"], Field(title="InclusionState")
+]
+"""The title names the type in generated clients."""
+
+
+class MessageResponse(BaseModel):
+    """A message."""
+
+    model_config = example(
+        networkId="14532475195074621904",
+        parentMessageIds=[PARENT_ID],
+        payload={"type": 2, "index": "484f524e4554205370616d6d6572", "data": "5370616d"},
+        nonce="432",
+    )
+    data: Message
+
+
+class MessageMetadata(BaseModel):
+    """What the ledger made of a message; a pending one has neither milestone nor inclusion state."""
+
+    messageId: Hex32
+    parentMessageIds: list[Hex32]
+    isSolid: bool
+    referencedByMilestoneIndex: U32 = omitted()
+    milestoneIndex: U32 = omitted()
+    ledgerInclusionState: InclusionState = omitted()
+    conflictReason: int = omitted()
+    shouldPromote: bool = omitted()
+    shouldReattach: bool = omitted()
+
+
+class MessageMetadataResponse(BaseModel):
+    """Metadata of a message."""
+
+    model_config = example(
+        messageId=MESSAGE_ID,
+        parentMessageIds=[PARENT_ID],
+        isSolid=True,
+        referencedByMilestoneIndex=5,
+        ledgerInclusionState="conflicting",
+        conflictReason=1,
+    )
+    data: MessageMetadata
+
+
+class Record(BaseModel):
+    """What `expanded` puts in place of an id; a pending message has neither state nor milestone."""
+
+    id: Hex
+    inclusionState: Literal["noTransaction", "included", "conflicting"] | None
+    milestoneIndex: U32 | None
+
+
+class MessageChildren(Page):
+    """Messages that approve a message."""
+
+    messageId: Hex32
+    childrenMessageIds: list[Hex32 | Record]
+
+
+class MessageChildrenResponse(BaseModel):
+    """A page of children."""
+
+    model_config = example(messageId=PARENT_ID, maxResults=1000, count=1, childrenMessageIds=[MESSAGE_ID], state=None)
+    data: MessageChildren
+
+
+class MessagesByIndex(Page):
+    """Messages under an index."""
+
+    index: Hex
+    messageIds: list[Hex32 | Record]
+
+
+class MessagesByIndexResponse(BaseModel):
+    """A page of messages under an index."""
+
+    model_config = example(
+        index="484f524e4554205370616d6d6572", maxResults=1000, count=1, messageIds=[MESSAGE_ID], state=None
+    )
+    data: MessagesByIndex
+
+
+class Output(BaseModel):
+    """An output and what became of it."""
+
+    messageId: Hex32
+    transactionId: Hex32
+    outputIndex: Annotated[int, Field(ge=0, le=126)]
+    isSpent: bool
+    milestoneIndexSpent: U32 = omitted()
+    transactionIdSpent: Hex32 = omitted()
+    output: SigLockedOutput
+    ledgerIndex: U32
+
+
+class OutputResponse(BaseModel):
+    """An output."""
+
+    model_config = example(
+        messageId=MESSAGE_ID,
+        transactionId=TRANSACTION_ID,
+        outputIndex=0,
+        isSpent=False,
+        output={"type": 0, "address": {"type": 0, "address": ADDRESS}, "amount": 5237107385175},
+        ledgerIndex=50,
+    )
+    data: Output
+
+
+class AddressOutputs(Page):
+    """Outputs of an address."""
+
+    addressType: Literal[0]
+    address: Hex32
+    outputIds: list[Hex34 | Record]
+    ledgerIndex: U32
+
+
+class AddressOutputsResponse(BaseModel):
+    """A page of an address's outputs."""
+
+    model_config = example(
+        addressType=0,
+        address=ADDRESS,
+        maxResults=1000,
+        count=1,
+        outputIds=[TRANSACTION_ID + "0000"],
+        ledgerIndex=50,
+        state=None,
+    )
+    data: AddressOutputs
+
+
+class Milestone(BaseModel):
+    """A milestone."""
+
+    index: U32
+    messageId: Hex32
+    timestamp: int
+
+
+class MilestoneResponse(BaseModel):
+    """A milestone."""
+
+    model_config = example(index=1, messageId=MESSAGE_ID, timestamp=1640995210)
+    data: Milestone
+
+
+class MilestoneMessages(Page):
+    """The messages a milestone references, in white-flag order."""
+
+    index: U32
+    messageIds: list[Hex32]
+
+
+class MilestoneMessagesResponse(BaseModel):
+    """A page of a milestone's messages."""
+
+    model_config = example(index=1, maxResults=1000, count=1, messageIds=[MESSAGE_ID], state=None)
+    data: MilestoneMessages
+
+
+class Info(BaseModel):
+    """The 14 fields that old clients refuse to start without."""
+
+    name: str
+    version: str
+    isHealthy: bool
+    networkId: str
+    bech32HRP: str
+    minPoWScore: float
+    messagesPerSecond: float
+    referencedMessagesPerSecond: float
+    referencedRate: float
+    latestMilestoneTimestamp: int
+    latestMilestoneIndex: U32
+    confirmedMilestoneIndex: U32
+    pruningIndex: U32
+    features: list[str]
+
+
+class InfoResponse(BaseModel):
+    """What a node says of itself."""
+
+    model_config = example(
+        name="Permanode",
+        version="0.1.0",
+        isHealthy=True,
+        networkId="chrysalis-mainnet",
+        bech32HRP="iota",
+        minPoWScore=4000,
+        messagesPerSecond=0,
+        referencedMessagesPerSecond=0,
+        referencedRate=0,
+        latestMilestoneTimestamp=1640995700,
+        latestMilestoneIndex=50,
+        confirmedMilestoneIndex=50,
+        pruningIndex=0,
+        features=[],
+    )
+    data: Info

@@ -1,0 +1,347 @@
+"""Node REST v1 of Chrysalis (TIP-13, as Hornet 1.x answers), widened by what Chronicle v1 adds to the same routes.
+
+Rules of this file: a handler asks one named question of db/queries and puts the answer into the node's words; keys
+stand in Hornet's order and are left out where Hornet leaves them out (`referencedByMilestoneIndex` and
+`ledgerInclusionState` until a milestone references the message, `milestoneIndex` but for the milestone's own message,
+`conflictReason` but for conflicts; `shouldPromote` and `shouldReattach`, which only a live node can judge, always).
+A listing of what nobody knows is empty, not an error.
+"""
+
+from api import era_routing as eras
+from api.http.operations import Family, Operation
+from api.http.params import (
+    MESSAGE_ID,
+    TRANSACTION_ID,
+    Address,
+    Ed25519Address,
+    EndTimestamp,
+    Expanded,
+    Included,
+    IncludeSpent,
+    IncludeSpentInHistory,
+    MessageId,
+    MilestoneIndex,
+    NewestFirst,
+    OldestFirst,
+    OutputId,
+    OutputIndex,
+    OutputType,
+    PageSize,
+    PageSizeOf100,
+    StartTimestamp,
+    State,
+    Tag,
+    TransactionId,
+    Utf8,
+    tag_of,
+)
+from api.listing import INCLUSION, Json, listing, window
+from api.network import NetworkMount
+from api.node_v1.history_routes import HISTORY_V1
+from api.node_v1.ledger_routes import ED25519, LEDGER_V1
+from api.node_v1.responses import (
+    AddressOutputsResponse,
+    InfoResponse,
+    MessageChildrenResponse,
+    MessageMetadataResponse,
+    MessageResponse,
+    MessagesByIndexResponse,
+    MilestoneMessagesResponse,
+    MilestoneResponse,
+    OutputResponse,
+)
+from api.version import program_version
+from db.queries import ledger, messages, milestones, outputs, transactions
+from db.sync import complete
+from ledger.chrysalis.codec import decode_message, decode_output
+from ledger.chrysalis.json import message_json, output_json
+
+CONFLICTING = 2
+MILESTONE_PAYLOAD = 1
+
+
+async def message(network: NetworkMount, message_id: MessageId) -> Json:
+    """A message by its id."""
+    row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
+    return message_json(decode_message(row["message"]))
+
+
+async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json:
+    """What the ledger made of a message.
+
+    A pending message, which no milestone references, has neither milestone nor inclusion state.
+    """
+    row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
+    value = decode_message(row["message"])
+    metadata: Json = {
+        "messageId": message_id,
+        "parentMessageIds": [parent.hex() for parent in value.parents],
+        "isSolid": True,
+    }
+    index = row.get("milestone_index")
+    if index is None:
+        return metadata
+    metadata["referencedByMilestoneIndex"] = index
+    if value.payload is not None and value.payload.KIND == MILESTONE_PAYLOAD:
+        issued = await milestones.find_milestone(network.store, index)
+        if issued is not None and issued["message_id"] == message_id:
+            metadata["milestoneIndex"] = index
+    metadata["ledgerInclusionState"] = INCLUSION[row["inclusion_state"]]
+    if row["inclusion_state"] == CONFLICTING and row["conflict_reason"] is not None:
+        metadata["conflictReason"] = row["conflict_reason"]
+    return metadata
+
+
+async def message_raw(network: NetworkMount, message_id: MessageId) -> bytes:
+    """The canonical bytes of a message, whose BLAKE2b-256 is its id."""
+    data: bytes = (await eras.get_message(network, message_id, eras.Era.CHRYSALIS))["message"]
+    return data
+
+
+async def message_children(
+    network: NetworkMount,
+    message_id: MessageId,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
+) -> Json:
+    """The messages that approve a message, pending ones at the newest end."""
+    span = await window(network, start, end)
+    page = await messages.list_children(
+        network.store,
+        message_id,
+        with_inclusion=expanded,
+        window=span,
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
+    head = {"messageId": message_id}
+    return listing(head, "childrenMessageIds", "message_id", page, page_size, expanded=expanded)
+
+
+async def messages_by_index(
+    network: NetworkMount,
+    index: Tag,
+    utf8: Utf8,
+    page_size: PageSize,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
+) -> Json:
+    """The messages under an index, direct or inside a transaction, pending ones at the newest end."""
+    tag = tag_of(index, utf8=utf8)
+    span = await window(network, start, end)
+    page = await messages.list_tagged(
+        network.store, tag, with_inclusion=expanded, window=span, newest=newest, page_size=page_size, cursor=state
+    )
+    return listing({"index": tag}, "messageIds", "message_id", page, page_size, expanded=expanded)
+
+
+async def included_message(network: NetworkMount, transaction_id: TransactionId) -> Json:
+    """The message that got a transaction included; other attachments of it took no effect."""
+    return await message(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_message_metadata(network: NetworkMount, transaction_id: TransactionId) -> Json:
+    """What the ledger made of the message that got a transaction included."""
+    return await message_metadata(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_message_raw(network: NetworkMount, transaction_id: TransactionId) -> bytes:
+    """The canonical bytes of the message that got a transaction included."""
+    return await message_raw(network, await transactions.get_included_message_id(network.store, transaction_id))
+
+
+async def included_message_children(
+    network: NetworkMount,
+    transaction_id: TransactionId,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
+) -> Json:
+    """The messages that approve the one that got a transaction included."""
+    message_id = await transactions.get_included_message_id(network.store, transaction_id)
+    return await message_children(network, message_id, page_size, state, newest, expanded, start, end)
+
+
+async def output_of_transaction(
+    network: NetworkMount, transaction_id: TransactionId, output_index: OutputIndex
+) -> Json:
+    """An output by its transaction and index."""
+    return await output(network, transaction_id + output_index.to_bytes(2, "little").hex())
+
+
+async def output(network: NetworkMount, output_id: OutputId) -> Json:
+    """An output that an included transaction created, and whether it is spent at ledgerIndex."""
+    as_of = await ledger.find_ledger_index(network.store, network.name)
+    found = await outputs.get_output(network.store, output_id, as_of)
+    eras.expect(eras.Era.CHRYSALIS, eras.of_output(found), f"output {output_id}")
+    value: Json = {
+        "messageId": found["created_message_id"],
+        "transactionId": output_id[:64],
+        "outputIndex": int.from_bytes(bytes.fromhex(output_id[64:]), "little"),
+        "isSpent": found["spent_milestone_index"] is not None,
+    }
+    if found["spent_milestone_index"] is not None:
+        value["milestoneIndexSpent"] = found["spent_milestone_index"]
+        value["transactionIdSpent"] = found["spent_transaction_id"]
+    value["output"] = output_json(decode_output(found["data"]))
+    value["ledgerIndex"] = await ledger_index(network, as_of)
+    return value
+
+
+async def address_outputs(
+    network: NetworkMount,
+    address: Address,
+    output_type: OutputType,
+    include_spent: IncludeSpent,
+    included: Included,
+    page_size: PageSize,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
+) -> Json:
+    """The outputs of an address; without include-spent those that are unspent at ledgerIndex."""
+    return await ed25519_outputs(
+        network,
+        network.ed25519_address(address),
+        output_type,
+        include_spent,
+        included,
+        page_size,
+        state,
+        newest,
+        expanded,
+        start,
+        end,
+    )
+
+
+async def ed25519_outputs(
+    network: NetworkMount,
+    address: Ed25519Address,
+    output_type: OutputType,
+    include_spent: IncludeSpentInHistory,
+    included: Included,
+    page_size: PageSizeOf100,
+    state: State,
+    newest: NewestFirst,
+    expanded: Expanded,
+    start: StartTimestamp,
+    end: EndTimestamp,
+) -> Json:
+    """The outputs of an Ed25519 address, given in hex."""
+    page = await outputs.list_outputs_by_address(
+        network.store,
+        f"{ED25519:02x}{address}",
+        output_type=output_type,
+        include_spent=include_spent,
+        included=included,
+        with_inclusion=expanded,
+        window=await window(network, start, end),
+        as_of=await ledger.find_ledger_index(network.store, network.name),
+        newest=newest,
+        page_size=page_size,
+        cursor=state,
+    )
+    head = {"addressType": ED25519, "address": address}
+    answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
+    answer["ledgerIndex"] = await ledger_index(network, page.as_of)
+    return answer
+
+
+async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
+    """What an answer about outputs names: the ledger state it is true at, else how far all milestones are loaded."""
+    return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
+
+
+async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
+    """A milestone by its index."""
+    row = await milestones.get_milestone(network.store, index)
+    eras.expect(eras.Era.CHRYSALIS, eras.of_milestone(row), f"milestone {index}")
+    return {"index": index, "messageId": row["message_id"], "timestamp": row["timestamp"]}
+
+
+async def milestone_messages(
+    network: NetworkMount, index: MilestoneIndex, page_size: PageSize, state: State, newest: OldestFirst
+) -> Json:
+    """The messages that a milestone references, in white-flag order, its own message last.
+
+    No node answers this; it is the listing of the permanode plan. `sort=newest` is the exact reverse.
+    """
+    await milestones.get_milestone(network.store, index)
+    page = await milestones.list_milestone_messages(
+        network.store, index, newest=newest, page_size=page_size, cursor=state
+    )
+    return listing({"index": index}, "messageIds", "message_id", page, page_size)
+
+
+async def info(network: NetworkMount) -> Json:
+    """What a node would say of itself: all that clients check before they ask for anything else.
+
+    Rates are zero, as an archive sees no traffic. It is healthy once it holds a milestone; `confirmedMilestoneIndex` is
+    the last one before a gap, `pruningIndex` the one before its first.
+    """
+    held = await complete(network.store, network.name)
+    newest = held[-1][1] if held else 0
+    newest_row = await milestones.find_milestone(network.store, newest)
+    return {
+        "name": "Permanode",
+        "version": program_version(),
+        "isHealthy": bool(held),
+        "networkId": network.name,
+        "bech32HRP": network.bech32_hrp,
+        "minPoWScore": network.min_pow_score,
+        "messagesPerSecond": 0,
+        "referencedMessagesPerSecond": 0,
+        "referencedRate": 0,
+        "latestMilestoneTimestamp": newest_row["timestamp"] if newest_row else 0,
+        "latestMilestoneIndex": newest,
+        "confirmedMilestoneIndex": held[0][1] if held else 0,
+        "pruningIndex": held[0][0] - 1 if held else 0,
+        "features": [],
+    }
+
+
+NODE_V1 = Family(
+    "node REST v1",
+    (
+        Operation("/info", info, InfoResponse),
+        Operation("/messages", messages_by_index, MessagesByIndexResponse),
+        Operation("/messages/{messageId}", message, MessageResponse, (404,), immutable=MESSAGE_ID),
+        Operation("/messages/{messageId}/metadata", message_metadata, MessageMetadataResponse, (404,)),
+        Operation("/messages/{messageId}/raw", message_raw, None, (404,), immutable=MESSAGE_ID),
+        Operation("/messages/{messageId}/children", message_children, MessageChildrenResponse),
+        *(
+            Operation(
+                f"/transactions/{{transactionId}}/included-message{part}", handler, answer, (404,), immutable=immutable
+            )
+            for part, handler, answer, immutable in (
+                ("", included_message, MessageResponse, TRANSACTION_ID),
+                ("/metadata", included_message_metadata, MessageMetadataResponse, None),
+                ("/raw", included_message_raw, None, TRANSACTION_ID),
+                ("/children", included_message_children, MessageChildrenResponse, None),
+            )
+        ),
+        Operation("/outputs/{outputId}", output, OutputResponse, (404,)),
+        Operation("/outputs/{transactionId}/{outputIndex}", output_of_transaction, OutputResponse, (404,)),
+        Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse),
+        Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
+        Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
+        Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,), is_ours=True),
+        *LEDGER_V1,
+        *HISTORY_V1,
+    ),
+    wrap=lambda value: {"data": value},
+)

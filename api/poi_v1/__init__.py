@@ -1,0 +1,1 @@
+"""Proof of inclusion API v1: create and validate."""

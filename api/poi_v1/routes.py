@@ -1,0 +1,174 @@
+"""Proof of inclusion: that a milestone references a message, or applied it to the ledger; created, and validated.
+
+Rules of this file: routes and shapes are inx-chronicle's (`referenced-block`, `applied-block`) and inx-poi's (`create`,
+`validate`: of references). A Chrysalis milestone commits only to what it applied, so there a proof of reference is one
+of application, and a message that was referenced but not applied has none. A body that is no proof is refused by field;
+a proof that does not hold is `{"valid": false}`, whatever is wrong with it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, TypeAlias
+
+from api.fields.stardust_params import BLOCK_ID
+from api.http.body import Body
+from api.http.errors import NoProof, NotKept
+from api.http.operations import Family, Operation
+from api.listing import Json
+from api.network import NetworkMount
+from api.poi_v1.responses import InclusionProof as InclusionProofModel
+from api.poi_v1.responses import PostedProof, Validity
+from db.queries import messages, milestones
+from db.store import NotFound, Row
+from ledger.chrysalis import codec as chrysalis
+from ledger.crypto.audit_path import create_audit_path
+from ledger.inclusion_proof import (
+    APPLIED,
+    REFERENCED,
+    InclusionProof,
+    find_claims,
+    form_of,
+    parse_proof_json,
+    proof_json,
+    roots,
+)
+from ledger.milestone_proof import Milestone, find_signature_fault
+from ledger.stardust import codec as stardust
+
+CONE_MAX = 100_000
+"""Messages of the largest cone that a proof is made of: a minute at 1 700 a second. Its rows and hashes take about a
+second; larger ones are refused."""
+
+BODY_MAX_BYTES = 262_144
+"""A block and a milestone have 32 KiB each at most, and twice that as hex; a path of 32 levels about 3 KiB."""
+
+INCLUDED = 1
+
+APPLIED_BLOCK_ID = replace(
+    BLOCK_ID,
+    meaning="Id of a block, or of a message of Chrysalis",
+    example="0x5af7f6b6f97334daa7ec42100087df9694dbb23a8847e3d88d8bf432da4b0d38",
+)
+
+BlockId: TypeAlias = Annotated[str, APPLIED_BLOCK_ID]
+Proof: TypeAlias = Annotated[
+    InclusionProof,
+    Body("What `create` answers, from here or from elsewhere", PostedProof, parse_proof_json, BODY_MAX_BYTES),
+]
+
+
+async def create_for_referenced_block(network: NetworkMount, block_id: BlockId) -> Json:
+    """The proof that a milestone references a block, or a message of Chrysalis.
+
+    400 for one that no milestone references, and for a message of Chrysalis that was not applied.
+    """
+    return await create(network, block_id, REFERENCED)
+
+
+async def create_for_applied_block(network: NetworkMount, block_id: BlockId) -> Json:
+    """The proof that a milestone applied a block, or a message of Chrysalis, to the ledger.
+
+    400 for one that no milestone references, that carries no transaction, or whose transaction was in conflict.
+    """
+    return await create(network, block_id, APPLIED)
+
+
+async def create_proof(network: NetworkMount, block_id: BlockId) -> Json:
+    """The proof that a milestone references a block, as inx-poi has it; as referenced-block/create."""
+    return await create(network, block_id, REFERENCED)
+
+
+async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
+    """The proof of a claim. NoProof where there can be none, NotFound where the archive has not what it takes."""
+    row = await messages.get_message(network.store, message_id)
+    index = row.get("milestone_index")
+    if index is None:
+        raise NoProof(f"message {message_id} was not referenced by a milestone")
+    milestone = decode_milestone(await milestones.get_milestone(network.store, index))
+    stated = roots(milestone)
+    proved = claim if claim in stated else APPLIED
+    if proved == APPLIED and row["inclusion_state"] != INCLUDED:
+        reason = "" if claim == APPLIED else f"; {form_of(milestone).codec.name} proves nothing of other messages"
+        raise NoProof(f"message {message_id} was not applied to the ledger{reason}")
+    cone = await milestones.list_cone(network.store, index, CONE_MAX + 1)
+    if len(cone) > CONE_MAX:
+        raise NotKept(f"milestone {index} references more than {CONE_MAX} messages: no proofs are made of so many")
+    ids = leaves(cone, proved)
+    if message_id not in ids:
+        raise NotFound(f"the whole cone of milestone {index}")
+    path = create_audit_path([bytes.fromhex(each) for each in ids], ids.index(message_id))
+    if path.root != stated[proved]:
+        raise NotFound(f"a cone of milestone {index} that has the Merkle root of its messages {proved}")
+    return proof_json(InclusionProof(milestone, row["message"], path))
+
+
+def leaves(cone: Sequence[Row], claim: str) -> list[str]:
+    """The ids that a milestone commits to, in white-flag order."""
+    return [row["message_id"] for row in cone if claim == REFERENCED or row["inclusion_state"] == INCLUDED]
+
+
+def decode_milestone(row: Row) -> Milestone:
+    """The milestone of a row of `milestones`, of either era: the type of its payload tells which."""
+    data: bytes = row["payload"]
+    decode = chrysalis.decode_payload if data[0] == chrysalis.Milestone.KIND else stardust.decode_payload
+    milestone = decode(data)
+    assert isinstance(milestone, Milestone)
+    return milestone
+
+
+async def validate_for_referenced_block(network: NetworkMount, proof: Proof) -> Json:
+    """Whether a proof that a milestone references a block, or a message of Chrysalis, holds.
+
+    The milestone has to be signed by this network's coordinator or, where its keys are not set, to be this archive's.
+    """
+    return await validate(network, proof, REFERENCED)
+
+
+async def validate_for_applied_block(network: NetworkMount, proof: Proof) -> Json:
+    """Whether a proof that a milestone applied a block, or a message of Chrysalis, holds.
+
+    As referenced-block/validate.
+    """
+    return await validate(network, proof, APPLIED)
+
+
+async def validate_proof(network: NetworkMount, proof: Proof) -> Json:
+    """Whether a proof that a milestone references a block holds, as inx-poi has it; as referenced-block/validate."""
+    return await validate(network, proof, REFERENCED)
+
+
+async def validate(network: NetworkMount, proof: InclusionProof, claim: str) -> Json:
+    """The answer about a claim. NotFound for a milestone that nothing here can tell genuine or not."""
+    return {"valid": claim in find_claims(proof) and await is_genuine(network, proof.milestone)}
+
+
+async def is_genuine(network: NetworkMount, milestone: Milestone) -> bool:
+    """Whether the coordinator signed a milestone; without its keys, whether it is this archive's own."""
+    if network.coordinator is not None:
+        return find_signature_fault(milestone, network.coordinator) is None
+    own = await milestones.get_milestone(network.store, milestone.index)
+    return decode_milestone(own) == milestone
+
+
+POI_V1 = Family(
+    "proof of inclusion",
+    (
+        *(
+            Operation(f"{path}/create/{{blockId}}", handler, InclusionProofModel, (404, 501))
+            for path, handler in (
+                ("/referenced-block", create_for_referenced_block),
+                ("/applied-block", create_for_applied_block),
+                ("", create_proof),
+            )
+        ),
+        *(
+            Operation(f"{path}/validate", handler, Validity, (404,), method="POST")
+            for path, handler in (
+                ("/referenced-block", validate_for_referenced_block),
+                ("/applied-block", validate_for_applied_block),
+                ("", validate_proof),
+            )
+        ),
+    ),
+    wrap=lambda value: value,
+)

@@ -1,0 +1,1 @@
+"""The API families of a Wormhole network."""

@@ -1,0 +1,1 @@
+"""Functions of the Wormhole event database, under their old names."""

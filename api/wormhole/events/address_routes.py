@@ -1,0 +1,140 @@
+"""Functions of the event database that tell which addresses received transfers, and how much of USD.
+
+Rules of this file: days as in wormhole_event_sums.py; every token counts. An address that receives on two
+chains is two, so `*` is the sum over chains. What grows with the addresses is bounded: more are not told.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from itertools import accumulate
+from typing import TypeAlias
+
+from api.http.errors import NotKept
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.events.functions import Given, function
+from api.wormhole.events.params import (
+    ALL_TIME,
+    AMOUNTS,
+    COUNTS,
+    DAILY,
+    FOR_CHAIN,
+    FOR_PERIOD,
+    LAST_24_HOURS,
+    NUM_DAYS,
+    RECEIVED,
+    RECEIVED_SO_FAR,
+)
+from api.wormhole.events.responses import EventReceived, EventReceivedSoFar
+from api.wormhole.events.row_routes import scope_of
+from api.wormhole.events.sum_routes import LAUNCH_DAY, cents, first_day, last_day, total
+from db.queries.wormhole.daily import TooManyRows, each_day, read_days, sum_by_address
+from db.utc_days import format_day
+from ledger.wormhole.addresses import format_address
+
+ADDRESSES_MAX = 100_000
+"""Rows of days that one answer sums up, each of an address."""
+
+DATED_MAX = 500_000
+"""Dates times addresses of one answer that tells of each of these on each of those."""
+
+Received: TypeAlias = dict[tuple[int, str], Decimal]
+"""USD by receiving chain and address; 0: of what has no price."""
+
+FEWER = f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+
+
+async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
+    """Addresses that received in the last day, in the period and on each of its days, as far as they are asked for."""
+    last, span = last_day(given), given[NUM_DAYS.name]
+    for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
+    last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
+    days = await received(network, given, first_day(last, span) if for_period or daily else last, last)
+    if daily and given[AMOUNTS.name]:
+        check_dates(total(days.values()), len(days))
+    whole = {
+        "Last24Hours": days.get(last, {}) if last_alone else None,
+        "WithinPeriod": total(days.values()) if for_period else None,
+    }
+    return {"PeriodDurationDays": span} | told(given, whole, days if daily else None)
+
+
+async def addressestransferredtocumulative(network: NetworkMount, given: Given) -> Json:
+    """Addresses that ever received; by day, those that had until its end."""
+    last, span = last_day(given), given[NUM_DAYS.name]
+    days = await received(network, given, LAUNCH_DAY, last)
+    ever = total(days.values())
+    daily: dict[int, Received] | None = None
+    if given[DAILY.name]:
+        before = total(held for day, held in days.items() if day < last - span)
+        shown = {day: held for day, held in days.items() if last - span <= day}
+        check_dates(ever, len(shown))
+        running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
+        daily = dict(zip(shown, running[1:], strict=True))
+    whole = {"AllTime": ever if given[ALL_TIME.name] or not given[DAILY.name] else None}
+    return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | told(given, whole, daily)
+
+
+async def received(network: NetworkMount, given: Given, first: int, last: int) -> dict[int, Received]:
+    """What addresses received each day. NotKept for more of them than are summed up."""
+    chain, emitter = scope_of(given)
+    try:
+        days = each_day(network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter)
+        rows = await read_days(days, most=ADDRESSES_MAX)
+    except TooManyRows:
+        raise NotKept(f"more than {ADDRESSES_MAX} addresses and days: {FEWER}") from None
+    return {day: {key: usd for key, (_, usd) in sum_by_address(held).items()} for day, held in rows.items()}
+
+
+def check_dates(addresses: Received, dates: int) -> None:
+    """NotKept for more addresses than are told of on so many dates."""
+    if len(addresses) * dates > DATED_MAX:
+        raise NotKept(f"more than {DATED_MAX} numbers, of {len(addresses)} addresses on {dates} dates: {FEWER}")
+
+
+def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:
+    """Amounts and counts of each, as far as they are asked for: counts if nothing is; all dates have the same keys."""
+    shapes: list[tuple[str, bool, Callable[[Received, Received], Json]]] = [
+        ("Amounts", given[AMOUNTS.name], amounts_json),
+        ("Counts", given[COUNTS.name] or not given[AMOUNTS.name], counts_json),
+    ]
+    every = total((daily or {}).values())
+    found: Json = {}
+    for name, is_asked, shape in shapes:
+        for part, held in whole.items():
+            found[f"{part}{name}"] = shape(held, held) if is_asked and held is not None else None
+        dates = (
+            {format_day(day): shape(held, every) for day, held in daily.items()}
+            if is_asked and daily is not None
+            else None
+        )
+        found[f"Daily{name}"] = dates
+    return found
+
+
+def amounts_json(held: Received, every: Received) -> Json:
+    """USD by chain and address as the chain writes it; 0 for those of `every` that received nothing."""
+    found: Json = {}
+    for chain, address in sorted(every):
+        native = format_address(chain, bytes.fromhex(address))
+        found.setdefault(str(chain), {})[native] = cents(held.get((chain, address), Decimal(0)))
+    return found
+
+
+def counts_json(held: Received, every: Received) -> Json:
+    """Addresses by chain."""
+    counts = Counter(str(chain) for chain, _ in held)
+    return {"*": len(held)} | {chain: counts[chain] for chain in sorted({str(each) for each, _ in every})}
+
+
+RECEIVERS = (
+    *function("/addressestransferredto", addressestransferredto, RECEIVED, EventReceived, (501,)),
+    *function(
+        "/addressestransferredtocumulative",
+        addressestransferredtocumulative,
+        RECEIVED_SO_FAR,
+        EventReceivedSoFar,
+        (501,),
+    ),
+)

@@ -1,0 +1,64 @@
+"""A function of the event database as operations: it is asked with a query or with an object of texts.
+
+Rules of this file: a function is declared once, and GET and POST are the same of it; a posted value is a text that is
+read as one of a query is. An empty text asks for nothing, and where no key is mandatory no body does.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import BaseModel, create_model
+
+from api.http.body import Body
+from api.http.operations import Operation
+from api.http.params import Param, Params
+from api.http.responses import omitted
+from api.listing import Json
+from api.network import NetworkMount
+from ledger.json_reader import JsonError
+
+BODY_MAX_BYTES = 4_096
+
+Given: TypeAlias = dict[str, Any]
+"""What was asked, by the parameters' names."""
+
+Function: TypeAlias = Callable[[NetworkMount, Given], Awaitable[Json | list[Json]]]
+
+
+def posted(members: tuple[Param, ...], document: Any) -> Given:
+    """The members of an object, each read as of a query. Raises JsonError, and BadParameter for a value."""
+    if not isinstance(document, Mapping):
+        raise JsonError("", "an object")
+    for name, value in document.items():
+        if not isinstance(value, str):
+            raise JsonError(str(name), "a text")
+    return {member.name: member.read(document.get(member.name)) for member in members}
+
+
+def posted_model(name: str, meaning: str, members: tuple[Param, ...]) -> type[BaseModel]:
+    """What openapi.yaml says of a posted object."""
+    fields: dict[str, Any] = {each.name: (str, ...) if each.required else (str, omitted()) for each in members}
+    made: type[BaseModel] = create_model(name, __doc__=meaning, **fields)
+    return made
+
+
+def function(
+    path: str, answers: Function, members: tuple[Param, ...], answer: type[BaseModel], errors: tuple[int, ...] = ()
+) -> tuple[Operation, Operation]:
+    """The GET and the POST of a function; its name and docstring are the operations'."""
+    name, meaning = answers.__name__, answers.__doc__
+    members = tuple([replace(each, empty_is_none=True) for each in members])
+    model = posted_model(f"Posted{name.title().replace('_', '')}", "What is asked, as texts.", members)
+    empty = b"" if any(each.required for each in members) else b"{}"
+    body = Body("What is asked", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)
+
+    async def asked(network: NetworkMount, given: Annotated[Given, Params(members)]) -> Json | list[Json]:
+        return await answers(network, given)
+
+    async def sent(network: NetworkMount, given: Annotated[Given, body]) -> Json | list[Json]:
+        return await answers(network, given)
+
+    asked.__name__, sent.__name__ = name, f"{name}_posted"
+    asked.__doc__ = sent.__doc__ = meaning
+    return Operation(path, asked, answer, errors), Operation(path, sent, answer, errors, method="POST")

@@ -1,0 +1,205 @@
+"""A row of the event tables in the words of the functions: its Summary, and its Details.
+
+Rules of this file: all values are text, what a row has nothing of is null. `served` is the canonical row of `vaas`,
+`written` that of what was written of the message, `told` its payload's families; each None where there is none. What
+is told unasked is what the last revision of the functions told; families that are asked for by name tell every column.
+"""
+
+import base64
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from api.listing import Json
+from api.wormhole.json import rfc3339
+from db.schema.event_columns import (
+    ASSET,
+    CHAIN,
+    DETAILS,
+    NFT,
+    PAYLOAD_COLUMNS,
+    PUBLICATION,
+    PUBLICATION_COLUMNS,
+    QUORUM,
+    SIGNATURES,
+    STATE,
+    TRANSFER,
+)
+from db.store import Row
+from db.utc_days import format_time
+from ledger.wormhole.addresses import format_checksummed
+from ledger.wormhole.chains import find_chain
+from ledger.wormhole.ids import row_key
+from ledger.wormhole.vaa import Signature, decode_signatures, decode_vaa
+
+LEFT_OUT = {
+    TRANSFER: {"PayloadId"},
+    ASSET: {"PayloadId"},
+    NFT: {"PayloadId"},
+    DETAILS: {"NotionalUSD", "TokenPriceUSD", "CoinGeckoCoinId", "TargetSymbol", "TargetName"},
+    CHAIN: {"ResultingTokenAddress", "ResultingTokenSymbol", "ResultingTokenName"},
+}
+"""Columns that the functions never told: only who names their family reads them."""
+
+SAID = {"TargetAdress", "Sequence", "EmitterChain", "EmitterAddress", "InitiatingTxID", "Payload"}
+"""Columns that stand under their right name, or in the row itself."""
+
+OTHERWISE = {
+    "details_notional_usd_str": "details_notional_usd",
+    "details_token_price_usd_str": "details_token_price_usd",
+}
+"""Where what was written in one column is not there, the other tells: we compute that alone."""
+
+KEY = ("EmitterChain", "EmitterAddress", "Sequence")
+
+OF_PAYLOAD = {
+    TRANSFER: "TokenTransferPayload",
+    ASSET: "AssetMetaPayload",
+    NFT: "NFTTransferPayload",
+    DETAILS: "TransferDetails",
+    CHAIN: "ChainDetails",
+}
+"""Families that vaa_payloads has, by their names in Details."""
+
+TOLD_BY = {
+    PUBLICATION: ("InitiatingTxID", "Payload", "MessagePublication"),
+    SIGNATURES: ("GuardiansThatSigned", "Signatures"),
+    STATE: ("VAAState",),
+    QUORUM: ("SignedVAABytes", "QuorumTime", "SignedVAA"),
+    **{family: (name,) for family, name in OF_PAYLOAD.items()},
+}
+"""Family → what it tells where it is asked for by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """All that is known of a message."""
+
+    chain: int
+    emitter: str
+    sequence: int
+    served: Row | None
+    written: Row | None
+    told: Row | None
+    signatures: Sequence[Row] = ()
+    states: Sequence[Row] = ()
+
+
+def summary_json(row: EventRow) -> Json:
+    """What lists tell of a row."""
+    vaa = None if row.served is None else decode_vaa(row.served["signed_vaa"])
+    payload = vaa.payload if vaa is not None else row.written["payload"] if row.written is not None else None
+    seen_ms = None if row.served is None else row.served["observed_at"]
+    return {
+        "EmitterChain": find_chain(row.chain).name,
+        "EmitterAddress": row.emitter,
+        "Sequence": str(row.sequence),
+        "InitiatingTxID": (row.written or {}).get("initiating_tx_id") or "",
+        "Payload": None if payload is None else base64.b64encode(payload).decode(),
+        "SignedVAABytes": None if row.served is None else base64.b64encode(row.served["signed_vaa"]).decode(),
+        "QuorumTime": time_text(seen_ms),
+        "TransferDetails": family_json(DETAILS, row.told),
+    }
+
+
+def details_json(row: EventRow) -> Json:
+    """All that a row tells."""
+    vaa = None if row.served is None else decode_vaa(row.served["signed_vaa"])
+    signed = None
+    if vaa is not None:
+        signed = {
+            "Version": 1,
+            "GuardianSetIndex": vaa.guardian_set_index,
+            "Signatures": indexed_json(vaa.signatures),
+            "Timestamp": rfc3339(vaa.timestamp),
+            "Nonce": vaa.nonce,
+            "Sequence": vaa.sequence,
+            "ConsistencyLevel": vaa.consistency_level,
+            "EmitterChain": vaa.emitter_chain,
+            "EmitterAddress": row.emitter,
+            "Payload": base64.b64encode(vaa.payload).decode(),
+        }
+    return summary_json(row) | {
+        "SignedVAA": signed,
+        "TokenTransferPayload": family_json(TRANSFER, row.told),
+        "AssetMetaPayload": family_json(ASSET, row.told),
+        "NFTTransferPayload": family_json(NFT, row.told),
+        "ChainDetails": family_json(CHAIN, row.told),
+    }
+
+
+def chosen_json(row: EventRow, families: Collection[str] | None) -> Json:
+    """All that those families tell; None: Details."""
+    told = details_json(row)
+    if families is None:
+        return told
+    told |= {name: family_json(family, row.told, whole=True) for family, name in OF_PAYLOAD.items()}
+    told |= {
+        "MessagePublication": family_json(PUBLICATION, row.written, whole=True),
+        "VAAState": [state_json(each) for each in row.states] or None,
+        **signatures_json(row.signatures),
+    }
+    names = {*KEY, *(name for family in families for name in TOLD_BY[family])}
+    return {name: value for name, value in told.items() if name in names}
+
+
+def keyed_json(row: EventRow, families: Collection[str] | None = None) -> Json:
+    """The same behind the row's key."""
+    return {"RowKey": row_key(row.chain, bytes.fromhex(row.emitter), row.sequence)} | chosen_json(row, families)
+
+
+def signatures_json(signatures: Sequence[Row]) -> Json:
+    """Who signed, as the lists of 2021-09 told it, and with what; of a guardian what was written goes first."""
+    by_guardian = {each["guardian_address"]: each for each in sorted(signatures, key=lambda row: not row["digest"])}
+    found = [
+        {
+            "Guardian": format_checksummed(bytes.fromhex(guardian)),
+            "Signature": each["signature"].hex(),
+            "Time": time_text(each["observed_at"]),
+        }
+        for guardian, each in sorted(by_guardian.items())
+    ]
+    return {"GuardiansThatSigned": [each["Guardian"] for each in found] or None, "Signatures": found or None}
+
+
+def state_json(state: Row) -> Json:
+    """A cell of VAAState:Signatures."""
+    index = state["guardian_set_index"]
+    return {
+        "GuardianSetIndex": "" if index < 0 else str(index),
+        "Time": time_text(state["updated_at"] or None),
+        "Signatures": indexed_json(decode_signatures(state["signatures"])),
+    }
+
+
+def indexed_json(signatures: Sequence[Signature]) -> list[Json]:
+    """Signatures by the guardians' places in their set."""
+    return [{"Index": each.index, "Signature": each.signature.hex()} for each in signatures]
+
+
+def family_json(family: str, told: Row | None, *, whole: bool = False) -> dict[str, str] | None:
+    """The columns of a family, as text, those that the functions told or the `whole`; None where the row has none."""
+    left_out = SAID | (set() if whole else LEFT_OUT[family])
+    columns = [
+        each
+        for each in (*PUBLICATION_COLUMNS, *PAYLOAD_COLUMNS)
+        if each.family == family and each.qualifier not in left_out
+    ]
+    known = told or {}
+    values = {
+        each.qualifier: known.get(
+            OTHERWISE.get(each.column, each.column) if known.get(each.column) is None else each.column
+        )
+        for each in columns
+    }
+    if all(value is None for value in values.values()):
+        return None
+    times = {each.qualifier for each in columns if each.form == "time"}
+    return {
+        name: time_text(value) if name in times else "" if value is None else str(value)
+        for name, value in values.items()
+    }
+
+
+def time_text(milliseconds: int | None) -> str:
+    """A time as Go writes it; none: nothing."""
+    return "" if milliseconds is None else format_time(milliseconds)

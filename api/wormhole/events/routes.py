@@ -1,0 +1,83 @@
+"""Functions of the event database under their old names: rows of its tables, and counts by day; GET and POST.
+
+Rules of this file: names and shapes are the functions', their bugs are not: a chain is that chain alone, and what is
+wrong is a 400. Days are whole UTC days.
+"""
+
+from collections import defaultdict
+
+from api.http.errors import grpc_error_body
+from api.http.operations import Family
+from api.http.responses import GRPC_ERRORS
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.events.address_routes import RECEIVERS
+from api.wormhole.events.functions import Given, function
+from api.wormhole.events.params import COUNTED, LAST_24_HOURS, NUM_DAYS
+from api.wormhole.events.responses import EventTotals
+from api.wormhole.events.row_routes import ROWS, group_of, scope_of
+from api.wormhole.events.sum_routes import LAUNCH_DAY, SUMS, check_numbers, last_day
+from api.wormhole.events.tvl_routes import TVL
+from api.wormhole.events.value_routes import VALUES
+from db.queries.wormhole.daily import each_day, read_days
+from db.utc_days import format_day
+from ledger.wormhole.chains import PYTHNET
+
+
+async def totals(network: NetworkMount, given: Given) -> Json:
+    """Verified messages by day."""
+    return await counted(network, "totals", given)
+
+
+async def nfts(network: NetworkMount, given: Given) -> Json:
+    """Verified transfers of NFTs by day."""
+    return await counted(network, "nfts", given)
+
+
+async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
+    """Counts of a measure of vaa_daily; every day has the same keys."""
+    chain, address = scope_of(given)
+    group = group_of(given)
+    last = last_day(given)
+    span = given[NUM_DAYS.name] if given[NUM_DAYS.name] is not None else max(last - LAUNCH_DAY, 0)
+    rows = await read_days(each_day(network.store, measure, max(last - span, 0), last, chain=chain, emitter=address))
+    days: dict[str, dict[str, int]] = {}
+    whole: dict[str, int] = defaultdict(int, {"*": 0})
+    for day, held in rows.items():
+        counts: dict[str, int] = defaultdict(int)
+        for row in held:
+            if row["emitter_chain"] == PYTHNET and chain is None:
+                continue
+            keys = {"*"}
+            if group is not None:
+                place = str(row["emitter_chain"])
+                keys.add(place if group == "chain" else f"{place}:{row['emitter_address']}")
+            for key in keys:
+                counts[key] += row["message_count"]
+                whole[key] += row["message_count"]
+        days[format_day(day)] = counts
+    check_numbers(len(whole), len(days))
+    padded = {date: {key: counts.get(key, 0) for key in sorted(whole)} for date, counts in days.items()}
+    return {
+        "LastDayCount": [*padded.values()][-1] if given[LAST_24_HOURS.name] else None,
+        "TotalCount": dict(sorted(whole.items())),
+        "TotalCountDurationDays": span,
+        "DailyTotals": padded,
+    }
+
+
+EVENTS = Family(
+    "event database",
+    (
+        *ROWS,
+        *VALUES,
+        *function("/totals", totals, COUNTED, EventTotals, (501,)),
+        *function("/nfts", nfts, COUNTED, EventTotals, (501,)),
+        *SUMS,
+        *TVL,
+        *RECEIVERS,
+    ),
+    wrap=lambda value: value,
+    error_body=grpc_error_body,
+    errors=GRPC_ERRORS,
+)

@@ -1,0 +1,197 @@
+"""Functions of the event database that answer with rows of its tables.
+
+Rules of this file: a row is looked up, never searched for. One that is asked for is answered whether or not a quorum
+signed it, as far as it is known; lists have what a quorum signed, by the time of its body.
+"""
+
+from asyncio import gather
+from collections.abc import Collection, Sequence
+
+from api.http.errors import BadParameter, NotKept
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.events.functions import Given, function
+from api.wormhole.events.json import OF_PAYLOAD, EventRow, chosen_json, details_json, keyed_json, summary_json
+from api.wormhole.events.params import (
+    EMITTER_ADDRESS,
+    EMITTER_CHAIN,
+    FAMILIES,
+    FOR_ADDRESS,
+    FOR_CHAIN,
+    GROUP_BY,
+    ID,
+    KEY,
+    NEXT,
+    NUM_ROWS,
+    PREFIX,
+    RECENT,
+    ROW_KEYS,
+    SEQUENCE_TEXT,
+)
+from api.wormhole.events.responses import EventDetails, EventRecent, EventRows
+from db.queries.wormhole.prefixes import list_prefix
+from db.queries.wormhole.vaas import (
+    find_bodies,
+    find_families,
+    find_payloads,
+    list_emitters,
+    list_signatures,
+    list_states,
+    list_vaas,
+    read_listed,
+)
+from db.queries.wormhole.values import list_sent
+from db.schema.event_columns import PUBLICATION, QUORUM, SIGNATURES, STATE
+from db.store import NotFound, Row
+from ledger.wormhole.chains import CHAIN_IDS, PYTHNET
+from ledger.wormhole.ids import row_key
+from ledger.wormhole.keys import transaction_key
+
+GROUPS_MAX = 200
+"""Contracts that are told apart in one answer."""
+
+RECENT_MAX = 8_000
+"""Rows that one answer of the newest of each group may have: a hundred of each of 80 contracts, 40 of each of 200."""
+
+TOLD = (PUBLICATION, QUORUM, *OF_PAYLOAD)
+"""Families of which rows tell unasked: those of the functions' last revision."""
+
+PLACE = ("digest", "canonical", "row_key")
+"""Of a row of `vaas`, what tells where its payload's families are."""
+
+
+async def readrow(network: NetworkMount, given: Given) -> Json:
+    """The row of a message, all of it or what some families tell."""
+    place = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name], given[SEQUENCE_TEXT.name]
+    families = given[FAMILIES.name]
+    return chosen_json(await event_row(network, *place, families or TOLD), families)
+
+
+async def readrows(network: NetworkMount, given: Given) -> Json:
+    """Ours: rows by the beginning of their keys, in the order of the keys with sequences as numbers."""
+    (chain, emitter), families = given[PREFIX.name], given[FAMILIES.name]
+    page = await list_prefix(
+        network.store, chain, emitter, page_size=given[NUM_ROWS.name], cursor=given[NEXT.name] or None
+    )
+    rows = await event_rows(network, page.rows, families or TOLD)
+    return {"Rows": [keyed_json(row, families) for row in rows], "Next": page.cursor or ""}
+
+
+async def transaction_row(network: NetworkMount, given: Given) -> Json:
+    """The row of the newest message of a transaction."""
+    page = await list_sent(network.store, transaction_key(given[ID.name]), page_size=1, cursor=None)
+    if not page.rows:
+        raise NotFound(f"a message of transaction {given[ID.name]}")
+    row = page.rows[0]
+    return details_json(
+        await event_row(network, row["emitter_chain"], row["emitter_address"], int(row["sequence_key"]))
+    )
+
+
+async def recent(network: NetworkMount, given: Given) -> Json:
+    """The newest rows, of all chains but PythNet together, or of each chain or contract that has any."""
+    groups = await groups_of(network, given)
+    most: int = given[NUM_ROWS.name]
+    if len(groups) * most > RECENT_MAX:
+        raise NotKept(
+            f"more than {RECENT_MAX} rows, {most} of each of {len(groups)} groups: "
+            f"{NUM_ROWS.name} or {FOR_CHAIN.name} asks for fewer"
+        )
+    pages = await gather(
+        *(list_vaas(network.store, [asked], newest=True, page_size=most, cursor=None) for asked in groups.values())
+    )
+    found = await event_rows(network, [row for page in pages for row in page.rows])
+    told = iter([summary_json(row) for row in found])
+    return {name: [next(told) for _ in page.rows] for name, page in zip(groups, pages, strict=True) if page.rows}
+
+
+async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str, str]]:
+    """What each group of a list of newest rows is looked up by."""
+    chain, address = scope_of(given)
+    group = group_of(given)
+    if address is not None:
+        return {str(chain) if group == "chain" else f"{chain}:{address}": ("emitter", f"{chain}/{address}")}
+    if group is None:
+        return {"*": ("recent", "")}
+    chains = [each for each in CHAIN_IDS if each != PYTHNET] if chain is None else [chain]
+    of_chain = group == "chain"
+    held = await gather(*(list_emitters(network.store, each, 1 if of_chain else GROUPS_MAX + 1) for each in chains))
+    if of_chain:
+        return {str(each): ("chain", str(each)) for each, emitters in zip(chains, held, strict=True) if emitters}
+    places = [(each, emitter) for each, emitters in zip(chains, held, strict=True) for emitter in emitters]
+    if len(places) > GROUPS_MAX:
+        raise NotKept(f"more than {GROUPS_MAX} contracts: {FOR_CHAIN.name} or {FOR_ADDRESS.name} asks for fewer")
+    return {f"{each}:{emitter}": ("emitter", f"{each}/{emitter}") for each, emitter in places}
+
+
+def scope_of(given: Given) -> tuple[int | None, str | None]:
+    """The chain and the contract that alone are asked for. BadParameter for a contract without its chain."""
+    chain, address = given[FOR_CHAIN.name], given[FOR_ADDRESS.name]
+    if address is not None and chain is None:
+        raise BadParameter(FOR_CHAIN.name, f"a chain beside {FOR_ADDRESS.name}", None)
+    return chain, address
+
+
+def group_of(given: Given) -> str | None:
+    """How it is grouped: as asked, else as finely as it is asked for."""
+    chain, address = scope_of(given)
+    asked: str | None = given[GROUP_BY.name]
+    return asked or ("address" if address is not None else "chain" if chain is not None else None)
+
+
+async def event_row(
+    network: NetworkMount, chain: int, emitter: str, sequence: int, families: Collection[str] = TOLD
+) -> EventRow:
+    """What those families tell of a message, and nothing else is read; NotFound where nothing at all is known of it."""
+    whole = any(each in families for each in (PUBLICATION, QUORUM))
+    bodies = await find_bodies(network.store, chain, emitter, sequence, None if whole else PLACE)
+    if not bodies:
+        raise NotFound(f"row {row_key(chain, bytes.fromhex(emitter), sequence)}")
+    served = next((row for row in bodies if row["canonical"]), None)
+    written = next((row for row in bodies if not row["digest"]), None)
+    told, key, digest = None, bodies[0]["row_key"], "" if served is None else served["digest"]
+    if of_payload := [each for each in families if each in OF_PAYLOAD]:
+        told = await find_families(network.store, key, digest, of_payload)
+    cells = await accumulated(network, key, digest, families)
+    return EventRow(chain, emitter, sequence, served if whole else None, written if whole else None, told, *cells)
+
+
+async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Collection[str] = TOLD) -> list[EventRow]:
+    """The same of rows that say where they stand in `vaas`."""
+    found = await read_listed(network.store, listed)
+    told: Sequence[Row | None] = [None] * len(found)
+    places = [(row["row_key"], row["digest"]) for row, _ in found]
+    if any(each in OF_PAYLOAD for each in families):
+        told = await find_payloads(network.store, places)
+    cells = await gather(*(accumulated(network, *place, families) for place in places))
+    return [
+        EventRow(
+            row["emitter_chain"],
+            row["emitter_address"],
+            int(row["sequence_key"]),
+            row if row["digest"] else None,
+            written,
+            columns,
+            *held,
+        )
+        for (row, written), columns, held in zip(found, told, cells, strict=True)
+    ]
+
+
+async def accumulated(
+    network: NetworkMount, key: str, digest: str, families: Collection[str]
+) -> tuple[list[Row], list[Row]]:
+    """Of the families whose cells accumulate, where they are asked for: signatures of a body, as they were written too,
+    and states.
+    """
+    signatures = await list_signatures(network.store, key) if SIGNATURES in families else []
+    states = await list_states(network.store, key) if STATE in families else []
+    return [row for row in signatures if row["digest"] in ("", digest)], states
+
+
+ROWS = (
+    *function("/readrow", readrow, KEY, EventDetails, (404,)),
+    *function("/readrows", readrows, ROW_KEYS, EventRows),
+    *function("/transaction", transaction_row, (ID,), EventDetails, (404,)),
+    *function("/recent", recent, RECENT, EventRecent, (501,)),
+)

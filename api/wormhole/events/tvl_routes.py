@@ -1,0 +1,110 @@
+"""Functions of the event database that tell what home chains locked and did not get back.
+
+Rules of this file: days as in wormhole_event_sums.py; what has no price is left out. What came back counts against what
+went, also where that is less: of a day, of a token, of a chain. Of a token that is not on the network's list on the day
+that is told of, nothing counts, whatever it locked before: the event database skipped inactive tokens so.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from decimal import Decimal
+
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.events.functions import Given, function
+from api.wormhole.events.params import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
+from api.wormhole.events.responses import EventLocked, EventLockedSoFar
+from api.wormhole.events.sum_routes import LAUNCH_DAY, cents, last_day, total
+from db.queries.wormhole.daily import each_day, sum_locked
+from db.queries.wormhole.prices import find_prices, price_on, read_histories
+from db.queries.wormhole.vaas import find_tokens
+from db.utc_days import format_day
+from ledger.wormhole.addresses import format_token
+from ledger.wormhole.allowlist import COINGECKO_IDS, allowed_tokens
+
+
+async def notionaltvl(network: NetworkMount, given: Given) -> Json:
+    """What is locked since the bridge began, and what the last day changed, at the prices of the last day."""
+    last = last_day(given)
+    changes = await daily_changes(network, last, listed_on=last)
+    whole = total(changes.values())
+    prices = await find_prices(network.store, [*whole], last)
+    change = changes.get(last, {}) if given[LAST_24_HOURS.name] else {}
+    return {
+        "Last24HoursChange": await assets_json(network, change, prices),
+        "AllTime": await assets_json(network, whole, prices),
+    }
+
+
+async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
+    """What was locked at the end of each day, by chain, at that day's prices."""
+    assert network.wormhole is not None
+    last, span = last_day(given), given[NUM_DAYS.name]
+    first = LAUNCH_DAY if span is None else last - span
+    changes = await daily_changes(network, last, listed_on=first)
+    histories = await read_histories(network.store, {key for change in changes.values() for key in change})
+    locked: dict[str, Decimal] = defaultdict(Decimal)
+    days: dict[int, dict[str, Decimal]] = {}
+    for day, change in changes.items():
+        for key, amount in change.items():
+            locked[key] += amount
+        if first <= day:
+            listed = allowed_tokens(network.wormhole, day)
+            counted = [key for key in locked if key in histories and (listed is None or key in listed)]
+            days[day] = by_chain({key: locked[key] * price_on(histories[key], day) for key in counted})
+    chains = sorted({chain for each in days.values() for chain in each})
+    return {
+        "DailyLocked": {
+            format_day(day): {
+                chain: {"*": {"Symbol": "*", "Notional": cents(each.get(chain, Decimal(0)))}} for chain in chains
+            }
+            for day, each in days.items()
+        }
+    }
+
+
+async def daily_changes(network: NetworkMount, last: int, *, listed_on: int) -> dict[int, dict[str, Decimal]]:
+    """Tokens by token_key that were locked each day, less what came back; of those that were on the list on that day,
+    which tokens leave and none joins.
+    """
+    assert network.wormhole is not None
+    listed = allowed_tokens(network.wormhole, listed_on)
+    days = each_day(network.store, "transfers", LAUNCH_DAY, last)
+    return {day: sum_locked(rows, listed) async for day, rows in days}
+
+
+def by_chain(worth: Mapping[str, Decimal]) -> dict[str, Decimal]:
+    """USD by home chain, and of all."""
+    found: dict[str, Decimal] = defaultdict(Decimal)
+    for key, usd in worth.items():
+        found[key.partition("/")[0]] += usd
+        found["*"] += usd
+    return found
+
+
+async def assets_json(network: NetworkMount, locked: Mapping[str, Decimal], prices: Mapping[str, Decimal]) -> Json:
+    """What is locked, by home chain and token as its chain writes it, and the sums of each."""
+    keys = sorted(key for key, amount in locked.items() if amount and key in prices)
+    tokens = await find_tokens(network.store, keys)
+    worth = {key: locked[key] * prices[key] for key in keys}
+    found: Json = {chain: {"*": {"Symbol": "*", "Notional": cents(usd)}} for chain, usd in by_chain(worth).items()}
+    for key, token in zip(keys, tokens, strict=True):
+        chain, _, address = key.partition("/")
+        native = format_token(int(chain), bytes.fromhex(address))
+        found[chain][native] = {
+            "Symbol": "" if token is None else token["symbol"],
+            "Name": "" if token is None else token["name"],
+            "Address": native,
+            "CoinGeckoId": COINGECKO_IDS.get(key, ""),
+            "Amount": float(locked[key]),
+            "Notional": cents(worth[key]),
+            "TokenPrice": float(prices[key]),
+            "TokenDecimals": None if token is None else token["decimals"],
+        }
+    return found
+
+
+TVL = (
+    *function("/notionaltvl", notionaltvl, LOCKED, EventLocked),
+    *function("/notionaltvlcumulative", notionaltvlcumulative, LOCKED_SO_FAR, EventLockedSoFar),
+)

@@ -1,0 +1,80 @@
+"""Functions of the event database that find rows by what a column holds.
+
+Rules of this file: columns that messages are looked up by alone; a value is the whole of what a column holds, not a
+pattern. The old function tells all or the newest, as one list, and says so where that is more than it looks at; ours
+tells the same by pages.
+"""
+
+from collections.abc import Callable
+
+from api.http.errors import BadParameter, NotKept
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.events.functions import Given, function
+from api.wormhole.events.json import EventRow, details_json, keyed_json
+from api.wormhole.events.params import (
+    COLUMN_FAMILY,
+    COLUMN_NAME,
+    EMITTER_ADDRESS,
+    EMITTER_CHAIN,
+    FOUND,
+    FOUND_ROWS,
+    NEXT,
+    NUM_ROWS,
+    ROWS_MAX,
+    VAA_BYTES,
+    VALUE,
+)
+from api.wormhole.events.responses import EventFound, EventRows
+from api.wormhole.events.row_routes import event_rows
+from db.listing.page import Page
+from db.queries.wormhole.vaas import Filter
+from db.queries.wormhole.values import INDEXED, list_values
+
+
+async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
+    """The rows whose column holds a value, newest first: all, or the newest."""
+    asked: int = given[NUM_ROWS.name]
+    page = await found(network, given, asked or ROWS_MAX, None)
+    if page.cursor is not None and not 0 < asked == len(page.rows):
+        raise NotKept(
+            f"more rows than are looked at for one answer: {NUM_ROWS.name} asks for fewer, findrows has pages"
+        )
+    return await rows_json(network, given, page, details_json)
+
+
+async def findrows(network: NetworkMount, given: Given) -> Json:
+    """Ours: the same by pages, each with the row's key."""
+    page = await found(network, given, given[NUM_ROWS.name], given[NEXT.name] or None)
+    return {"Rows": await rows_json(network, given, page, keyed_json), "Next": page.cursor or ""}
+
+
+async def found(network: NetworkMount, given: Given, page_size: int, cursor: str | None) -> Page:
+    """A page of what the column holds. BadParameter for a column that nothing is looked up by, and for a value that it
+    cannot hold.
+    """
+    column, value = (given[COLUMN_FAMILY.name], given[COLUMN_NAME.name]), given[VALUE.name]
+    if column not in INDEXED:
+        raise BadParameter(COLUMN_NAME.name, COLUMN_NAME.expected, ":".join(column))
+    chain, emitter = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name]
+    of_emitter = Filter(
+        f"emitted {chain} {emitter}",
+        lambda row: chain in (None, row["emitter_chain"]) and emitter in (None, row["emitter_address"]),
+    )
+    try:
+        keys = INDEXED[column].keys(value)
+    except ValueError as error:
+        raise BadParameter(VALUE.name, INDEXED[column].expected, value) from error
+    return await list_values(network.store, column, value, keys, where=of_emitter, page_size=page_size, cursor=cursor)
+
+
+async def rows_json(network: NetworkMount, given: Given, page: Page, shape: Callable[[EventRow], Json]) -> list[Json]:
+    """Details of rows, in that shape, but for the VAA, which stands there as bytes where it is asked for."""
+    hidden = {"SignedVAA": None} | ({} if given[VAA_BYTES.name] else {"SignedVAABytes": None})
+    return [shape(row) | hidden for row in await event_rows(network, page.rows)]
+
+
+VALUES = (
+    *function("/findvalues", findvalues, FOUND, EventFound, (501,)),
+    *function("/findrows", findrows, FOUND_ROWS, EventRows),
+)

@@ -1,0 +1,1 @@
+"""The guardian's gateway: signed VAAs and guardian sets."""

@@ -1,0 +1,47 @@
+"""The gateway that a guardian's node has: signed messages by id, and the guardians of now.
+
+Rules of this file: bodies and errors are the node's; what no quorum signed is not there, as there.
+"""
+
+import base64
+
+from api.http.errors import NotReady, guardian_error_body
+from api.http.operations import Family, Operation
+from api.http.responses import GRPC_ERRORS
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.params import Chain, EmitterHex, SequenceNumber
+from api.wormhole.responses import CurrentGuardianSet, SignedVaa
+from db.queries.wormhole.vaas import get_verified, list_guardian_sets
+from ledger.wormhole.addresses import format_checksummed
+
+SIGNED = ("digest", "canonical", "verified", "signed_vaa")
+"""Columns of a message that are read for its VAA."""
+
+
+async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
+    """A message with the signatures of a quorum."""
+    row, _ = await get_verified(network.store, chain, emitter, sequence, SIGNED)
+    return {"vaaBytes": base64.b64encode(row["signed_vaa"]).decode()}
+
+
+async def current_guardian_set(network: NetworkMount) -> Json:
+    """The last guardian set that any loaded message named, or that is published."""
+    sets = await list_guardian_sets(network.store, network.name)
+    if not sets:
+        raise NotReady("guardian set not fetched from chain yet")
+    current = sets[0]
+    addresses = [format_checksummed(bytes.fromhex(each)) for each in current["addresses"]]
+    return {"guardianSet": {"index": current["guardian_set_index"], "addresses": addresses}}
+
+
+GUARDIAN_V1 = Family(
+    "guardian gateway",
+    (
+        Operation("/signed_vaa/{chain}/{emitter}/{sequence}", signed_vaa, SignedVaa, (404,)),
+        Operation("/guardianset/current", current_guardian_set, CurrentGuardianSet),
+    ),
+    wrap=lambda value: value,
+    error_body=guardian_error_body,
+    errors=GRPC_ERRORS,
+)

@@ -1,0 +1,1 @@
+"""Extensions of this server for Wormhole networks: signers, verdicts, gaps."""

@@ -1,0 +1,152 @@
+"""Answers about signed messages that nobody else gives.
+
+Rules of this file: as in responses_wormhole.py; sequences are text.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, Field
+
+from api.http.responses import whole_example
+from api.wormhole.responses import GUARDIAN, MESSAGE_ID, ROW_KEY, U16, U32, Guardian, Hex32
+
+
+class GuardianSignature(BaseModel):
+    """A guardian's signature; `index`: its place in that set; null: no source told."""
+
+    address: Guardian
+    guardianSetIndex: U32 | None
+    index: int | None
+    signature: Annotated[str, Field(pattern="^0x[0-9a-f]{130}$")]
+    inVaa: bool
+    observedAt: str | None
+
+
+class Signatures(BaseModel):
+    """Who signed a message, and who of the set that it names is not known to have."""
+
+    model_config = whole_example(
+        id=MESSAGE_ID,
+        digest="ab" * 32,
+        guardianSetIndex=0,
+        signatures=[
+            {
+                "address": GUARDIAN,
+                "guardianSetIndex": 0,
+                "index": 0,
+                "signature": f"0x{'7a' * 64}00",
+                "inVaa": True,
+                "observedAt": None,
+            }
+        ],
+        missing=[],
+    )
+    id: str
+    digest: Hex32
+    guardianSetIndex: U32
+    signatures: list[GuardianSignature]
+    missing: list[Guardian]
+
+
+class Verdict(BaseModel):
+    """Whether a quorum of the named set signed a body, and if not why; `quorum` null: the set is not known."""
+
+    digest: Hex32
+    served: bool
+    verified: bool
+    fault: str | None
+    reason: str | None
+    guardianSetIndex: U32
+    quorum: int | None
+    signatures: int
+    validSignatures: int
+    expired: bool
+    timestamp: str
+    observedAt: str | None
+
+
+class Verification(BaseModel):
+    """What is known of an id."""
+
+    model_config = whole_example(
+        id=MESSAGE_ID,
+        rowKey=ROW_KEY,
+        published=False,
+        bodies=[
+            {
+                "digest": "ab" * 32,
+                "served": True,
+                "verified": False,
+                "fault": "quorum",
+                "reason": "expected 13 signatures of 19 guardians, found 1",
+                "guardianSetIndex": 1,
+                "quorum": 13,
+                "signatures": 1,
+                "validSignatures": 1,
+                "expired": False,
+                "timestamp": "2021-09-21T01:52:26Z",
+                "observedAt": "2021-09-21T01:52:26.038Z",
+            }
+        ],
+    )
+    id: str
+    rowKey: str
+    published: bool
+    bodies: list[Verdict]
+
+
+class Span(BaseModel):
+    """Sequences, both ends among them."""
+
+    first: str
+    last: str
+
+
+class GapReport(BaseModel):
+    """What lacks of an emitter between the sequences `first` and `last`, and before them since the report before."""
+
+    model_config = whole_example(
+        emitterChain=1,
+        emitterAddr=f"{4:064d}",
+        first="1",
+        last="9",
+        missing=[{"first": "3", "last": "7"}],
+        observed=[],
+        cursor=None,
+    )
+    emitterChain: U16
+    emitterAddr: Hex32
+    first: str | None
+    last: str | None
+    missing: list[Span]
+    observed: list[Span]
+    cursor: str | None
+
+
+class DatedGuardianSet(BaseModel):
+    """A guardian set; null: not known."""
+
+    index: U32
+    addresses: list[Guardian]
+    quorum: int
+    since: str | None
+    expiresAt: str | None
+    namedBy: Hex32 | None
+
+
+class GuardianSets(BaseModel):
+    """The history of guardian sets."""
+
+    model_config = whole_example(
+        guardianSets=[
+            {
+                "index": 0,
+                "addresses": [GUARDIAN],
+                "quorum": 1,
+                "since": None,
+                "expiresAt": "2021-08-05T16:35:30Z",
+                "namedBy": None,
+            }
+        ]
+    )
+    guardianSets: list[DatedGuardianSet]

@@ -1,0 +1,1 @@
+"""Wormholescan's API v1: VAAs, observations, operations, activity."""

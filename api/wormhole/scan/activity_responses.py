@@ -1,0 +1,272 @@
+"""Answers of wormholescan's operations, transactions and activity.
+
+Rules of this file: as in responses_wormhole.py.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+from api.http.responses import omitted, whole_example
+from api.wormhole.responses import (
+    MESSAGE_ID,
+    PAYLOAD,
+    PROPERTIES,
+    U16,
+    U32,
+    VAA,
+    VAA_BASE64,
+    VAA_DOC,
+    Base64,
+    Hex32,
+    Pagination,
+    Properties,
+    VaaDoc,
+)
+
+AMOUNTS: dict[str, Any] = {"symbol": "USDT", "tokenAmount": "10", "usdAmount": "10"}
+OPERATION: dict[str, Any] = {
+    "id": MESSAGE_ID,
+    "emitterChain": VAA.emitter_chain,
+    "emitterAddress": {"hex": VAA.emitter_address.hex(), "native": VAA_DOC["emitterNativeAddr"]},
+    "sequence": str(VAA.sequence),
+    "vaa": {"raw": VAA_BASE64, "guardianSetIndex": VAA.guardian_set_index, "isDuplicated": False},
+    "content": {"payload": PAYLOAD, "standarizedProperties": PROPERTIES},
+    "sourceChain": {
+        "chainId": VAA.emitter_chain,
+        "timestamp": "2021-09-21T01:52:26Z",
+        "transaction": {"txHash": "ab" * 32},
+        "from": "",
+        "status": "confirmed",
+    },
+    "data": AMOUNTS,
+}
+TRANSACTION: dict[str, Any] = {
+    "id": MESSAGE_ID,
+    "timestamp": "2021-09-21T01:52:26Z",
+    "txHash": "ab" * 32,
+    "emitterChain": VAA.emitter_chain,
+    "emitterAddress": VAA.emitter_address.hex(),
+    "emitterNativeAddress": VAA_DOC["emitterNativeAddr"],
+    **AMOUNTS,
+    "payload": PAYLOAD,
+    "standardizedProperties": PROPERTIES,
+}
+
+
+class NativeAddress(BaseModel):
+    """An emitter in both forms."""
+
+    hex: Hex32
+    native: str
+
+
+class RawVaa(BaseModel):
+    """The bytes of an operation."""
+
+    raw: Base64
+    guardianSetIndex: U32
+    isDuplicated: bool
+
+
+class Content(BaseModel):
+    """What an operation says; null: it is not understood. Spelled as there."""
+
+    payload: dict[str, Any] | None
+    standarizedProperties: Properties
+
+
+class SourceTransaction(BaseModel):
+    """Null: no source told."""
+
+    txHash: str | None
+
+
+class SourceChain(BaseModel):
+    """Where an operation began; `from` is empty where nobody told."""
+
+    model_config = ConfigDict(populate_by_name=True)
+    chainId: U16
+    timestamp: str
+    transaction: SourceTransaction
+    sender: str = Field(alias="from")
+    status: str
+
+
+class Moved(BaseModel):
+    """What a transfer moved, in decimal text; null: not known."""
+
+    symbol: str | None
+    tokenAmount: str | None
+    usdAmount: str | None
+
+
+class OperationBody(BaseModel):
+    """A message with what it moved."""
+
+    id: str
+    emitterChain: U16
+    emitterAddress: NativeAddress
+    sequence: str
+    vaa: RawVaa
+    content: Content
+    sourceChain: SourceChain
+    data: Moved = omitted()
+
+
+class OperationItem(OperationBody):
+    """One operation."""
+
+    model_config = whole_example(**OPERATION)
+
+
+class OperationList(BaseModel):
+    """A page of operations; ours: `pagination`."""
+
+    model_config = whole_example(operations=[OPERATION], pagination={"next": ""})
+    operations: list[OperationBody]
+    pagination: Pagination
+
+
+class TransactionBody(Moved):
+    """A message with what it moved, as a transaction."""
+
+    id: str
+    timestamp: str
+    txHash: str | None
+    emitterChain: U16
+    emitterAddress: Hex32
+    emitterNativeAddress: str
+    payload: dict[str, Any] | None
+    standardizedProperties: Properties
+
+
+class TransactionItem(TransactionBody):
+    """One transaction."""
+
+    model_config = whole_example(**TRANSACTION)
+
+
+class TransactionList(BaseModel):
+    """A page of transactions; ours: `pagination`."""
+
+    model_config = whole_example(transactions=[TRANSACTION], pagination={"next": ""})
+    transactions: list[TransactionBody]
+    pagination: Pagination
+
+
+class VaasOfAddress(BaseModel):
+    """Messages."""
+
+    vaas: list[VaaDoc]
+
+
+class AddressVaas(BaseModel):
+    """A page of an address's messages; ours: `pagination`."""
+
+    model_config = whole_example(data={"vaas": [VAA_DOC]}, pagination={"next": ""})
+    data: VaasOfAddress
+    pagination: Pagination
+
+
+class TxCount(BaseModel):
+    """Messages of an hour or a day, which begins at `time`."""
+
+    time: str
+    count: int
+
+
+class LastTxs(RootModel[list[TxCount]]):
+    """Counts, and nothing around them."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [[{"time": "2021-10-11T00:00:00Z", "count": 1}]]})
+
+
+class ChainVolume(BaseModel):
+    """What went to a chain, with its part in per cent."""
+
+    chain: U16
+    volume: str
+    percentage: float
+
+
+class LeavingVolume(ChainVolume):
+    """What left a chain, and where it went."""
+
+    destinations: list[ChainVolume]
+
+
+class ChainActivity(BaseModel):
+    """What moved between chains."""
+
+    model_config = whole_example(
+        txs=[
+            {
+                "chain": 1,
+                "volume": "250.5",
+                "percentage": 100.0,
+                "destinations": [{"chain": 2, "volume": "250.5", "percentage": 100.0}],
+            }
+        ]
+    )
+    txs: list[LeavingVolume]
+
+
+class Asset(BaseModel):
+    """What a token moved out of a chain, in USD; `symbol` where a message told."""
+
+    emitterChain: U16
+    symbol: str = omitted()
+    tokenChain: U16
+    tokenAddress: Hex32
+    volume: str
+
+
+class TopAssets(BaseModel):
+    """The tokens that moved most."""
+
+    model_config = whole_example(
+        assets=[{"emitterChain": 1, "symbol": "USDT", "tokenChain": 1, "tokenAddress": "ab" * 32, "volume": "250.5"}]
+    )
+    assets: list[Asset]
+
+
+class ChainPair(BaseModel):
+    """Transfers from a chain to another."""
+
+    emitterChain: U16
+    destinationChain: U16
+    numberOfTransfers: str
+
+
+class TopPairs(BaseModel):
+    """The pairs with most transfers."""
+
+    model_config = whole_example(chainPairs=[{"emitterChain": 1, "destinationChain": 2, "numberOfTransfers": "12"}])
+    chainPairs: list[ChainPair]
+
+
+CARDS = {
+    "24h_messages": "12",
+    "total_messages": "170",
+    "total_tx_count": "26",
+    "total_volume": "250.5",
+    "tvl": "100",
+    "24h_volume": "0",
+    "7d_volume": "10.5",
+    "30d_volume": "250.5",
+}
+
+
+class Scorecards(BaseModel):
+    """The network in a few numbers, as text."""
+
+    model_config = whole_example(**CARDS)
+    messages_of_a_day: str = Field(alias="24h_messages")
+    total_messages: str
+    total_tx_count: str
+    total_volume: str
+    tvl: str
+    volume_of_a_day: str = Field(alias="24h_volume")
+    volume_of_a_week: str = Field(alias="7d_volume")
+    volume_of_a_month: str = Field(alias="30d_volume")

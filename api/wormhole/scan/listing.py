@@ -1,0 +1,61 @@
+"""Pages of messages, as every list of wormholescan's has them: by number, or by our cursor.
+
+Rules of this file: what all lists share, and nothing of any single one. A page by number reads those before it; where
+a filter drops most of them, no more than a page would read of which it drops none.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from api.http.errors import BadParameter
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.json import vaa_document
+from api.wormhole.params import PAGE, SKIPPED_MAX
+from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW, Page
+from db.queries.wormhole.vaas import Filter, Span, list_vaas, read_listed
+
+Lister: TypeAlias = Callable[[int, str | None], Awaitable[Page]]
+
+
+def contracts_of(network: NetworkMount) -> str:
+    """Whose contracts the network has: mainnet, testnet or devnet."""
+    assert network.wormhole is not None
+    return network.wormhole
+
+
+def lister(
+    network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filter, *, span: Span | None = None, newest: bool
+) -> Lister:
+    """Pages of a listing by size and cursor."""
+
+    def pages(page_size: int, cursor: str | None) -> Awaitable[Page]:
+        return list_vaas(
+            network.store, asked, where=where, span=span, newest=newest, page_size=page_size, cursor=cursor
+        )
+
+    return pages
+
+
+async def numbered(pages: Lister, page: int, page_size: int, cursor: str | None) -> Page:
+    """A page by its cursor, or by its number. BadParameter for a number too far behind, in results or in rows."""
+    if cursor is None:
+        left = page * page_size
+        if left > SKIPPED_MAX:
+            raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results", str(page))
+        rows_left = EXAMINED_PER_ROW * SKIPPED_MAX
+        while left:
+            if rows_left <= 0:
+                raise BadParameter(PAGE.name, "a page with fewer messages before it: the cursor leads there", str(page))
+            rows_left -= max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * left)
+            before = await pages(left, cursor)
+            left, cursor = left - len(before.rows), before.cursor
+            if cursor is None:
+                return Page([], None)
+    return await pages(page_size, cursor)
+
+
+async def documents(network: NetworkMount, page: Page, *, with_payload: bool) -> list[Json]:
+    """The VaaDocs of a page."""
+    found = await read_listed(network.store, page.rows)
+    return [vaa_document(contracts_of(network), row, written, with_payload=with_payload) for row, written in found]

@@ -1,0 +1,183 @@
+"""Observations in wormholescan's words: which guardian signed which message, and when that was seen.
+
+Rules of this file: a list is bare there, so nothing stands beside it; it goes message by message, newest first, inside
+a message by the guardian's address. A page begins behind an observation, by whose id the listing is entered, or has a
+number: then those before it are read.
+"""
+
+import asyncio
+import base64
+from collections.abc import Sequence
+
+from api.http.errors import BadParameter
+from api.http.operations import Operation
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.json import message_id, rfc3339
+from api.wormhole.params import (
+    OBSERVED,
+    PAGE,
+    SKIPPED_MAX,
+    Chain,
+    Digest,
+    Emitter,
+    NewestFirst,
+    Observed,
+    ObservedLast,
+    PageNumber,
+    PageSize,
+    SequenceNumber,
+    Signer,
+    TxHash,
+    emitter_of,
+)
+from api.wormhole.responses import ObservationAnswer, Observations
+from db.queries.wormhole.vaas import find_bodies, list_signatures, list_vaas, listed_at, read_listed
+from db.store import Bound, NotFound, Row
+from ledger.crypto.secp256k1 import recover_address
+from ledger.wormhole.addresses import format_checksummed
+from ledger.wormhole.keys import transaction_key
+
+VAAS_AT_ONCE = 20
+"""Messages whose signatures are read together: one has up to a score of them."""
+
+
+async def observations(
+    network: NetworkMount,
+    tx_hash: TxHash,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    last: ObservedLast,
+) -> list[Json]:
+    """Observations of messages of all chains but PythNet, or of those of a transaction."""
+    asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
+    return await listed(network, asked, page, page_size, last, newest=newest)
+
+
+async def observations_of_chain(
+    network: NetworkMount, chain: Chain, page: PageNumber, page_size: PageSize, newest: NewestFirst, last: ObservedLast
+) -> list[Json]:
+    """Observations of messages that a chain emitted."""
+    return await listed(network, ("chain", str(chain)), page, page_size, last, newest=newest)
+
+
+async def observations_of_emitter(
+    network: NetworkMount,
+    chain: Chain,
+    emitter: Emitter,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    last: ObservedLast,
+) -> list[Json]:
+    """Observations of messages of a contract."""
+    asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    return await listed(network, asked, page, page_size, last, newest=newest)
+
+
+async def observations_of_vaa(
+    network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber
+) -> list[Json]:
+    """Observations of a message, of every body under its id; none: an empty list."""
+    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    written = next((row for row in bodies if not row["digest"]), None)
+    return [each for row in bodies if row["digest"] for each in await of_body(network, row, written)]
+
+
+async def observation(
+    network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, signer: Signer, digest: Digest
+) -> Json:
+    """The observation of a body by a guardian."""
+    address = format_checksummed(bytes.fromhex(signer))
+    for each in await observations_of_vaa(network, chain, emitter, sequence):
+        if each["id"].endswith(f"/{address}/{digest}"):
+            return each
+    raise NotFound(f"an observation of {digest} by {address}")
+
+
+async def listed(
+    network: NetworkMount, asked: tuple[str, str], page: int, page_size: int, last: Observed | None, *, newest: bool
+) -> list[Json]:
+    """A page of observations: behind the `last` one, or by its number. BadParameter for a number too far behind."""
+    skipped = 0 if last else page * page_size
+    if skipped > SKIPPED_MAX:
+        raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results, or a cursor", str(page))
+    start = await place_of(network, last) if last else None
+    found: list[Json] = []
+    cursor: str | None = None
+    while len(found) < skipped + page_size:
+        vaas = await list_vaas(
+            network.store, [asked], start=start, newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor
+        )
+        rows = await read_listed(network.store, vaas.rows)
+        for each in await asyncio.gather(*(of_body(network, row, written, last) for row, written in rows)):
+            found += each
+        cursor = vaas.cursor
+        if cursor is None:
+            break
+    return found[skipped : skipped + page_size]
+
+
+async def place_of(network: NetworkMount, last: Observed) -> Bound:
+    """Where the message of an observation is listed. BadParameter for one that is not here."""
+    bodies = await find_bodies(network.store, last.chain, last.emitter, last.sequence)
+    for row in bodies:
+        if row["digest"] == last.digest:
+            return listed_at(row)
+    raise BadParameter(OBSERVED.name, OBSERVED.expected, f"{last.chain}/{last.emitter}/{last.sequence}")
+
+
+async def of_body(network: NetworkMount, row: Row, written: Row | None, last: Observed | None = None) -> list[Json]:
+    """The observations of a row of `vaas`, by guardian; behind the `last` one where that is of this body."""
+    signatures = signed(await list_signatures(network.store, row["row_key"]), row["digest"])
+    transaction = None if written is None else written["initiating_tx_id"]
+    before = last.guardian if last is not None and last.digest == row["digest"] else ""
+    return [document(row, each, transaction) for each in signatures if each["guardian_address"] > before]
+
+
+def signed(signatures: Sequence[Row], digest: str) -> list[Row]:
+    """Those of a body by guardian; where it has none of theirs, what was written of the id alone and signs it."""
+    body = bytes.fromhex(digest)
+    by_guardian = {
+        row["guardian_address"]: row
+        for row in signatures
+        if row["digest"] == "" and recover_address(body, row["signature"]) == bytes.fromhex(row["guardian_address"])
+    }
+    by_guardian |= {row["guardian_address"]: row for row in signatures if row["digest"] == digest}
+    return [row for _, row in sorted(by_guardian.items())]
+
+
+def document(row: Row, signature: Row, transaction: str | None) -> Json:
+    """A signature of vaa_signatures as an observation of a row of `vaas`."""
+    guardian = format_checksummed(bytes.fromhex(signature["guardian_address"]))
+    seen = None if signature["observed_at"] is None else rfc3339(signature["observed_at"] / 1000)
+    return {
+        "sequence": int(row["sequence_key"]),
+        "id": f"{message_id(row)}/{guardian}/{row['digest']}",
+        "emitterChain": row["emitter_chain"],
+        "emitterAddr": row["emitter_address"],
+        "hash": base64.b64encode(bytes.fromhex(row["digest"])).decode(),
+        "txHash": None if transaction is None else base64.b64encode(transaction_bytes(transaction)).decode(),
+        "guardianAddr": guardian,
+        "signature": base64.b64encode(signature["signature"]).decode(),
+        "updatedAt": seen,
+        "indexedAt": seen,
+    }
+
+
+def transaction_bytes(text: str) -> bytes:
+    """A transaction id in bytes: of its hex, or where it is none of the text."""
+    try:
+        return bytes.fromhex(transaction_key(text))
+    except ValueError:
+        return text.encode()
+
+
+OBSERVATIONS = (
+    Operation("/observations", observations, Observations),
+    Operation("/observations/{chain}", observations_of_chain, Observations),
+    Operation("/observations/{chain}/{emitter}", observations_of_emitter, Observations),
+    Operation("/observations/{chain}/{emitter}/{sequence}", observations_of_vaa, Observations),
+    Operation("/observations/{chain}/{emitter}/{sequence}/{signer}/{hash}", observation, ObservationAnswer, (404,)),
+)

@@ -1,0 +1,262 @@
+"""Operations and transactions in wormholescan's words: a message with what it moved, and who sent it in what.
+
+Rules of this file: both are the same messages in two shapes, by address, transaction, chains and application. What
+happened on the target chain, and fees, no table has: those fields are left out.
+"""
+
+import base64
+from collections.abc import Callable, Sequence
+
+from api.http.errors import BadParameter
+from api.http.operations import Operation
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.json import message_id, payload_json, properties_json, rfc3339
+from api.wormhole.params import (
+    APPS,
+    SENT_BEFORE_S,
+    TO,
+    TX_HASH,
+    Address,
+    AddressAsked,
+    AppIds,
+    Chain,
+    Cursor,
+    Emitter,
+    ExclusiveAppId,
+    From,
+    NewestFirst,
+    OperationsPageSize,
+    PageNumber,
+    PageSize,
+    ParsedPayload,
+    PayloadTypes,
+    SequenceNumber,
+    SourceChains,
+    TargetChains,
+    To,
+    TxHash,
+    emitter_of,
+)
+from api.wormhole.scan.activity_responses import (
+    AddressVaas,
+    OperationItem,
+    OperationList,
+    TransactionItem,
+    TransactionList,
+)
+from api.wormhole.scan.listing import contracts_of, documents, lister, numbered
+from db.listing.page import Page
+from db.queries.wormhole.vaas import ANY, Filter, Span, find_payloads, get_verified, read_listed
+from db.store import NotFound, Row
+from ledger.wormhole.addresses import format_emitter
+from ledger.wormhole.keys import address_keys, transaction_key
+from ledger.wormhole.payloads import decode_payload
+from ledger.wormhole.vaa import decode_vaa
+
+Shape = Callable[[str, Row, Row | None, Row | None], Json]
+"""From whose contracts there are, a row of `vaas`, what was written of it, and its payload's families."""
+
+
+async def operations(
+    network: NetworkMount,
+    address: AddressAsked,
+    tx_hash: TxHash,
+    source_chains: SourceChains,
+    target_chains: TargetChains,
+    app_ids: AppIds,
+    exclusive: ExclusiveAppId,  # noqa: ARG001 (a message has one application at most)
+    payload_types: PayloadTypes,
+    first_us: From,
+    last_us: To,
+    page: PageNumber,
+    page_size: OperationsPageSize,
+    newest: NewestFirst,
+    cursor: Cursor,
+) -> Json:
+    """Messages with what they moved: of an address or of a transaction, from and to chains, of applications, with
+    payloads of some types, of a span of time.
+    """
+    asked = asked_by(address, tx_hash, source_chains)
+    kinds = kinds_of(app_ids, payload_types)
+    if kinds is not None and not kinds:
+        asked = []
+    where = ANY
+    if kinds is not None or target_chains is not None or source_chains is not None:
+        where = Filter(
+            f"{None if kinds is None else sorted(kinds)} {source_chains} {target_chains}",
+            lambda row: (
+                (kinds is None or row["payload_kind"] in kinds)
+                and (source_chains is None or row["emitter_chain"] in source_chains)
+                and (target_chains is None or row["target_chain"] in target_chains)
+            ),
+        )
+    pages = lister(network, asked, where, span=span_of(first_us, last_us), newest=newest)
+    return await shaped(network, await numbered(pages, page, page_size, cursor), "operations", operation_json)
+
+
+async def operation(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
+    """A message with what it moved."""
+    return await one(network, chain, emitter, sequence, operation_json)
+
+
+async def transactions(
+    network: NetworkMount,
+    address: AddressAsked,
+    tx_hash: TxHash,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    cursor: Cursor,
+) -> Json:
+    """Messages with what they moved, of all chains but PythNet, of an address or of a transaction."""
+    asked = asked_by(address, tx_hash, None)
+    found = await numbered(lister(network, asked, ANY, newest=newest), page, page_size, cursor)
+    return await shaped(network, found, "transactions", transaction_json)
+
+
+async def transaction(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
+    """A message with what it moved."""
+    return await one(network, chain, emitter, sequence, transaction_json)
+
+
+async def vaas_of_address(
+    network: NetworkMount,
+    address: Address,
+    with_payload: ParsedPayload,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    cursor: Cursor,
+) -> Json:
+    """Messages that an address sent or receives, in whatever form it is written; 404 where there is none."""
+    found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
+    if not found.rows and not page and cursor is None and found.cursor is None:
+        raise NotFound(f"any message of address {address}")
+    held = await documents(network, found, with_payload=with_payload)
+    return {"data": {"vaas": held}, "pagination": {"next": found.cursor or ""}}
+
+
+def asked_by(address: str | None, tx_hash: str | None, source_chains: Sequence[int] | None) -> list[tuple[str, str]]:
+    """What messages are looked up by: the narrowest of what is asked. BadParameter for an address and a transaction."""
+    if address is not None and tx_hash is not None:
+        raise BadParameter(TX_HASH.name, "nothing beside address", tx_hash)
+    if address is not None:
+        return [(role, key) for key in address_keys(address) for role in ("sender", "recipient")]
+    if tx_hash is not None:
+        return [("transaction", transaction_key(tx_hash))]
+    if source_chains is not None:
+        return [("chain", str(each)) for each in sorted(set(source_chains))]
+    return [("recent", "")]
+
+
+def kinds_of(app_ids: AppIds, payload_types: PayloadTypes) -> set[str] | None:
+    """Kinds of payloads that those applications send and that have one of those types; None: any."""
+    by_app = None if app_ids is None else {kind for each in app_ids for kind in APPS[each]}
+    by_type = None if payload_types is None else {kind for kinds in payload_types for kind in kinds}
+    if by_app is None or by_type is None:
+        return by_type if by_app is None else by_app
+    return by_app & by_type
+
+
+def span_of(first_us: int | None, last_us: int | None) -> Span | None:
+    """The whole seconds from one time to the other, both included; None: all. BadParameter for one that ends before it
+    begins.
+    """
+    if first_us is None and last_us is None:
+        return None
+    if first_us is not None and last_us is not None and last_us < first_us:
+        raise BadParameter(TO.name, "the time of from or a later one", rfc3339(last_us / 1_000_000))
+    first = 0 if first_us is None else -(-first_us // 1_000_000)
+    return first, SENT_BEFORE_S if last_us is None else last_us // 1_000_000
+
+
+async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> Json:
+    """A page of either shape; ours: `pagination`."""
+    found = await read_listed(network.store, page.rows)
+    payloads = await find_payloads(network.store, [(row["row_key"], row["digest"]) for row, _ in found])
+    items = [
+        shape(contracts_of(network), row, written, told) for (row, written), told in zip(found, payloads, strict=True)
+    ]
+    return {name: items, "pagination": {"next": page.cursor or ""}}
+
+
+async def one(network: NetworkMount, chain: int, emitter: str, sequence: int, shape: Shape) -> Json:
+    """A message in either shape."""
+    row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
+    (told,) = await find_payloads(network.store, [(row["row_key"], row["digest"])])
+    return shape(contracts_of(network), row, written, told)
+
+
+def operation_json(contracts: str, row: Row, written: Row | None, told: Row | None) -> Json:
+    """A message as an operation."""
+    vaa = decode_vaa(row["signed_vaa"])
+    payload = decode_payload(contracts, vaa)
+    properties = properties_json(vaa, payload)
+    sender = None if told is None else told["chain_sender_address"]
+    found: Json = {
+        "id": message_id(row),
+        "emitterChain": vaa.emitter_chain,
+        "emitterAddress": {
+            "hex": vaa.emitter_address.hex(),
+            "native": format_emitter(contracts, vaa.emitter_chain, vaa.emitter_address),
+        },
+        "sequence": str(vaa.sequence),
+        "vaa": {
+            "raw": base64.b64encode(row["signed_vaa"]).decode(),
+            "guardianSetIndex": vaa.guardian_set_index,
+            "isDuplicated": row["digests"] > 1,
+        },
+        "content": {"payload": payload_json(payload), "standarizedProperties": properties},
+        "sourceChain": {
+            "chainId": vaa.emitter_chain,
+            "timestamp": rfc3339(vaa.timestamp),
+            "transaction": {"txHash": hash_of(written)},
+            "from": sender or properties["fromAddress"],
+            "status": "confirmed",
+        },
+    }
+    amounts = amounts_of(told)
+    return found | ({"data": amounts} if amounts["tokenAmount"] is not None else {})
+
+
+def transaction_json(contracts: str, row: Row, written: Row | None, told: Row | None) -> Json:
+    """A message as a transaction."""
+    vaa = decode_vaa(row["signed_vaa"])
+    payload = decode_payload(contracts, vaa)
+    return {
+        "id": message_id(row),
+        "timestamp": rfc3339(vaa.timestamp),
+        "txHash": hash_of(written),
+        "emitterChain": vaa.emitter_chain,
+        "emitterAddress": vaa.emitter_address.hex(),
+        "emitterNativeAddress": format_emitter(contracts, vaa.emitter_chain, vaa.emitter_address),
+        **amounts_of(told),
+        "payload": payload_json(payload),
+        "standardizedProperties": properties_json(vaa, payload),
+    }
+
+
+def hash_of(written: Row | None) -> str | None:
+    """The transaction of a message, if any source told it."""
+    text = None if written is None else written["initiating_tx_id"]
+    return None if text is None else transaction_key(text)
+
+
+def amounts_of(told: Row | None) -> Json:
+    """What a transfer moved; null where nobody told what its token is called, or worth."""
+    found = told or {}
+    return {
+        "symbol": found.get("details_origin_symbol"),
+        "tokenAmount": found.get("details_amount"),
+        "usdAmount": found.get("details_notional_usd"),
+    }
+
+
+OPERATIONS = (
+    Operation("/operations", operations, OperationList),
+    Operation("/operations/{chain}/{emitter}/{sequence}", operation, OperationItem, (404,)),
+    Operation("/transactions", transactions, TransactionList),
+    Operation("/transactions/{chain}/{emitter}/{sequence}", transaction, TransactionItem, (404,)),
+    Operation("/address/{address}", vaas_of_address, AddressVaas, (404,)),
+)

@@ -1,0 +1,187 @@
+"""Signed messages in wormholescan's words: VAAs by id, by chain, emitter, transaction and application, and parsed.
+
+Rules of this file: paths, parameters and bodies are wormholescan's. A list has what a quorum signed, newest first by
+the time of the body; `pagination.next`, which is always empty there, is our cursor.
+"""
+
+import base64
+from collections import Counter
+from typing import Annotated, Any, TypeAlias
+
+from api.http.body import Body
+from api.http.errors import grpc_error_body
+from api.http.operations import Family, Operation
+from api.http.responses import GRPC_ERRORS
+from api.listing import Json
+from api.network import NetworkMount
+from api.wormhole.json import payload_json, properties_json, vaa_document
+from api.wormhole.ours.routes import OURS
+from api.wormhole.params import (
+    APPS,
+    AppId,
+    Chain,
+    Cursor,
+    Emitter,
+    NewestFirst,
+    PageNumber,
+    PageSize,
+    ParsedPayload,
+    SequenceNumber,
+    ToChain,
+    TxHash,
+    emitter_of,
+)
+from api.wormhole.responses import ChainCounts, DuplicatedVaas, ParsedVaa, PostedVaa, VaaAnswer, VaaList
+from api.wormhole.scan.activity_routes import ACTIVITY
+from api.wormhole.scan.listing import contracts_of, documents, lister, numbered
+from api.wormhole.scan.observation_routes import OBSERVATIONS
+from api.wormhole.scan.operation_routes import OPERATIONS
+from db.listing.page import Page
+from db.queries.wormhole.daily import count_by_chain, each_day_of_all
+from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified
+from db.store import NotFound
+from db.utc_days import this_day
+from ledger.json_reader import JsonError
+from ledger.reader import CodecError
+from ledger.wormhole.keys import transaction_key
+from ledger.wormhole.payloads import decode_payload
+from ledger.wormhole.vaa import Vaa, decode_vaa
+
+BODY_MAX_BYTES = 1 << 20
+"""Governance has the largest payloads, of some kB."""
+
+
+def parse_posted(document: Any) -> Vaa:
+    """The VAA of a body {"vaa": base64}. Raises JsonError."""
+    text = document.get("vaa") if isinstance(document, dict) else None
+    if not isinstance(text, str) or not text:
+        raise JsonError("vaa", "a VAA in base64")
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise JsonError("vaa", f"a VAA in base64 ({error})") from error
+    try:
+        return decode_vaa(data)
+    except CodecError as error:
+        raise JsonError("vaa", f"a VAA ({error})") from error
+
+
+Posted: TypeAlias = Annotated[Vaa, Body("A VAA", PostedVaa, parse_posted, BODY_MAX_BYTES)]
+
+
+async def vaas(
+    network: NetworkMount,
+    tx_hash: TxHash,
+    app_id: AppId,
+    with_payload: ParsedPayload,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    cursor: Cursor,
+) -> Json:
+    """Messages of all chains but PythNet, or those of a transaction."""
+    asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
+    where = ANY if app_id is None else Filter(app_id, lambda row: row["payload_kind"] in APPS[app_id])
+    found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
+    return await listed(network, found, with_payload=with_payload)
+
+
+async def vaas_of_chain(
+    network: NetworkMount,
+    chain: Chain,
+    with_payload: ParsedPayload,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    cursor: Cursor,
+) -> Json:
+    """Messages that a chain emitted."""
+    found = await numbered(lister(network, [("chain", str(chain))], ANY, newest=newest), page, page_size, cursor)
+    return await listed(network, found, with_payload=with_payload)
+
+
+async def vaas_of_emitter(
+    network: NetworkMount,
+    chain: Chain,
+    emitter: Emitter,
+    to_chain: ToChain,
+    with_payload: ParsedPayload,
+    page: PageNumber,
+    page_size: PageSize,
+    newest: NewestFirst,
+    cursor: Cursor,
+) -> Json:
+    """Messages of a contract."""
+    asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
+    found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
+    return await listed(network, found, with_payload=with_payload)
+
+
+async def vaa(
+    network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, with_payload: ParsedPayload
+) -> Json:
+    """A message by its id."""
+    row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
+    return {"data": vaa_document(contracts_of(network), row, written, with_payload=with_payload)}
+
+
+async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
+    """Other bodies under the same id than the one that is served; ours: `verified`, as forgeries stand here too."""
+    bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
+    signed = [row for row in bodies if row["digest"]]
+    if not signed:
+        raise NotFound(f"VAA {chain}/{emitter}/{sequence}")
+    left_out = ("isDuplicated", "appId")
+    documents = [
+        {name: value for name, value in vaa_document(contracts_of(network), row, None).items() if name not in left_out}
+        | {"sequence": row["sequence"], "verified": row["verified"]}
+        for row in signed
+        if not row["canonical"]
+    ]
+    return {"data": documents}
+
+
+async def vaa_counts(network: NetworkMount) -> Json:
+    """Verified messages by the chain that emitted them, over all time."""
+    counts: Counter[int] = Counter()
+    async for _, rows in each_day_of_all(network.store, "totals", this_day()):
+        counts.update(count_by_chain(rows))
+    return {"data": [{"chainId": chain, "count": count} for chain, count in sorted(counts.items())]}
+
+
+async def parse_vaa(network: NetworkMount, posted: Posted) -> Json:
+    """What a VAA says, whoever signed it; 404 for a payload that is not understood."""
+    payload = decode_payload(contracts_of(network), posted)
+    said = payload_json(payload)
+    if said is None:
+        raise NotFound("the meaning of this payload")
+    return {"parsedPayload": said, "standardizedProperties": properties_json(posted, payload)}
+
+
+async def listed(network: NetworkMount, page: Page, *, with_payload: bool) -> Json:
+    """A page of documents."""
+    found = await documents(network, page, with_payload=with_payload)
+    return {"data": found, "pagination": {"next": page.cursor or ""}}
+
+
+WORMHOLE_V1 = Family(
+    "wormholescan",
+    (
+        Operation("/vaas", vaas, VaaList),
+        Operation("/vaas/vaa-counts", vaa_counts, ChainCounts),
+        Operation("/vaas/parse", parse_vaa, ParsedVaa, (404,), method="POST"),
+        Operation("/vaas/{chain}", vaas_of_chain, VaaList),
+        Operation("/vaas/{chain}/{emitter}", vaas_of_emitter, VaaList),
+        Operation("/vaas/{chain}/{emitter}/{sequence}", vaa, VaaAnswer, (404,)),
+        Operation("/vaas/{chain}/{emitter}/{sequence}/duplicated", duplicated_vaas, DuplicatedVaas, (404,)),
+        *OURS,
+        *OBSERVATIONS,
+        *OPERATIONS,
+        *ACTIVITY,
+    ),
+    wrap=lambda value: value,
+    error_body=grpc_error_body,
+    errors=GRPC_ERRORS,
+    takes_slash=True,
+)
