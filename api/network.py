@@ -41,7 +41,7 @@ class NetworkMount:
 
     @property
     def protocol(self) -> str:
-        """A key of db.protocols.TABLES_OF."""
+        """A key of db.schema.protocols.TABLES_OF."""
         return IOTA_PROTOCOL if self.wormhole is None else WORMHOLE
 
     def address(self, address: tuple[str, bytes], name: str = ADDRESS.name) -> str:

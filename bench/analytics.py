@@ -216,7 +216,7 @@ def compute(lake: Path, genesis: int) -> tuple[duckdb.DuckDBPyConnection, float]
 def run(store: StoreSettings, *arguments: str) -> tuple[dict[str, Any], float]:
     """A command's report, and the seconds of its whole process. Raises SystemExit if it fails."""
     options = ("--store", store.url, "--network", store.network)
-    command = [sys.executable, "-c", "import cli; cli.main()", *options, *arguments]
+    command = [sys.executable, "-c", "from cli.main import main; main()", *options, *arguments]
     started = time.perf_counter()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -68,7 +68,15 @@ def rebuilt(cluster: str, store: Path, messages: int) -> str:
     held = sum(row["message_count"] for row in opened.read_all(schema.ranges))
     opened.close()
     if held < messages:
-        command = [sys.executable, "-c", "import cli; cli.main()", "--store", url, "--network", GENERATED.network]
+        command = [
+            sys.executable,
+            "-c",
+            "from cli.main import main; main()",
+            "--store",
+            url,
+            "--network",
+            GENERATED.network,
+        ]
         subprocess.run([*command, "--lake", str(store / "lake"), "rebuild", "--bulk"], cwd=ROOT, check=True)
     return url
 

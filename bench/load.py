@@ -113,7 +113,7 @@ def load(store: StoreSettings, master: str, source: Path, *more: str) -> Run:
     words if it fails.
     """
     options = ("--store", store.url, "--network", store.network, "--master", master)
-    command = [sys.executable, "-c", "import cli; cli.main()", *options, "load", str(source), *more]
+    command = [sys.executable, "-c", "from cli.main import main; main()", *options, "load", str(source), *more]
     peak: Counter[str] = Counter()
     ended = threading.Event()
 

@@ -120,7 +120,7 @@ def _listens(port: int) -> bool:
 def serving(url: str, network: str, workers: int = 1, **environment: str) -> AbstractContextManager[Server]:
     """`permanode serve` over the store of that URL, with its own defaults but for what the environment sets."""
     port = free_port()
-    code = "import cli; cli.main()"
+    code = "from cli.main import main; main()"
     command = [sys.executable, "-c", code, "--store", url, "--network", network, "serve"]
     return running([*command, "--port", str(port), "--workers", str(workers)], port, **environment)
 

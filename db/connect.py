@@ -46,7 +46,7 @@ class StoreSettings(NetworkSettings, ClusterSettings):
 
     @property
     def protocol(self) -> str:
-        """A key of db.protocols.TABLES_OF."""
+        """A key of db.schema.protocols.TABLES_OF."""
         return IOTA if self.wormhole_network is None else WORMHOLE
 
     @property

@@ -168,8 +168,8 @@ class Batch(Protocol):
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
         """The row of that key, or every row under a prefix of it that covers the partition key. Native values.
 
-        `fact`: a milestone, or what `last_fact` told. Where writes are ordered by such (etl.tables.FACT), a cluster
-        deletes what was told up to that one, and nothing that is told later, whatever clocks say.
+        `fact`: a milestone, or what `last_fact` told. Where writes are ordered by such (etl.tables.frames.FACT), a
+        cluster deletes what was told up to that one, and nothing that is told later, whatever clocks say.
         """
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:

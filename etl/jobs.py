@@ -227,7 +227,7 @@ def analytics(
     notify: Notify = quiet,
 ) -> Report:
     """Makes the analytics of the complete milestones of [first, last), and of their days, once more from the lake; all,
-    or those of one of etl.analyse.STEPS.
+    or those of one of etl.analytics.catch_up.STEPS.
     """
     with _run(store_settings, settings, notify, None) as (_, _, publication, report):
         wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
@@ -246,7 +246,7 @@ def verify(
     level: str | None = None,
     notify: Notify = quiet,
 ) -> tuple[str, list[Proved]]:
-    """How far the milestones of [first, last) in the lake are proved, as etl.reprove.reprove has it."""
+    """How far the milestones of [first, last) in the lake are proved, as etl.verification.audit.reprove has it."""
     with _run(store_settings, settings, notify) as (spark, _, publication, _):
         end = MAX_MILESTONE_INDEX if last is None else last - 1
         wanted = None if first is None and last is None else [(first or 0, end)]

@@ -141,7 +141,7 @@ class StoreReads:
         return [row["ledger_index"] for row in rows]
 
     def wealth(self, ledger_index: int) -> tuple[list[tuple[bytes, int]], dict[int, tuple[int, int]]]:
-        """What etl.rich_list.Wealth holds of that frontier."""
+        """What etl.ledger_state.rich_list.Wealth holds of that frontier."""
         rows = self._answer(ledger.get_distribution(self._store, self.network, ledger_index))
         richest = self.partition(schema.rich_list, (self.network, ledger_index))
         return (
@@ -157,7 +157,7 @@ class StoreReads:
     def splits(
         self, lookups: Sequence[Lookup], ranges: Sequence[int]
     ) -> list[tuple[str, int, str, list[int], int, int]]:
-        """Splits of those lookups in those ranges, as etl.placement.SPLITS."""
+        """Splits of those lookups in those ranges, as etl.tables.partition_columns.SPLITS."""
         rows = (
             row
             for lookup in lookups

@@ -57,7 +57,7 @@ class Migratable(WritableStore, Protocol):
 
     @property
     def protocol(self) -> str:
-        """A key of db.protocols.TABLES_OF: whose tables it has."""
+        """A key of db.schema.protocols.TABLES_OF: whose tables it has."""
 
     @property
     def atomic(self) -> bool:

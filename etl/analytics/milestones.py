@@ -1,7 +1,8 @@
 """The measures as data, and the rows of ms_analytics that they make: one pass over messages, one over changes.
 
 Rules of this file: a measure fills columns of its own, and nothing here knows what one means; what looks at the ledger
-state takes changes (etl.changes.CHANGES), which reach no further than that does. Nothing here reads or writes.
+state takes changes (etl.ledger_state.changes.CHANGES), which reach no further than that does. Nothing here reads or
+writes.
 """
 
 from collections.abc import Callable, Mapping
@@ -70,7 +71,7 @@ READ = (
     "milestone_index", "ms_timestamp", "white_flag_index", "is_spent", "output_type", "address", "owner", "amount",
     "created_milestone_index", "stardust", "data",
 )  # fmt: skip
-"""Of etl.changes.CHANGES what any measure looks at."""
+"""Of etl.ledger_state.changes.CHANGES what any measure looks at."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def of_changes(
     changes: DataFrame, balances: DataFrame, times: DataFrame, begun: Begun, last: int, chunk_size: int
 ) -> TableFrame:
     """Rows of every milestone of [begun.first, last], from its changes, from the balances that they led to
-    (etl.ledger.balances), and from the `ms_timestamp` of each.
+    (etl.ledger_state.advance.balances), and from the `ms_timestamp` of each.
     """
     spark = changes.sparkSession
     states = {name: column for measure in OF_STATE.values() for name, column in measure(begun.genesis).items()}

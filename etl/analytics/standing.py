@@ -1,6 +1,7 @@
 """How measures of the ledger state are told: by what each change adds to it.
 
-Rules of this file: what one change adds, of etl.changes.CHANGES: +1 or its amount where it creates, less where it
+Rules of this file: what one change adds, of etl.ledger_state.changes.CHANGES: +1 or its amount where it creates, less
+where it
 spends; the sum of all changes up to a milestone is the state after it. What is spent only in time counts until it is.
 """
 

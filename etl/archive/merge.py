@@ -31,7 +31,7 @@ READERS = 16
 """Files that are open at once: more than overlap anywhere, as a rule."""
 
 Place: TypeAlias = dict[str, Any]
-"""A row of etl.plan.PLACE."""
+"""A row of etl.sources.plan.PLACE."""
 
 
 @dataclass(slots=True)

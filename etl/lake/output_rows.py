@@ -47,7 +47,7 @@ STARDUST_TYPE = pa.struct(
         "native_tokens": pa.int16(),
     }
 )
-"""STARDUST_OUTPUT as Arrow has it; the fields of ledger.stardust_named.Named."""
+"""STARDUST_OUTPUT as Arrow has it; the fields of ledger.stardust.named.Named."""
 
 _FIELDS = {"kind": pa.int8(), "address": pa.binary(), "amount": U64, "output_id": pa.binary(), "data": pa.binary()}
 _STARDUST = {each.name: each.type for each in STARDUST_TYPE}

@@ -101,6 +101,6 @@ def _plain(column: Column, kind: DataType) -> Column:
 
 
 def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:
-    """As etl.lake_views.statements, of the lake at that place."""
+    """As etl.lake.views.statements, of the lake at that place."""
     with spark_session(settings) as spark:
         return statements(Lake(spark, lake_root(lake)), engine)

@@ -49,7 +49,7 @@ def rank_key(holding: Holding) -> tuple[int, bytes]:
 
 
 def whole(staging: Staging, changes: DataFrame) -> Wealth:
-    """By all changes since genesis (etl.changes.CHANGES)."""
+    """By all changes since genesis (etl.ledger_state.changes.CHANGES)."""
     signed = F.when(F.col("is_spent"), -F.col("amount")).otherwise(F.col("amount"))
     balances = changes.groupBy("address").agg(F.sum(signed).alias("balance")).where("balance > 0")
     held = changes.sparkSession.read.schema(balances.schema).parquet(str(staging.write("balances", balances)))

@@ -48,7 +48,7 @@ def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> Da
 
 
 def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
-    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.changes.COUNTED, all after genesis."""
+    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED, all after genesis."""
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
     rows = (updates, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]

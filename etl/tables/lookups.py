@@ -29,13 +29,13 @@ TABLES_OF_LEGACY = tuple(dict.fromkeys(role.table for role in ROLES if role.outp
 """Those that outputs stand in, and those that the outputs of Chrysalis do."""
 
 KEY_FIELDS = ("kind", "address", "stardust")
-"""Of etl.tables.OUTPUT_FIELDS those that say where an output stands."""
+"""Of etl.tables.frames.OUTPUT_FIELDS those that say where an output stands."""
 
 CHAIN_TABLES = (schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs)
 
 
 def tables_of(fields: Collection[str]) -> tuple[Table, ...]:
-    """The tables that outputs which have those fields (etl.tables.OUTPUT_FIELDS) may stand in."""
+    """The tables that outputs which have those fields (etl.tables.frames.OUTPUT_FIELDS) may stand in."""
     return TABLES_OF_ROLES if "stardust" in fields else TABLES_OF_LEGACY
 
 
@@ -46,7 +46,8 @@ def told_by(stardust: Column) -> dict[str, Column]:
 
 
 def standing(outputs: DataFrame, table: Table) -> DataFrame:
-    """`outputs` (etl.tables.owned) once for each role of a table that they stand in, with all columns of its rows.
+    """`outputs` (etl.tables.frames.owned) once for each role of a table that they stand in, with all columns of its
+    rows.
 
     Of chain objects only what took effect, as nothing else is a state of theirs, and in a cone whose order is known.
     """
@@ -89,7 +90,9 @@ def placed(outputs: DataFrame, placement: Placement, table: Table) -> TableFrame
 
 
 def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]:
-    """The rows and hints of outputs that genesis holds (etl.changes.genesis_outputs), a place in a cone apart."""
+    """The rows and hints of outputs that genesis holds (etl.ledger_state.changes.genesis_outputs), a place in a cone
+    apart.
+    """
     role_tables = TABLES_OF_LEGACY if outputs.where("stardust IS NOT NULL").isEmpty() else TABLES_OF_ROLES
     rows = outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)})
     hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)

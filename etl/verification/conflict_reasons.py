@@ -64,7 +64,7 @@ def reason_makers(
     """The reasons that the source lacks of what conflicts in the complete milestones (frontier, to]; the report is told
     which of the others differ.
 
-    `changes` (etl.changes.CHANGES) reach back to genesis, or only to the frontier where the store is near.
+    `changes` (etl.ledger_state.changes.CHANGES) reach back to genesis, or only to the frontier where the store is near.
     """
     row = publication.lake.milestones([(frontier + 1, to)]).agg(F.sum("conflicting")).first()
     if row is None or not row[0]:
@@ -134,7 +134,9 @@ def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
 
 
 def dust_change() -> tuple[Column, Column]:
-    """What one of etl.changes.CHANGES adds to the dust of its address: to its allowance, to its number of outputs."""
+    """What one of etl.ledger_state.changes.CHANGES adds to the dust of its address: to its allowance, to its number
+    of outputs.
+    """
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
     allows = F.col("output_type") == tables.DUST_ALLOWANCE_OUTPUT
     is_dust = _counts(F.col("output_type"), F.col("amount")) & ~allows

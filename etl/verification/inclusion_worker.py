@@ -109,8 +109,8 @@ class Changes:
         self._database.close()
 
     def facts(self, output_id: bytes, known: Row) -> Facts:
-        """An output as these changes leave it; `known` (etl.conflicts.FACTS): as it is without them, and where what is
-        settled spent it, though it was created here.
+        """An output as these changes leave it; `known` (etl.verification.conflict_reasons.FACTS): as it is without
+        them, and where what is settled spent it, though it was created here.
         """
         facts, spent = facts_of(known), spent_of(known)
         row = self._one("SELECT data, milestone, place FROM created WHERE output_id = ?", output_id)

@@ -69,8 +69,8 @@ def prices_of(rows: DataFrame) -> TableFrame:
 
 
 def first_metas(metas: DataFrame) -> DataFrame:
-    """(token_key, meta) of etl.vaas.decode.METAS: of several messages about a token the earliest tells, then the one
-    with the smaller digest.
+    """(token_key, meta) of etl.wormhole.decode.METAS: of several messages about a token the earliest tells, then the
+    one with the smaller digest.
     """
     told = F.struct("timestamp", "digest", "decimals", "symbol", "name", "symbol_key")
     return metas.groupBy("token_key").agg(F.min(told).alias("meta"))

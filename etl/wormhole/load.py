@@ -40,7 +40,7 @@ LINES_A_TASK = 10_000
 
 @dataclass(frozen=True)
 class Touched:
-    """What a load writes: `rows` (etl.vaas.decode.ROWS), the days they count for, and the days of their bodies."""
+    """What a load writes: `rows` (etl.wormhole.decode.ROWS), the days they count for, and the days of their bodies."""
 
     rows: DataFrame
     metas: DataFrame

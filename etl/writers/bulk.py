@@ -39,7 +39,7 @@ REASON = re.compile(rf"{NotStreamed.__name__}: ([^\n]+)")
 
 @dataclass(frozen=True)
 class BulkWriter:
-    """The FrameWriter that fills a cluster fast; `classpath` as etl.sstables.Target has it."""
+    """The FrameWriter that fills a cluster fast; `classpath` as etl.writers.sstables.Target has it."""
 
     beside: ClusterWriter
     classpath: str | None
@@ -98,7 +98,7 @@ class Streamed:
         return count
 
     def _stream(self, cluster: Cluster) -> tuple[int, list[Row]]:
-        """How many rows there are, and the keys of a sample of them (etl.sstables.stream_rows)."""
+        """How many rows there are, and the keys of a sample of them (etl.writers.sstables.stream_rows)."""
         for tries_left in range(TRIES, 0, -1):
             try:
                 return self._stream_once(cluster.address)

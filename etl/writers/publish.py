@@ -282,7 +282,7 @@ class Publication:
         before_rows: Callable[[], None] = lambda: None,
         before_lookups: Callable[[], None] = lambda: None,
     ) -> None:
-        """Writes frames in their order, and tells of it; the two as etl.writer.upsert_frames has them."""
+        """Writes frames in their order, and tells of it; the two as etl.writers.frame_writer.upsert_frames has them."""
         position = count(1)
 
         def wrote(table: str, rows: int) -> None:

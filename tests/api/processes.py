@@ -54,7 +54,7 @@ def permanode_of(log: Path, **settings: str) -> Iterator[str]:
     """`permanode serve` with those variables: the URL at which it answers."""
     port = free_port()
     settings |= {"PERMANODE_API_PORT": str(port)}
-    with started("-c", "import cli; cli.main()", "serve", log=log, **settings) as process:
+    with started("-c", "from cli.main import main; main()", "serve", log=log, **settings) as process:
         base = f"http://127.0.0.1:{port}"
         wait_for(base, process)
         yield base

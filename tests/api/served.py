@@ -11,8 +11,8 @@ from typing import Any
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from cli.serving import listen, run
 from db.connect import StoreSettings, open_store
-from serving import listen, run
 
 SLOW_S = 2.0
 

@@ -8,11 +8,11 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from cli.serving import make_app
+from cli.settings import read
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.store import WritableStore
-from serving import make_app
-from settings import read
 from tests.api.conftest import filled_store
 from tests.api.oracle import Oracle
 from tests.api.wormhole import NETWORK, World, b64

@@ -10,13 +10,13 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from cli.serving import make_app
+from cli.settings import read
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
 from ledger.crypto.bech32 import format_address
-from serving import make_app
-from settings import read
 from tests.api.indexing import Json, walk
 from tests.api.test_work import CountingStore
 from tests.store.made_outputs import LAST, Made, put_made

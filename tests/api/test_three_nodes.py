@@ -158,7 +158,7 @@ def load(ledger: Ledger, folder: Path, environment: dict[str, str]) -> Process:
 def base(environment: dict[str, str], folder: Path) -> Iterator[str]:
     port = free_port()
     variables = environment | {"PERMANODE_API_PORT": str(port)}
-    with started("-c", "import cli; cli.main()", "serve", log=folder / "serve.log", **variables) as process:
+    with started("-c", "from cli.main import main; main()", "serve", log=folder / "serve.log", **variables) as process:
         wait_for(f"http://127.0.0.1:{port}", process)
         yield f"http://127.0.0.1:{port}"
 

@@ -11,12 +11,12 @@ import pytest
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from cli.serving import make_app, mount
+from cli.settings import SettingsError, read
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from ledger.base_token import IOTA, SHIMMER, base_token_json, known_token
 from ledger.stardust.protocol_parameters import decode_parameters, parameters_json
-from serving import make_app, mount
-from settings import SettingsError, read
 from tests import reference, reference_stardust
 from tests.api.conftest import GEOMETRIES, fill, fill_stardust, filled_with, new_store
 from tests.api.oracle import GENESIS, Oracle

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from cli.progress import status_lines
 from db.admin import wormhole_status as status_wormhole
 from db.admin.status import get_status
-from progress import status_lines
 from tests.api.wormhole import DAY_S, NETWORK, World
 
 GOVERNANCE = (1, f"{4:064d}")

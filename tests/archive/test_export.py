@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import cli
+from cli import main as cli
 from db import schema
 from db.connect import open_store
 from db.store import LeaseHeld
@@ -138,7 +138,7 @@ def test_an_export_that_is_killed_again_and_again_writes_the_same_bytes(ledger: 
         export(ledger.store, store, tmp_path / "whole", mark=False, max_bytes=300_000)
     whole = contents(tmp_path / "whole")
     assert len(whole) > 4
-    command = [sys.executable, "-c", "import cli; cli.main()", "archive", "export", "--no-mark"]
+    command = [sys.executable, "-c", "from cli.main import main; main()", "archive", "export", "--no-mark"]
     command += ["--max-size", "300000", "--into", str(tmp_path / "killed")]
     variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
     kills = 0

@@ -27,9 +27,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-import cli
-import settings
-from commands.fetch import _loader, _not_loaded
+from cli import main as cli
+from cli import settings
+from cli.fetch import _loader, _not_loaded
 from db.connect import StoreSettings
 from etl.archive.writer import ArchiveWriter, FolderInUse, archive_writer
 from etl.fetch import follow as following
@@ -262,7 +262,7 @@ def test_a_node_of_another_network_and_no_node_are_refused(ledger: Ledger, node:
 
 def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str, tmp_path: Path) -> None:
     fetch(ledger.store, [node], tmp_path / "whole", [(1, 12)], FetchSettings(max_bytes=200_000))
-    command = [sys.executable, "-c", "import cli; cli.main()", "fetch", "--node", node, "--range", "1:13"]
+    command = [sys.executable, "-c", "from cli.main import main; main()", "fetch", "--node", node, "--range", "1:13"]
     command += ["--max-size", "200000", "--into", str(tmp_path / "killed")]
     variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
@@ -440,7 +440,7 @@ async def test_more_files_than_a_command_line_names_are_loaded_as_their_folder(
         return Ended()
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    monkeypatch.setattr("commands.fetch.FILES_MOST", 3)
+    monkeypatch.setattr("cli.fetch.FILES_MOST", 3)
     first, second, third, fourth, last = (tmp_path / f"{index}to{index + 1}.log" for index in range(5))
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
     load_run = _loader(settings.read(None, {}, flags), tmp_path, [first, second])

@@ -20,7 +20,7 @@ from socket import socket
 import pytest
 from typer.testing import CliRunner, Result
 
-import cli
+from cli import main as cli
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.intervals import of_indices, subtract

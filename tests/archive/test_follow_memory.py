@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 import pytest
 
-import settings
 from bench.generate import generate
 from bench.tangle import GeneratorSettings
-from commands.fetch import _loader
+from cli import settings
+from cli.fetch import _loader
 from db.connect import StoreSettings
 from etl.fetch.fill import FetchSettings
 from etl.fetch.follow import Pace, follow
@@ -103,7 +103,7 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     # pytest keeps what is logged.
-    monkeypatch.setattr("commands.fetch.log.disabled", True)
+    monkeypatch.setattr("cli.fetch.log.disabled", True)
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", LEDGER.network)}
     done = follow(
         StoreSettings("", LEDGER.network),

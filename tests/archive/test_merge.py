@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-import cli
+from cli import main as cli
 from db.connect import StoreSettings
 from etl.archive.merge import merge
 from etl.archive.validate import Level

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import cli
+from cli import main as cli
 from db.connect import StoreSettings
 from etl.archive.checks import Checks
 from etl.archive.validate import Fault, Level, validate

@@ -114,6 +114,6 @@ def members_of(session: int) -> list[int]:
 
 def permanode(*arguments: str | Path, cwd: Path, **environment: str) -> Process:
     """`permanode …`, in a folder of its own and with a modest Spark."""
-    code = "import cli; cli.main()"
+    code = "from cli.main import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return Process(command, cwd=cwd, environment={"PYTHONPATH": str(ROOT), **MODEST, **environment})

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, StructType
 from typer.testing import CliRunner
 
-import cli
+from cli import main as cli
 from etl import jobs
 from etl.lake.delta import TABLES, Lake
 from etl.lake.table_export import export

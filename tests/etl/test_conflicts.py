@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
+from cli.progress import report_lines
 from db.connect import open_store
 from etl.lake.delta import few_rows
 from etl.verification.conflict_reasons import AT, DUST_STEPS, dust_before
-from progress import report_lines
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE, Json, dump, of_state, oracle, sample, write
 from tests.etl.conftest import Loading, Stores

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-import cli
+from cli import main as cli
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, intersect

@@ -10,17 +10,17 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-import cli
-from commands.options import parse_range
+from cli import main as cli
+from cli.options import parse_range
+from cli.progress import report_lines, shown, step_lines
 from etl.analytics.catch_up import STEPS
 from etl.report import Progress, Report
 from etl.verification.audit import Proved
-from progress import report_lines, shown, step_lines
 from tests.conftest import ROOT
 
 
 def permanode(*arguments: str, cwd: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "import cli; cli.main()", *arguments]
+    command = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
     variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environment}
     return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, text=True, check=False)
 

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import cli
-import demo
+from cli import demo
+from cli import main as cli
+from cli.settings import Settings, SettingsError
 from etl.engine.session import EtlSettings
-from settings import Settings, SettingsError
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 

@@ -16,8 +16,7 @@ MB = 1 << 20
 SOURCES = sorted(
     path
     for path in [
-        *ROOT.glob("*.py"),
-        *(path for part in ("api", "commands", "db", "etl", "ledger") for path in (ROOT / part).rglob("*.py")),
+        *(path for part in ("api", "cli", "db", "etl", "ledger") for path in (ROOT / part).rglob("*.py")),
     ]
     if "__pycache__" not in path.parts
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-import cli
+from cli import main as cli
 from tests.house.test_cli import permanode
 from tests.inclusion import keys, ledger
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from api.app import ApiSettings
-from settings import SettingsError, read, variable
+from cli.settings import SettingsError, read, variable
 
 Flags = dict[str, tuple[str, object]]
 

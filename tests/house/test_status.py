@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import cli
+from cli import main as cli
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store

@@ -1,4 +1,5 @@
-"""The oracle ledger applied from its genesis with `ledger.conflicts.apply`: what tests compare with the oracle."""
+"""The oracle ledger applied from its genesis with `ledger.chrysalis.conflicts.apply`: what tests compare with the
+oracle."""
 
 import json
 from dataclasses import replace

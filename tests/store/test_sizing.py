@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import cli
+from cli import main as cli
 from db import schema
 from db.admin.sizing import SIZES, Demand, Ledger, Measured, Plan, TablePlan, format_size, load_sizes, parse_size, plan
 from tests.reference import ORACLE, read_lines

@@ -1,7 +1,7 @@
 """Who was active in a milestone.
 
-Rules of this file: etl.changes.CHANGES in; out come rows of a milestone and the columns of ms_analytics that they add
-to, several a milestone.
+Rules of this file: etl.ledger_state.changes.CHANGES in; out come rows of a milestone and the columns of ms_analytics
+that they add to, several a milestone.
 """
 
 from pyspark.sql import DataFrame

@@ -1,6 +1,6 @@
 """How many addresses own anything after a milestone.
 
-Rules of this file: as in standing.py, of balances (etl.ledger.balances) in place of changes.
+Rules of this file: as in standing.py, of balances (etl.ledger_state.advance.balances) in place of changes.
 """
 
 from pyspark.sql import DataFrame

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn, TypeAlias
 
 import typer
 
-from commands.options import Into, Json, MaxSize, Range, parse_range
+from cli.options import Into, Json, MaxSize, Range, parse_range
+from cli.progress import fault_line, shown, written_lines
 from etl.archive import MAX_FILE_BYTES
 from etl.report import WITH_REJECTS
-from progress import fault_line, shown, written_lines
 
 if TYPE_CHECKING:
     from etl.archive.written import Written

@@ -6,10 +6,6 @@ touches files. Pages that people write are not here.
 
 import dataclasses
 import typing
-from collections.abc import Callable, Mapping
-from pathlib import Path
-
-import typer.main
 
 from api.analytics_v2.routes import CHANGES_MAX, SUMMED_MAX
 from api.explorer_v2.ledger_routes import OUTPUTS_MAX
@@ -24,7 +20,9 @@ from api.wormhole.events.sum_routes import COUNTS_MAX
 from api.wormhole.params import CHAINS_MAX
 from api.wormhole.params import SKIPPED_MAX as VAAS_SKIPPED_MAX
 from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
-from cli import app
+from cli.options import HOME
+from cli.progress import plan_text
+from cli.settings import FILE, PARTS, default, describe_kind, load_part, variable
 from db.admin.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
 from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
 from db.connect import StoreSettings
@@ -34,10 +32,11 @@ from db.queries.series import EXAMINED
 from db.queries.wormhole.hours import ROWS_MAX as HOURS_MAX
 from db.schema import TABLES
 from db.schema.page import schema_page
-from progress import plan_text
-from settings import FILE, PARTS, default, describe_kind, load_part, variable
 
-DOCS = Path(__file__).parent / "docs"
+DOCS = HOME / "docs"
+
+Command: typing.TypeAlias = typing.Any
+"""A command as typer makes it. Its class is in a private module of typer."""
 
 MADE = "<!-- Made by `permanode docs` from {source}; change it there. -->\n\n"
 
@@ -60,16 +59,16 @@ def settings_page() -> str:
     return text
 
 
-def cli_page() -> str:
+def cli_page(root: Command) -> str:
     """docs/cli.md: the help of every command, as the terminal shows it."""
-    text = MADE.format(source="cli.py and commands/") + _CLI_HEAD
-    for name, text_of in help_texts().items():
+    text = MADE.format(source="the commands in cli/") + _CLI_HEAD
+    for name, text_of in help_texts(root).items():
         text += f"\n## {name}\n\n```\n{text_of}\n```\n"
     return text
 
 
-def help_texts() -> dict[str, str]:
-    """Command, with its group, → help text."""
+def help_texts(root: Command) -> dict[str, str]:
+    """Help text of every command below `root`, by the command's name with its groups."""
     found: dict[str, str] = {}
 
     def visit(command: typing.Any, path: str, parent: typing.Any) -> None:
@@ -78,13 +77,13 @@ def help_texts() -> dict[str, str]:
         for name, child in sorted(getattr(command, "commands", {}).items()):
             visit(child, f"{path} {name}", context)
 
-    visit(typer.main.get_command(app), "permanode", None)
+    visit(root, "permanode", None)
     return found
 
 
 def limits_page() -> str:
     """docs/limits.md: what bounds the work of a request."""
-    text = MADE.format(source="api/http/page_sizes.py, api/routes and db/listing/page.py") + _LIMITS_HEAD
+    text = MADE.format(source="api/http/page_sizes.py, the API families and db/listing/page.py") + _LIMITS_HEAD
     text += f"\n| family | above {MAXIMUM} | zero | negative | not an integer |\n|---|---|---|---|---|\n"
     for name, sizes in FAMILIES.items():
         text += f"| {name} | {sizes.above} | {sizes.zero} | {sizes.negative} | {sizes.unreadable} |\n"
@@ -138,20 +137,23 @@ def sizing_page() -> str:
 RATES = (1_000, 10_000)
 """Messages a second of the plans that docs/sizing.md shows."""
 
-PAGES: Mapping[str, Callable[[], str]] = {
-    "settings.md": settings_page,
-    "cli.md": cli_page,
-    "schema.md": schema_page,
-    "limits.md": limits_page,
-    "sizing.md": sizing_page,
-}
+
+def render_pages(root: Command) -> dict[str, str]:
+    """Text of every generated page, by file name; `root` is the command line's top command."""
+    return {
+        "settings.md": settings_page(),
+        "cli.md": cli_page(root),
+        "schema.md": schema_page(),
+        "limits.md": limits_page(),
+        "sizing.md": sizing_page(),
+    }
 
 
-def write(*, check: bool) -> list[str]:
-    """Names of the pages that are behind the code; written anew unless `check`."""
+def write(root: Command, *, check: bool) -> list[str]:
+    """Writes the pages that differ from the code, unless `check`; returns their names."""
     behind = []
-    for name, page in PAGES.items():
-        path, text = DOCS / name, page()
+    for name, text in render_pages(root).items():
+        path = DOCS / name
         if not path.exists() or path.read_text("utf-8") != text:
             behind.append(f"docs/{name}")
             if not check:

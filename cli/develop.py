@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from commands.options import HOME
+from cli.options import HOME
 
 
 class Failure(Exception):
@@ -25,7 +25,7 @@ def run_demo(
 
     Example: ./permanode demo
     """
-    import demo
+    from cli import demo
 
     demo.run(port, store=store or context.obj.flags["store.url"][1])
 
@@ -84,13 +84,16 @@ def bench(
     raise typer.Exit(subprocess.run(command, cwd=HOME, check=False).returncode)
 
 
-def docs(check: Annotated[bool, typer.Option("--check", help="Fail where a page is behind.")] = False) -> None:
+def docs(
+    context: typer.Context,
+    check: Annotated[bool, typer.Option("--check", help="Fail where a page is behind.")] = False,
+) -> None:
     """Writes the generated pages of docs/: settings, commands, schema.
 
     Example: permanode docs --check
     """
-    import pages
+    from cli import pages
 
-    behind = pages.write(check=check)
+    behind = pages.write(context.find_root().command, check=check)
     typer.echo("\n".join(f"{'behind' if check else 'wrote'} {page}" for page in behind) or "all pages are up to date")
     raise typer.Exit(1 if check and behind else 0)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from cli.settings import Settings, read
 from db.connect import StoreSettings
-from settings import Settings, read
 
 if TYPE_CHECKING:
     from etl.engine.session import EtlSettings

@@ -16,13 +16,13 @@ from typing import TypeAlias
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-import logs
 from api.app import ApiSettings, create_app
 from api.http.metrics import SHARED_FOLDER
 from api.network import NetworkMount
+from cli import logs
+from cli.settings import Settings, SettingsError, read
 from db.connect import StoreSettings, open_store
 from db.roles import KINDS, STARDUST_KINDS
-from settings import Settings, SettingsError, read
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
 

@@ -35,8 +35,8 @@ def check_proof(
 
     Example: permanode proof check proof.json --key-ranges a9b4…:1:5000,d65c…:4000 --threshold 2
     """
+    from cli.proof_text import check, read_proof
     from ledger.milestone_proof import parse_coordinator
-    from proofs import check, read_proof
 
     settings = context.obj.settings()
     network = settings.store() if key_ranges is None and settings.network is not None else None

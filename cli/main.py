@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
-from commands import archive, build, develop, fetch, lake, proof, serve
-from commands.options import Given
-from settings import FILE
+from cli import archive, develop, fetch, lake, proof, serve
+from cli import load as build
+from cli.options import Given
+from cli.settings import FILE
 
 EXTRAS = {
     "pyspark": "spark",

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from commands.options import etl_settings
+from cli.options import etl_settings
 
 lake = typer.Typer(help="Care for the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands.options import HOME, Into, Json, MaxSize, parse_range
+from cli.options import HOME, Into, Json, MaxSize, parse_range
+from cli.progress import fetched_lines, shown
+from cli.settings import Settings
 from db.connect import StoreSettings
 from db.intervals import Intervals, subtract
 from etl.archive import MAX_FILE_BYTES, PENDING_FILE
 from etl.report import WITH_REJECTS, Notify
-from progress import fetched_lines, shown
-from settings import Settings
 
 if TYPE_CHECKING:
     from etl.fetch.fill import Fetched, FetchSettings
@@ -195,7 +195,7 @@ def _loader(settings: Settings, into: Path, earlier: Sequence[Path]) -> "Callabl
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",
-            "import cli; cli.main()",
+            "from cli.main import main; main()",
             "load",
             *map(str, [*waiting, *pending]),
             env=os.environ | settings.environment() | {"PYTHONPATH": str(HOME)},

@@ -7,9 +7,9 @@ from typing import Annotated, Literal, NoReturn, TypeAlias
 
 import typer
 
-from commands.options import Json, Range, etl_settings, parse_range
+from cli.options import Json, Range, etl_settings, parse_range
+from cli.progress import job_lines, present, proved_lines, shown, step_lines
 from etl.report import WITH_REJECTS, Report
-from progress import job_lines, present, proved_lines, shown, step_lines
 
 Bulk: TypeAlias = Annotated[
     bool,

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import serving
+from cli import serving
+from cli.progress import present, shown
+from cli.settings import Settings, read
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
@@ -28,10 +30,8 @@ from ledger.crypto.bech32 import format_address
 from ledger.networks import find_network
 from ledger.wormhole.payloads import TokenTransfer, decode_payload
 from ledger.wormhole.vaa import decode_vaa
-from progress import present, shown
-from settings import Settings, read
 
-HOME = Path(__file__).parent
+HOME = Path(__file__).parent.parent
 HOST = "127.0.0.1"
 
 

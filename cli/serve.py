@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from commands.options import Json
+from cli.options import Json
+from cli.progress import plan_text, status_lines
 from db.connect import StoreSettings
-from progress import plan_text, status_lines
 
 SHORT = 4
 """Exit code of `status --check` that found milestones short."""
@@ -37,7 +37,7 @@ def serve(
 
     Example: permanode serve --port 8000 --workers 2
     """
-    import serving
+    from cli import serving
 
     own = {"api_host": ("--host", host), "api_port": ("--port", port), "api_workers": ("--workers", workers)}
     serving.serve(context.obj.settings(**own))

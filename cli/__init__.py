@@ -1,0 +1,4 @@
+"""The command line: commands, settings, progress, logs, and the server's start.
+
+Input: arguments, environment, permanode.toml. Output: exit codes, text or JSON. Nothing imports this package.
+"""
