@@ -14,8 +14,8 @@ from db.store import WritableStore
 from tests import reference_stardust
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
-from tests.api.wormhole import NETWORK as WORMHOLE_NETWORK
-from tests.api.wormhole import World
+from tests.api.wormhole_network import NETWORK as WORMHOLE_NETWORK
+from tests.api.wormhole_network import World
 from tests.reference import ORACLE, reference_rows, whole_rows
 from tests.reference_rows import Rows, write
 

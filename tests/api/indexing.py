@@ -3,7 +3,7 @@
 from typing import Any, TypeAlias
 
 from tests.api.asgi import ask
-from tests.api.test_work import CountingStore, bound
+from tests.api.http.test_work import CountingStore, bound
 
 Json: TypeAlias = dict[str, Any]
 

@@ -9,7 +9,7 @@ from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from tests.api.test_error_shape import assert_shape
+from tests.api.http.test_error_shape import assert_shape
 
 
 def client_of(networks: dict[str, NetworkMount], default: str) -> httpx.AsyncClient:

@@ -6,9 +6,9 @@ Rules of this file: only the version comes from the project's code; a listing fi
 from typing import Any
 
 from api.version import program_version
+from tests.api.chronicle_v1.test_chronicle_listings import record
+from tests.api.chronicle_v1.test_chronicle_v1 import attached
 from tests.api.oracle import Json, Oracle
-from tests.api.test_chronicle_listings import record
-from tests.api.test_chronicle_v1 import attached
 
 PAGE_SIZE = 1000
 """What a page of a node's holds when nothing is said."""

@@ -14,8 +14,8 @@ from tests.api.conftest import fill, fill_stardust
 from tests.api.oracle import Oracle
 from tests.api.processes import permanode_of
 from tests.api.stardust import StardustLedger
-from tests.api.wormhole import NETWORK as WORMHOLE
-from tests.api.wormhole import World
+from tests.api.wormhole_network import NETWORK as WORMHOLE
+from tests.api.wormhole_network import World
 from tests.clients.installs import Node, install_node
 from tests.reference import ORACLE
 

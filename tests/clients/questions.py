@@ -6,8 +6,8 @@ bytes are hex; mounts differ by their Defaults and by what only networks have.
 
 from typing import Any, NamedTuple, TypeAlias
 
+from tests.api.chronicle_v1.test_chronicle_v1 import attached, summed
 from tests.api.oracle import Json, Oracle
-from tests.api.test_chronicle_v1 import attached, summed
 from tests.clients import bodies
 
 

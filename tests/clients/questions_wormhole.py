@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import httpx
 
 from tests.api.oracle import Json
-from tests.api.wormhole import DAY_S, NETWORK, World, b64
+from tests.api.wormhole_network import DAY_S, NETWORK, World, b64
 from tests.clients.questions_poi import BODY
 from tests.clients.walks import Walk, contract
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
-from tests.api.wormhole import World
+from tests.api.wormhole_network import World
 from tests.clients.drive import Driver
 from tests.clients.installs import HERE, Node, python_programs, run
 from tests.clients.questions_poi import BODY

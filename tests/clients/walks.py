@@ -13,7 +13,7 @@ import yaml
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.api.stardust import StardustLedger
-from tests.api.wormhole import NETWORK as WORMHOLE
+from tests.api.wormhole_network import NETWORK as WORMHOLE
 from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
 from tests.clients.questions_analytics import of_analytics
 from tests.clients.questions_explorer import of_explorer

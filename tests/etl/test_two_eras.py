@@ -8,11 +8,11 @@ import pytest
 from tests import reference, reference_stardust
 from tests.etl.archives import NETWORK, Json, oracle, write
 from tests.etl.conftest import CASSANDRA, Stores, on
+from tests.etl.ledger_state.test_ledger import state
+from tests.etl.ledger_state.test_stardust_ledger import GENESIS as STARDUST_GENESIS
+from tests.etl.ledger_state.test_stardust_ledger import snapshot_after
 from tests.etl.store_rows import COMPARED, by_key
-from tests.etl.test_ledger import state
 from tests.etl.test_oracle import check
-from tests.etl.test_stardust_ledger import GENESIS as STARDUST_GENESIS
-from tests.etl.test_stardust_ledger import snapshot_after
 from tests.etl.test_stardust_oracle import MIXED
 from tests.etl.two_eras import COORDINATOR_KEY, FIRST, stardust_lines
 from tests.reference_ledger import ledger_rows

@@ -1,0 +1,141 @@
+"""Bad input, parameter by parameter over the whole contract: a 400 that names it, or ignored as a node ignores it."""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.http import openapi
+from db.listing.cursor import CursorError, parse_cursor
+from tests.api.asgi import ask
+from tests.api.http.test_error_shape import assert_shape
+from tests.api.oracle import Oracle
+from tests.api.paths import OF_WORMHOLE
+
+OPERATIONS = [
+    (path, item["get"])
+    for path, item in openapi.document()["paths"].items()
+    if item.get("get", {}).get("parameters") and "200" in item["get"]["responses"] and not OF_WORMHOLE.search(path)
+]
+PATH_PARAMETERS = sorted(
+    {
+        (path, each["name"])
+        for path, operation in OPERATIONS
+        for each in operation["parameters"]
+        if each["in"] == "path" and each["name"] != "network"
+    }
+)
+QUERY_PARAMETERS = sorted(
+    (path, each["name"]) for path, operation in OPERATIONS for each in operation["parameters"] if each["in"] == "query"
+)
+EXAMPLES = {path: {each["name"]: each.get("example") for each in op["parameters"]} for path, op in OPERATIONS}
+
+
+def filled(path: str, **other: Any) -> str:
+    """The path with the contract's own examples in it."""
+    values = EXAMPLES[path] | {"network": "testing"} | other
+    return path.format(**{name: quote(str(value), safe="%") for name, value in values.items()})
+
+
+WRONG = ("x", "%20", "%00", "ä", "9" * 100, "-1", "0x00", "null", "f" * 63, "f" * 65, "g" * 64)
+"""Texts that no parameter of a path takes."""
+
+
+@pytest.mark.parametrize(("path", "name"), PATH_PARAMETERS)
+async def test_a_path_parameter_of_wrong_length_or_alphabet_is_named(
+    client: httpx.AsyncClient, path: str, name: str
+) -> None:
+    for text in WRONG:
+        message = assert_shape(await client.get(filled(path, **{name: text})), 400)
+        assert message.startswith(f"parameter {name}: expected "), (text, message)
+
+
+@pytest.mark.parametrize(("path", "name"), QUERY_PARAMETERS)
+async def test_a_repeated_parameter_is_named(client: httpx.AsyncClient, path: str, name: str) -> None:
+    value = EXAMPLES[path].get(name) or "1"
+    answer = await client.get(filled(path), params=[(name, str(value).lower())] * 2)
+    assert assert_shape(answer, 400).startswith(f"parameter {name}: expected one value")
+
+
+EXPLORER = {path for path, _ in OPERATIONS if "/explorer/v2/" in path or "/analytics/v2/" in path}
+OURS = {
+    path: known
+    for path, _ in QUERY_PARAMETERS
+    for end, known in (("/milestones/{index}/messages", "page_size, sort, state"), ("/core/v2/sync", "sort"))
+    if path.endswith(end)
+}
+"""What no node and no Chronicle answers → the parameters that it takes."""
+
+
+@pytest.mark.parametrize("path", sorted(OURS))
+async def test_unknown_parameters_of_what_is_ours_are_named(client: httpx.AsyncClient, path: str) -> None:
+    assert (await client.get(filled(path), params={"sort": "newest"})).status_code == 200
+    message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)
+    assert message == f"parameter limit: expected only {OURS[path]}, found '1'"
+
+
+@pytest.mark.parametrize("path", sorted(EXPLORER))
+async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_refuses_them(
+    client: httpx.AsyncClient, path: str
+) -> None:
+    message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)
+    assert message.startswith("parameter limit: expected only ")
+
+
+@pytest.mark.parametrize("path", sorted({path for path, _ in QUERY_PARAMETERS} - OURS.keys() - EXPLORER))
+async def test_unknown_parameters_are_ignored_as_nodes_ignore_them(client: httpx.AsyncClient, path: str) -> None:
+    query = {"index": "78"} if "index" in EXAMPLES[path] and "{index}" not in path else {}
+    known = await client.get(filled(path), params=query)
+    others = [("limit", "x"), ("a", "1"), ("a", "2"), ("", "")]
+    unknown = await client.get(filled(path), params=[*query.items(), *others])
+    assert (unknown.status_code, unknown.content) == (known.status_code, known.content)
+
+
+@pytest.mark.parametrize("prefix", ["v1", "core/v1", "testing"])
+@pytest.mark.parametrize(
+    "bech32",
+    [
+        "iota1qrhacyfwlcnzkvzteumekfkrrwks98mpdm37cj4xx3drvmjvnep6xqgyzyx",
+        "smr1qrhacyfwlcnzkvzteumekfkrrwks98mpdm37cj4xx3drvmjvnep6x8x4r7t",
+        "atoi1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j927htlgf",
+    ],
+)
+async def test_an_address_of_another_network_or_with_a_typo_is_named(
+    client: httpx.AsyncClient, prefix: str, bech32: str
+) -> None:
+    for path in (f"addresses/{bech32}", f"addresses/{bech32}/outputs"):
+        message = assert_shape(await client.get(f"/api/{prefix}/{path}"), 400)
+        assert message.startswith("parameter address: expected ")
+
+
+async def test_a_damaged_state_is_named_or_means_the_same(app: Any, oracle: Oracle) -> None:
+    tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
+    _, first = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3})
+    state = first["data"]["state"]
+    for position in range(len(state)):
+        for other in {"A", "z", "_", "%"} - {state[position]}:
+            damaged = state[:position] + other + state[position + 1 :]
+            status, body = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3, "state": damaged})
+            assert status == 400, damaged
+            assert body["error"]["message"].startswith("parameter state: ")
+    for cut in range(len(state)):
+        status, _ = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3, "state": state[:cut]})
+        assert status == 400
+
+
+@given(st.text(max_size=80))
+def test_no_text_but_a_cursor_is_one(text: str) -> None:
+    with pytest.raises(CursorError):
+        parse_cursor(text, "some question newest")
+
+
+@pytest.mark.parametrize("prefix", ["v1", "core/v1", "testing"])
+async def test_an_index_has_one_to_64_bytes(client: httpx.AsyncClient, prefix: str) -> None:
+    path = f"/api/{prefix}/messages"
+    assert (await client.get(path, params={"index": "00" * 64})).status_code == 200
+    for index in ("00" * 65, "", "0", "0g"):
+        message = assert_shape(await client.get(path, params={"index": index}), 400)
+        assert message.startswith("parameter index: expected hex of 1 to 64 bytes")

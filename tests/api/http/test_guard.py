@@ -1,0 +1,149 @@
+"""Optional protection: who is let in, how often, and what stays open."""
+
+import time
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+from limits.strategies import MovingWindowRateLimiter
+
+from api.app import ApiSettings, create_app
+from api.network import NetworkMount
+from tests.api.conftest import STORES, fill, new_store
+from tests.api.http.test_error_shape import assert_shape
+from tests.api.oracle import Oracle
+
+
+@pytest.fixture(scope="session", params=STORES[:1])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Any:
+    """One is enough: whoever is turned away asks none."""
+    filled = fill(new_store(request, tmp_path_factory, "guarded", oracle.expected["network"]), oracle)
+    yield filled
+    filled.close()
+
+
+KEYS = ("first-key", "second-key")
+SECRET = "s" * 32
+DAY_S = 86_400
+PATHS = ("/api/v1/info", "/api/testing/messages/abc", "/metrics", "/docs", "/openapi.json", "/nothing", "/api/routes")
+
+
+def client_of(mount: NetworkMount, address: str = "10.0.0.1", **settings: Any) -> httpx.AsyncClient:
+    app = create_app({"testing": mount}, "testing", ApiSettings(**settings))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app, client=(address, 1)), base_url="http://permanode")
+
+
+def token(secret: str = SECRET, algorithm: str = "HS256", **claims: Any) -> str:
+    return jwt.encode({"exp": time.time() + DAY_S} | claims, secret, algorithm=algorithm)
+
+
+def bearer(text: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {text}"}
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_without_credentials_everything_is_a_401_that_says_how(mount: NetworkMount, path: str) -> None:
+    async with client_of(mount, keys=KEYS) as client:
+        answer = await client.get(path)
+    assert "Authorization" in assert_shape(answer, 401)
+    assert answer.headers["www-authenticate"].startswith("Bearer ")
+
+
+async def test_health_and_preflight_stay_open(mount: NetworkMount) -> None:
+    async with client_of(mount, keys=KEYS, jwt_secret=SECRET, rate_limit="1/day") as client:
+        for _ in range(3):
+            assert (await client.get("/health")).status_code == 200
+            preflight = await client.options("/api/v1/messages")
+            assert preflight.status_code == 204
+            assert {"Authorization", "X-API-Key"} <= set(preflight.headers["access-control-allow-headers"].split(", "))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [bearer(KEYS[0]), {"Authorization": f"bearer  {KEYS[0]}"}, {"X-API-Key": KEYS[1]}, bearer(token())],
+)
+async def test_a_key_or_a_token_lets_in(mount: NetworkMount, shown: dict[str, str]) -> None:
+    async with client_of(mount, keys=KEYS, jwt_secret=SECRET) as client, client_of(mount) as unprotected:
+        answer = await client.get("/api/v1/info", headers=shown)
+        assert (answer.status_code, answer.json()) == (200, (await unprotected.get("/api/v1/info")).json())
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {},
+        bearer(""),
+        bearer("first-ke"),
+        bearer("first-key2"),
+        {"Authorization": KEYS[0]},
+        {"Authorization": f"Basic {KEYS[0]}"},
+        {"X-API-Key": ""},
+        {"X-API-Key": token()},
+        bearer(token(secret="t" * 32)),
+        bearer(token(exp=time.time() - 1)),
+        bearer(token(nbf=time.time() + DAY_S / 2)),
+        bearer(jwt.encode({"sub": "for ever"}, SECRET)),
+        bearer(token(secret="", algorithm="none")),
+        bearer(token(secret=SECRET * 2, algorithm="HS512")),
+        bearer("a.b.c"),
+    ],
+)
+async def test_what_does_not_hold_is_refused(mount: NetworkMount, shown: dict[str, str]) -> None:
+    async with client_of(mount, keys=KEYS, jwt_secret=SECRET) as client:
+        assert_shape(await client.get("/api/v1/info", headers=shown), 401)
+
+
+async def test_keys_alone_and_a_secret_alone_protect(mount: NetworkMount) -> None:
+    async with client_of(mount, keys=KEYS) as by_key, client_of(mount, jwt_secret=SECRET) as by_token:
+        assert (await by_key.get("/api/v1/info", headers=bearer(token()))).status_code == 401
+        assert (await by_token.get("/api/v1/info", headers=bearer(KEYS[0]))).status_code == 401
+        assert (await by_token.get("/api/v1/info", headers=bearer(token()))).status_code == 200
+
+
+async def test_the_rate_is_limited_by_client_and_says_when_to_come_again(
+    mount: NetworkMount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app({"testing": mount}, "testing", ApiSettings(rate_limit="3/minute"))
+
+    def client(address: str) -> httpx.AsyncClient:
+        transport = httpx.ASGITransport(app=app, client=(address, 1))
+        return httpx.AsyncClient(transport=transport, base_url="http://permanode")
+
+    for _ in range(3):
+        assert (await client("10.0.0.1").get("/api/v1/info")).status_code == 200
+    refused = await client("10.0.0.1").get("/api/v1/info")
+    assert "3 per 1 minute" in assert_shape(refused, 429)
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert (await client("10.0.0.2").get("/api/v1/info")).status_code == 200
+    later = time.time() + 61
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert (await client("10.0.0.1").get("/api/v1/info")).status_code == 200
+
+
+async def test_wrong_credentials_count_against_the_rate(mount: NetworkMount) -> None:
+    async with client_of(mount, keys=KEYS, rate_limit="2/hour") as client:
+        statuses = [(await client.get("/api/v1/info", headers=bearer("guess"))).status_code for _ in range(3)]
+    assert statuses == [401, 401, 429]
+
+
+async def test_an_open_server_asks_for_nothing_and_counts_nobody(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(MovingWindowRateLimiter, "hit")
+    assert (await client.get("/api/v1/info", headers=bearer("whatever"))).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"jwt_secret": "short"}, "jwt_secret must have 32 bytes"),
+        ({"rate_limit": "often"}, "rate_limit must be as 100/minute, not 'often'"),
+        ({"workers": 0}, "workers must be 1 or more, not 0"),
+        ({"deadline_s": 0.0}, "deadline_s must be 0.001 or more, not 0.0"),
+        ({"compress_from": -1}, "compress_from must be 0 or more, not -1"),
+    ],
+)
+def test_settings_that_protect_nothing_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ApiSettings(**settings)

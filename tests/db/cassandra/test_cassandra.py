@@ -1,0 +1,452 @@
+"""What only a store on a cluster has: CQL that both kinds take, migrations in steps, consistency, refusals."""
+
+import asyncio
+import dataclasses
+import itertools
+import re
+import time
+from types import SimpleNamespace
+
+import pytest
+from cassandra import ConsistencyLevel, InvalidRequest, OperationTimedOut
+
+from db import schema
+from db.admin.migrate import migrate
+from db.cassandra import batch as cassandra_batch
+from db.cassandra.batch import IN_FLIGHT
+from db.cassandra.plans import ReadPlan, clear_cql, delete_cql, upsert_cql
+from db.cassandra.session import CassandraSession
+from db.connect import open_adapter, open_store
+from db.schema import migration_files as migrations
+from db.statements import Shape
+from db.store import Bound, LeaseHeld, StoreError, StoreMismatch, StoreUnavailable
+from tests.db.stores import reopened, settings_of
+
+WRITTEN = re.compile(
+    r"INSERT INTO ks\.\w+ \([\w, ]+\) VALUES \([?, ]+\)( USING TTL \?)?"
+    r"|DELETE FROM ks\.\w+( USING TIMESTAMP \?)? WHERE \w+ = \?( AND \w+ = \?)*"
+    r"|TRUNCATE ks\.\w+"
+)
+SELECT = re.compile(
+    r"SELECT (?P<columns>[\w, ]+) FROM ks\.(?P<table>\w+) WHERE (?P<partition>\w+ = \?(?: AND \w+ = \?)*)"
+    r"(?: AND \([\w, ]+\) (?:>=|>) \([?, ]+\))?(?: AND \([\w, ]+\) (?:<=|<) \([?, ]+\))?"
+    r"(?: ORDER BY \w+ (?:ASC|DESC)(?:, \w+ (?:ASC|DESC))*)?(?: LIMIT \?)?"
+)
+CREATE = re.compile(
+    r"CREATE TABLE IF NOT EXISTS \$\{keyspace\}\.\w+ \(\n"
+    r"(?:  \w+ (?:text|blob|boolean|tinyint|smallint|int|bigint|timestamp|date),\n)+"
+    r"  PRIMARY KEY \(\(\w+(?:, \w+)*\)(?:, \w+)*\)\n\)"
+    r" WITH (?:CLUSTERING ORDER BY \((?:\w+ ASC(?:, \w+ ASC)*|\w+ DESC(?:, \w+ DESC)*)\)\n  AND )?"
+    r"compaction = \{'class': '(?:LeveledCompactionStrategy|TimeWindowCompactionStrategy)'"
+    r"(?:, 'compaction_window_unit': 'HOURS', 'compaction_window_size': '\d+')?\}"
+    r"(?:\n  AND default_time_to_live = \d+\n  AND gc_grace_seconds = \d+)?"
+)
+ADD = re.compile(
+    r"ALTER TABLE \$\{keyspace\}\.\w+ ADD \(\n  \w+ (?:text|bigint|smallint)(?:,\n  \w+ (?:text|bigint|smallint))*\n\)"
+)
+"""All that is asked, written and created: no view, no index, no filtering, no type or option that only one of the two
+has.
+"""
+
+BESIDE = (
+    re.compile(
+        r"CREATE KEYSPACE IF NOT EXISTS ks WITH replication = \{'class': 'NetworkTopologyStrategy', '\w+': \d+\}"
+    ),
+    re.compile(r"INSERT INTO ks\.lease \([\w, ]+\) VALUES \([?, ]+\) IF NOT EXISTS USING TTL \?"),
+    re.compile(r"UPDATE ks\.lease USING TTL \? SET \w+ = \?(, \w+ = \?)* WHERE name = \? IF owner = \? AND run = \?"),
+    re.compile(r"DELETE FROM ks\.lease WHERE name = \? IF owner = \? AND run = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM ks\.(keyspace_info|migrations)"),
+    re.compile(r"SELECT [\w, ]+ FROM system_schema\.(keyspaces|tables|columns) WHERE keyspace_name = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM system\.size_estimates WHERE keyspace_name = \?"),
+    re.compile(r"SELECT [\w, ]+ FROM system\.local"),
+)
+"""What a store needs beside its tables' rows: a keyspace, the lease's lightweight transactions, two small tables read
+whole, and what both kinds tell of themselves.
+"""
+
+
+def test_tables_are_made_of_what_both_kinds_of_cluster_document():
+    statements = [each for migration in migrations.migrations("cql") for each in migration.statements]
+    assert len([statement for statement in statements if CREATE.fullmatch(statement)]) == len(schema.TABLES)
+    for statement in statements:
+        assert CREATE.fullmatch(statement) or ADD.fullmatch(statement), statement
+
+
+def test_every_question_names_its_whole_partition_and_nothing_else_is_asked():
+    for table in schema.TABLES:
+        sizes = range(len(table.clustering) + 1)
+        shapes = itertools.product(sizes, (True, False), sizes, (True, False), (True, False))
+        plan = ReadPlan(table, "ks")
+        for cql in [plan.get, *(plan.slice(Shape(*shape)) for shape in shapes)]:
+            found = SELECT.fullmatch(cql)
+            assert found, cql
+            asked = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
+            assert asked in ([*table.partition], [*table.key])
+        written = [upsert_cql(table, "ks", table.names), upsert_cql(table, "ks", table.key), clear_cql(table, "ks")]
+        for is_timed in (True, False):
+            covering = range(len(table.partition), len(table.key) + 1)
+            written += [delete_cql(table, "ks", count, is_timed=is_timed) for count in covering]
+        for cql in written:
+            assert WRITTEN.fullmatch(cql), cql
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        "CREATE MATERIALIZED VIEW ${keyspace}.v AS SELECT * FROM ${keyspace}.messages",
+        "CREATE INDEX ON ${keyspace}.messages (milestone_index)",
+        "ALTER TABLE ${keyspace}.messages ADD IF NOT EXISTS (\n  more text\n)",
+        "CREATE CUSTOM INDEX ON ${keyspace}.messages (milestone_index) USING 'StorageAttachedIndex'",
+        "CREATE TABLE IF NOT EXISTS ${keyspace}.t (\n  a vector<float, 3>,\n  PRIMARY KEY ((a))\n)",
+    ],
+)
+def test_the_test_of_statements_refuses_what_it_is_there_for(forbidden):
+    assert not CREATE.fullmatch(forbidden)
+    assert not ADD.fullmatch(forbidden)
+    assert not SELECT.fullmatch("SELECT a FROM ks.t WHERE a = ? ALLOW FILTERING")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "cassandra://",
+        "cassandra:///ks",
+        "cassandra://host:99999/ks",
+        "cassandra://a:1,b:2/ks",
+        "cassandra://@host/ks",
+        "cassandra://host/Ks",
+        f"cassandra://host/{'k' * 49}",
+        "cassandra://host/ks?rf=0",
+        "cassandra://host/ks?dc=a'b",
+        "scylla://host/ks?password=secret",
+    ],
+)
+def test_a_url_that_is_none_is_answered_with_what_one_is(url):
+    with pytest.raises(StoreError, match=r"cassandra://\[USER@\]HOST") as refused:
+        open_adapter(settings_of(url), writable=False)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_in_a_url_is_refused_and_not_shown():
+    with pytest.raises(StoreError, match="setting `password`") as refused:
+        open_adapter(settings_of("cassandra://me:secret@host/ks"), writable=False)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_password_is_in_no_text_of_its_settings():
+    assert "secret" not in repr(dataclasses.replace(settings_of("cassandra://me@host/ks"), password="secret"))
+
+
+@pytest.mark.parametrize(("name", "value"), [("consistency", "MOST"), ("consistency_immutable", "x")])
+def test_an_unknown_consistency_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be one of .*LOCAL_QUORUM"):
+        dataclasses.replace(settings_of("cassandra://host/ks"), **{name: value})
+
+
+def test_where_nobody_listens_the_store_is_away():
+    with pytest.raises(StoreUnavailable, match=r"cassandra://127\.0\.0\.1:9/ks: no node answers"):
+        open_adapter(settings_of("cassandra://127.0.0.1:9/ks"), writable=False)
+
+
+LAST = 1 + sum(len(migration.statements) for migration in migrations.migrations("cql"))
+"""Statements that make a keyspace, the lease's first one counted."""
+
+
+@pytest.fixture
+def fresh(cassandra_keyspace, request):
+    """Settings of a keyspace that is not there yet, and is gone afterwards."""
+    name = f"fresh_{abs(hash(request.node.name)) % 10**9}"
+    url = cassandra_keyspace.settings.url.replace("/contract", f"/{name}")
+    yield settings_of(url)
+    cassandra_keyspace.session.execute(f"DROP KEYSPACE IF EXISTS {name}", timeout=60)
+
+
+def test_without_a_number_of_replicas_no_keyspace_is_created(fresh):
+    with pytest.raises(StoreMismatch, match="permanode migrate"):
+        open_store(fresh)
+    with pytest.raises(StoreError, match="rf=REPLICAS"):
+        migrate(dataclasses.replace(fresh, url=fresh.url.removesuffix("?rf=1")))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 26, LAST - 1, LAST])
+def test_a_migration_that_was_cut_short_is_completed_by_the_next_run(fresh, monkeypatch, cut):
+    """Cut after the statement and before its record, as a crash may."""
+    calls = itertools.count(1)
+    define = CassandraSession.define
+
+    def crashing(session, cql):
+        define(session, cql)
+        if cql.startswith(("CREATE TABLE", "ALTER TABLE")) and next(calls) == cut:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CassandraSession, "define", crashing)
+    with pytest.raises(KeyboardInterrupt):
+        migrate(fresh)
+    monkeypatch.undo()
+    with pytest.raises(StoreMismatch, match="permanode migrate"):
+        open_store(fresh)
+    assert migrate(fresh)[-1] == list(migrations.migrations("cql"))[-1].name
+    store = open_store(fresh)
+    names = [row["name"] for row in asyncio.run(store.slice(schema.migrations, (fresh.network,), limit=99))]
+    assert names == [migration.name for migration in migrations.migrations("cql")]
+    store.close()
+    assert migrate(fresh) == []
+
+
+def test_a_step_that_was_changed_since_is_refused(fresh, monkeypatch):
+    define, calls = CassandraSession.define, itertools.count(1)
+
+    def crashing(session, cql):
+        define(session, cql)
+        if cql.startswith("CREATE TABLE") and next(calls) == 9:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CassandraSession, "define", crashing)
+    with pytest.raises(KeyboardInterrupt):
+        migrate(fresh)
+    monkeypatch.undo()
+    store = open_adapter(fresh, writable=True)
+    with store.batch() as batch:
+        row = (fresh.network, "0001_chrysalis.03", "another")
+        batch.upsert(schema.migrations, ("network", "name", "checksum"), [row])
+    store.close()
+    with pytest.raises(StoreMismatch, match=r"0001_chrysalis\.03 was changed"):
+        migrate(fresh)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("DROP TABLE {}.parents", "table parents is missing"),
+        ("ALTER TABLE {}.tags ADD more int", "table tags differs"),
+        ("ALTER TABLE {}.pending WITH default_time_to_live = 9", "table pending differs"),
+        ("CREATE TABLE {}.mine (a int PRIMARY KEY)", "table mine is not in the schema"),
+    ],
+)
+def test_a_keyspace_that_drifted_from_the_schema_is_refused(fresh, cassandra_keyspace, change, message):
+    migrate(fresh)
+    name = re.search(r"/(fresh_\w+)", fresh.url)[1]
+    cassandra_keyspace.session.execute(change.format(name), timeout=60)
+    with pytest.raises(StoreMismatch, match=message):
+        open_store(fresh)
+
+
+def test_a_store_s_whole_life_is_said_in_what_both_kinds_of_cluster_document(fresh, monkeypatch):
+    said = []
+
+    def noting(method):
+        def note(session, cql):
+            said.append(cql)
+            return method(session, cql)
+
+        return note
+
+    for name in ("prepare", "define"):
+        monkeypatch.setattr(CassandraSession, name, noting(getattr(CassandraSession, name)))
+    migrate(fresh)
+    store = reopened(fresh)
+    lease = store.acquire("elsewhere:1", "run-1", 60)
+    with store.batch() as batch:
+        for table in schema.TABLES:
+            batch.upsert(table, table.names, [])
+        batch.delete(schema.parents, (b"\1" * 32,))
+        batch.clear(schema.pending)
+    asyncio.run(store.get(schema.messages, ("00" * 32,)))
+    asyncio.run(store.slice(schema.tags, ("00", 0, 0), limit=1, reverse=True))
+    asyncio.run(store.ping())
+    asyncio.run(store.describe())
+    store.release(store.renew(lease, 60))
+    store.close()
+    keyspace = re.search(r"/(fresh_\w+)", fresh.url)[1]
+    seen = set()
+    for cql in said:
+        whole = re.sub(rf"\b{keyspace}\b", "ks", cql)
+        kinds = [pattern for pattern in (WRITTEN, SELECT, *BESIDE) if pattern.fullmatch(whole)]
+        kinds += [each for each in (CREATE, ADD) if each.fullmatch(whole.replace("ks.", "${keyspace}.", 1))]
+        assert kinds, whole
+        seen.update(kinds)
+    assert seen == {WRITTEN, SELECT, CREATE, ADD, *BESIDE}
+
+
+def test_another_network_that_folds_to_the_same_keyspace_is_refused(cassandra_settings):
+    other = dataclasses.replace(cassandra_settings, network="permatest_1")
+    with pytest.raises(StoreMismatch, match="network permatest-1, the settings say permatest_1"):
+        open_store(other)
+
+
+async def test_a_row_that_may_change_is_asked_of_a_quorum_and_so_is_every_404(cassandra_settings, monkeypatch):
+    store = reopened(cassandra_settings)
+    known, lone, conflicting, unknown = (bytes([each]) * 32 for each in range(4))
+    columns = ("message_id", "white_flag_index", "inclusion_state", "conflict_reason")
+    with store.batch() as batch:
+        rows = [(known, 3, 1, None), (lone, None, 1, None), (conflicting, 3, 2, None)]
+        batch.upsert(schema.messages, columns, rows)
+    asked = []
+    bind = CassandraSession._bound
+
+    def noting(statement, values, consistency):
+        bound = bind(statement, values, consistency)
+        asked.append(ConsistencyLevel.value_to_name[bound.consistency_level])
+        return bound
+
+    monkeypatch.setattr(CassandraSession, "_bound", staticmethod(noting))
+
+    async def levels(question):
+        asked.clear()
+        await question
+        return list(asked)
+
+    one, both = ["LOCAL_ONE"], ["LOCAL_ONE", "LOCAL_QUORUM"]
+    assert await levels(store.get(schema.messages, (known.hex(),))) == one
+    for message_id in (lone, conflicting, unknown):
+        assert await levels(store.get(schema.messages, (message_id.hex(),))) == both
+    assert await levels(store.get(schema.outputs, ("00" * 34,))) == ["LOCAL_QUORUM"]
+    assert await levels(store.slice(schema.ranges, ("n",), limit=1, lower=Bound((1,)))) == ["LOCAL_QUORUM"]
+    store.close()
+
+
+async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
+    store = reopened(cassandra_settings)
+    with store.batch() as batch:
+        batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, 7)])
+        batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, None)])
+    assert (await store.get(schema.messages, ("61" * 32,)))["conflict_reason"] == 7
+    store.close()
+
+
+class Refusing:
+    """A session's `send` that loses the first rows, all at the same time."""
+
+    def __init__(self, error, times):
+        self.error, self.times, self.sent, self.lost = error, times, 0, []
+
+    def __call__(self, session, statement, values):
+        self.sent += 1
+        return self if self.sent <= self.times else SEND(session, statement, values)
+
+    def add_callbacks(self, _, lose, errback_args):
+        self.lost.append((lose, errback_args))
+        if len(self.lost) == self.times:
+            for each, row in self.lost:
+                each(self.error, *row)
+            self.lost = []
+
+
+class Losing(Refusing):
+    """One that loses every row, one by one."""
+
+    def __call__(self, *_):
+        return self
+
+
+SEND = CassandraSession.send
+
+
+@pytest.mark.parametrize("lost", [1, 40, IN_FLIGHT])
+def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monkeypatch, lost):
+    store, refusing = reopened(cassandra_settings), Refusing(OperationTimedOut(), lost)
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    rows = [(0, index) for index in range(300)]
+    with store.batch() as batch:
+        assert batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), rows) == 300
+    assert refusing.sent == 300 + lost
+    found = asyncio.run(store.slice(schema.sync, (0,), limit=999))
+    assert [row["milestone_index"] for row in found] == [*range(299, -1, -1)]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "patience_s", "raised"),
+    [(OperationTimedOut(), 0.3, StoreUnavailable), (InvalidRequest("no such thing"), 60, StoreError)],
+)
+def test_what_stays_away_or_is_wrong_ends_the_step(cassandra_settings, monkeypatch, error, patience_s, raised):
+    store = reopened(dataclasses.replace(cassandra_settings, write_patience_s=patience_s))
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    refusing = Losing(error, 1)
+    started = time.monotonic()
+    with pytest.raises(raised) as refused, store.batch() as batch:
+        batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (0, 2)])
+    assert type(refused.value) is raised
+    assert time.monotonic() - started < 10
+    store.close()
+
+
+def test_a_delete_and_a_lease_wait_for_a_server_that_is_away(cassandra_settings, monkeypatch):
+    run, left = CassandraSession.run, itertools.count()
+
+    def failing(session, *given):
+        if next(left) % 3:
+            raise StoreUnavailable("away")
+        return run(session, *given)
+
+    store = reopened(cassandra_settings)
+    monkeypatch.setattr(CassandraSession, "run", failing)
+    with store.batch() as batch:
+        batch.upsert(schema.rejects, schema.rejects.key, [(1, "a", 1, ""), (1, "a", 2, "")])
+        batch.delete(schema.rejects, (1, "a", 1))
+    monkeypatch.undo()
+    rows = asyncio.run(store.slice(schema.rejects, (1,), limit=9))
+    assert [row["line"] for row in rows] == [2]
+    store.close()
+
+
+def test_a_delete_as_of_a_milestone_leaves_what_is_told_later(cassandra_settings, cassandra_keyspace):
+    store = reopened(cassandra_settings)
+    for milestone_index in (6, 7, 8):
+        cassandra_keyspace.session.execute(
+            "INSERT INTO contract.tails (lookup, ms_range_id, milestone_index) VALUES ('t', %s, 0) USING TIMESTAMP %s",
+            (milestone_index, 4 * milestone_index + 4),
+        )
+    with store.batch() as batch:
+        batch.delete(schema.tails, ("t",), fact=7)
+    assert [row["ms_range_id"] for row in asyncio.run(store.slice(schema.tails, ("t",), limit=9))] == [8]
+    store.close()
+
+
+@pytest.mark.parametrize("seconds_ahead", [-10_000, 0, 10_000])
+def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say(
+    cassandra_settings, cassandra_keyspace, monkeypatch, seconds_ahead
+):
+    """By a clock that stands still, over rows of one that is behind, or ahead."""
+    now = time.time_ns()
+    monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: now))
+    store = reopened(cassandra_settings)
+
+    def told(date, value, number, written):
+        cassandra_keyspace.session.execute(
+            "INSERT INTO contract.metrics_cache (date, variant, metric, value, metric_value) "
+            "VALUES (%s, 'index', 'used', %s, %s) USING TIMESTAMP %s",
+            (date, value, number, written),
+        )
+
+    def held(date):
+        rows = asyncio.run(store.slice(schema.metrics_cache, (date,), limit=9))
+        return {row["value"]: row["metric_value"] for row in rows}
+
+    then = now // 1_000 + seconds_ahead * 1_000_000
+    for value in ("00", "01"):
+        told("2022-01-01", value, 9, then)
+        told("2022-01-02", value, 9, then)
+    for number in (1, 2, 3):
+        with store.batch() as batch:
+            last = batch.last_fact(schema.metrics_cache, ("2022-01-01",))
+            batch.delete(schema.metrics_cache, ("2022-01-01",), fact=last)
+        assert held("2022-01-01") == {}
+        # As etl/writers/connector.py has the executors write the next fact.
+        for value in ("00", f"0{number}"):
+            told("2022-01-01", value, 9 - number, 4 * (last + 1) + 4)
+        assert held("2022-01-01") == {"00": 9 - number, f"0{number}": 9 - number}
+    assert held("2022-01-02") == {"00": 9, "01": 9}
+    store.close()
+
+
+def test_a_lease_of_a_dead_holder_elsewhere_ends_by_the_clusters_clock(cassandra_settings, cassandra_keyspace):
+    store = reopened(cassandra_settings)
+    store.acquire("elsewhere:1", "run-1", 600)
+    (left,) = cassandra_keyspace.session.execute("SELECT ttl(run) FROM contract.lease WHERE name = 'writer'").one()
+    assert 590 < left <= 600
+    other = reopened(cassandra_settings)
+    with pytest.raises(LeaseHeld, match="run-1"), other.batch():
+        pass
+    store.close()
+    other.close()

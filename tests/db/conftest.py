@@ -1,0 +1,63 @@
+"""Fixtures of the store suite: every test that asks for `store` runs over every adapter."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from db.admin.migrate import migrate
+from db.connect import StoreSettings
+from db.store import WritableStore
+from tests.cassandra_keyspace import Keyspace
+from tests.cassandra_server import CassandraServer
+from tests.db.stores import STORES, reopened, settings_of
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A further reader holds the contract in CI; what is built on that, it is asked by hand."""
+    for item in items:
+        built_on_it = Path(__file__).parent in item.path.parents and item.path.name != "test_contract.py"
+        if built_on_it and "[acsylla" in item.name:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(params=STORES)
+def settings(request: pytest.FixtureRequest) -> StoreSettings:
+    """A store that was just created, or is as if it were."""
+    found: StoreSettings = request.getfixturevalue(f"{request.param}_settings")
+    return found
+
+
+@pytest.fixture
+def store(settings: StoreSettings) -> Iterator[WritableStore]:
+    opened = reopened(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sqlite_settings(tmp_path: Path) -> StoreSettings:
+    settings = settings_of(f"sqlite:///{tmp_path / 'store'}")
+    migrate(settings)
+    return settings
+
+
+@pytest.fixture(scope="session")
+def cassandra_keyspace(cassandra: CassandraServer) -> Iterator[Keyspace]:
+    """One keyspace for all tests, as making its tables takes seconds and emptying them does not."""
+    with Keyspace(cassandra, "contract", settings_of) as keyspace:
+        yield keyspace
+
+
+@pytest.fixture
+def cassandra_settings(cassandra_keyspace: Keyspace) -> StoreSettings:
+    cassandra_keyspace.empty()
+    return cassandra_keyspace.settings
+
+
+@pytest.fixture
+def acsylla_settings(cassandra_settings: StoreSettings) -> StoreSettings:
+    """The same store, read by acsylla."""
+    return replace(cassandra_settings, reader="acsylla")

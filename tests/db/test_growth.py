@@ -1,0 +1,119 @@
+"""A store that holds data gets what a later layout adds to its tables and keeps what it has, wherever that is cut."""
+
+import asyncio
+import contextlib
+import itertools
+
+import pytest
+
+from db import schema
+from db.admin import migrate as migrating
+from db.admin.migrate import migrate
+from db.connect import open_adapter, open_store
+from db.schema import migration_files as migrations
+from db.store import StoreMismatch
+from tests.db.stores import STORES, settings_of
+
+A, B, OUTPUT = b"\x00" * 33, b"\x0b" * 32, b"\x0a" * 34
+ADDED = {"ranges": {"logged": "[[3, 4]]"}, "ms_analytics": {"day_addresses": 2**40}}
+"""What is written into new columns; elsewhere those of an indexer's filters."""
+
+
+def grew(layout):
+    """Names of the tables that stood before that layout and have got columns since."""
+    tables = [table for table in schema.TABLES if table.layout < layout]
+    return [table.name for table in tables if any(column.layout >= layout for column in table.columns)]
+
+
+@pytest.fixture(params=STORES)
+def unborn(request, tmp_path):
+    """Settings of a store that is not there yet, and is gone afterwards."""
+    if request.param == "sqlite":
+        yield settings_of(f"sqlite:///{tmp_path / 'store'}")
+        return
+    keyspace = request.getfixturevalue("cassandra_keyspace")
+    name = f"grown_{abs(hash(request.node.name)) % 10**9}"
+    yield settings_of(keyspace.settings.url.replace("/contract", f"/{name}"))
+    keyspace.session.execute(f"DROP KEYSPACE IF EXISTS {name}", timeout=60)
+
+
+def old_row(table):
+    """A row of a table that grew, in the columns that it always had: some value of each type."""
+    values = {
+        "hex": A,
+        "text": "legacy",
+        "boolean": True,
+        "tinyint": 1,
+        "smallint": 2,
+        "int": 7,
+        "bigint": 2**40,
+        "timestamp": 9,
+    }
+    columns = [column for column in table.columns if column.layout == 0]
+    return tuple(column.name for column in columns), [values[column.type] for column in columns]
+
+
+def make_old(unborn, monkeypatch, layout):
+    """A store as it was before that layout, with a row in each table that grew since."""
+    with monkeypatch.context() as past:
+        names = {each: name for each, name in migrations.NAMES_OF["iota"].items() if each < layout}
+        past.setattr(migrations, "NAMES_OF", {"iota": names})
+        # What it is checked against at the end is today's schema.
+        with pytest.raises(StoreMismatch, match="differs from the schema"):
+            migrate(unborn)
+    with contextlib.closing(open_adapter(unborn, writable=True)) as store, store.batch() as batch:
+        for name in grew(layout):
+            columns, row = old_row(schema.BY_NAME[name])
+            batch.upsert(schema.BY_NAME[name], columns, [row])
+
+
+def check_grown(unborn, layout):
+    """Every row is there, its new columns null; they can be written; migrating again does nothing."""
+    assert migrate(unborn) == []
+    with contextlib.closing(open_store(unborn, writable=True)) as store:
+        for name in grew(layout):
+            table = schema.BY_NAME[name]
+            columns, row = old_row(table)
+            told = {
+                name: value.hex() if isinstance(value, bytes) else value
+                for name, value in zip(columns, row, strict=True)
+            }
+            assert store.read_all(table) == [{each: told.get(each) for each in table.names}]
+            key = row[: len(table.key)]
+            added = ADDED.get(table.name, {"sender": A, "native_tokens": 3})
+            with store.batch() as batch:
+                batch.upsert(table, (*table.key, *added), [(*key, *added.values())])
+            found = asyncio.run(store.get(table, [told[name] for name in table.key]))
+            new = {name: value.hex() if isinstance(value, bytes) else value for name, value in added.items()}
+            assert found == {each: told.get(each) for each in table.names} | new
+
+
+@pytest.mark.parametrize(("layout", "cut"), [(5, None), (5, 0), (5, 1), (5, 2), (10, 0)])
+def test_columns_are_added_under_rows_and_a_cut_is_healed(unborn, monkeypatch, layout, cut):
+    """Cut before a statement's or the migration's own record, as a crash may: what is done cannot be done twice."""
+    make_old(unborn, monkeypatch, layout)
+    lacking = [f"{each:04}_{name}" for each, name in migrations.NAMES_OF["iota"].items() if each >= layout]
+    with pytest.raises(StoreMismatch, match=f"lacks migration {lacking[0]}"):
+        open_store(unborn)
+    if cut is not None:
+        crash_at_record(unborn, monkeypatch, cut)
+    assert migrate(unborn) == lacking
+    check_grown(unborn, layout)
+
+
+def crash_at_record(unborn, monkeypatch, cut):
+    """A migration that dies before it records the last of its statements but `cut`; 0: before its own record."""
+    with contextlib.closing(open_adapter(unborn, writable=True)) as store:
+        migration, *_ = migrations.unapplied(store, unborn.network)
+        records = 1 if store.atomic else len(migration.steps) + 1
+    calls, record = itertools.count(1), migrating._record
+
+    def dying(*arguments):
+        if next(calls) == max(1, records - cut):
+            raise KeyboardInterrupt
+        record(*arguments)
+
+    with monkeypatch.context() as dead:
+        dead.setattr(migrating, "_record", dying)
+        with pytest.raises(KeyboardInterrupt):
+            migrate(unborn)

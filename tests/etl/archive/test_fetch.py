@@ -1,0 +1,694 @@
+"""Fetching from a server over the oracle ledgers that stands for a node, with all that may go wrong on the way.
+
+Rules of this file: what must come out is what the oracle's JSON says, byte by byte the same however bad the way was.
+"""
+
+import asyncio
+import gc
+import gzip
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from dataclasses import replace
+from errno import ENOSPC
+from functools import partial
+from pathlib import Path
+from socket import socket
+from typing import Any, TypeAlias
+from zlib import crc32
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from cli import main as cli
+from cli import settings
+from cli.fetch import _loader, _not_loaded
+from db.connect import StoreSettings
+from etl.archive.writer import ArchiveWriter, FolderInUse, archive_writer
+from etl.fetch import follow as following
+from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, fill, wait_s
+from etl.fetch.follow import Pace, Run
+from etl.fetch.http import (
+    BROKEN,
+    MAX_BODY_BYTES,
+    NOT_THERE,
+    REFUSED,
+    TIMEOUT,
+    UNPROVED,
+    UNREADABLE,
+    WRONG_ID,
+    Fault,
+    Http,
+)
+from etl.fetch.run import fetch
+from etl.report import Progress, quiet
+from ledger.eras import CHRYSALIS
+from tests.conftest import ROOT
+from tests.etl.archive.conftest import Json, Ledger, contents, environment
+from tests.etl.archive.proxy import proxied
+from tests.etl.archive.test_merge import lines_of
+
+QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=8)
+
+MESSAGE = re.compile(r"/(?:messages|blocks)/(?:0x)?([0-9a-f]{64})(?:/|$)")
+
+
+def ids_below(ledger: Ledger, milestone_index: int) -> set[str]:
+    """What a node that pruned all before that milestone no longer knows."""
+    below = [line for line in ledger.milestones if line["milestone"]["index"] < milestone_index]
+    return {entry["id"].removeprefix("0x") for line in below for entry in line[ledger.entries]}
+
+
+def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    done = fetch(ledger.store, [node], tmp_path, [(1, 6)], QUICK)
+    assert (done.count, done.lacking, done.files, dict(done.faults)) == (6, [], ["1to7.log"], {})
+    assert lines_of(tmp_path) == ledger.lines(1, 7)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_no_more_is_asked_at_once_than_is_set(ledger: Ledger, node: str, tmp_path: Path, at_once: int) -> None:
+    with proxied(node, spoil=lambda path, nth: "late") as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 6)], replace(QUICK, requests=at_once))
+    assert (done.count, done.lacking, done.faults.total()) == (6, [], 0)
+    assert proxy.most == at_once
+
+
+def test_a_permanodes_network_is_a_node_too(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    done = fetch(ledger.store, [f"{node}/api/{ledger.network}"], tmp_path, [(2, 3)], QUICK)
+    assert done.lacking == []
+    assert lines_of(tmp_path) == ledger.lines(2, 4)
+
+
+def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    """Of every five questions one fails at first, each in its own way."""
+    kinds = ["503", "truncated", "half", "wrong id", "503", "truncated", "half", "wrong id", "timeout"]
+
+    def spoil(path: str, nth: int) -> str | None:
+        drawn = crc32(path.encode())
+        if nth > 1 or "/info" in path or drawn % 5:
+            return None
+        kind = kinds[drawn // 5 % len(kinds)]
+        is_raw = path.endswith("/raw") or re.search(r"/blocks/0x[0-9a-f]{64}$", path)
+        return "half" if kind == "wrong id" and not is_raw else kind
+
+    with proxied(node, spoil=spoil) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 8)], QUICK)
+    assert done.lacking == []
+    assert {TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID} <= done.faults.keys()
+    assert lines_of(tmp_path) == ledger.lines(1, 9)
+    assert max(proxy.asked.values()) <= 8
+
+
+def test_what_the_node_says_wrongly_of_a_message_is_found_out_and_asked_again(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    (line,) = ledger.lines(4, 5)
+    chosen = next(
+        entry["id"] for entry in line[ledger.entries] if entry["metadata"]["ledgerInclusionState"] == "included"
+    )
+    lies = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal lies
+        if chosen in path and path.endswith("/metadata") and lies < 2:
+            lies += 1
+            return status, body.replace(b'"referencedByMilestoneIndex":4', b'"referencedByMilestoneIndex":3')
+        return status, body
+
+    with proxied(node, edit=edit) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(4, 4)], QUICK)
+    assert (done.count, done.faults[UNPROVED]) == (1, 2)
+    assert lines_of(tmp_path) == ledger.lines(4, 5)
+
+
+def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    gone = ids_below(ledger, 6)
+
+    def spoil(path: str, nth: int) -> str | None:
+        found = MESSAGE.search(path)
+        milestone = re.search(r"/milestones/(?:by-index/)?(\d+)$", path)
+        return "404" if (found and found[1] in gone) or (milestone and int(milestone[1]) < 6) else None
+
+    with proxied(node, spoil=spoil) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 9)], QUICK)
+        assert (done.count, done.lacking, done.files) == (4, [(3, 5)], ["6to10.log"])
+        assert done.faults[NOT_THERE] == 3
+        assert all("not there" in text for text in done.failures)
+        # Each milestone above the edge looks for it once, and 5 itself is asked for.
+        assert max(proxy.asked[path] for path in proxy.asked if path.endswith("/5")) <= 4 + 1
+        # Another node has them: it is asked when the first has nothing.
+        healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
+    assert (healed.count, healed.held, healed.lacking) == (3, 4, [])
+    assert lines_of(tmp_path) == ledger.lines(3, 10)
+
+
+def test_a_node_given_twice_is_asked_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    """For a milestone that it lacks; a signal ends what would ask for ever."""
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        if path.endswith(("/milestones/60", "/by-index/60")):
+            asked += 1
+            if asked == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+        return status, body
+
+    with proxied(node, edit=edit) as proxy:
+        urls = [proxy.url, f"{proxy.url}/", f"{proxy.url}/api", proxy.url.replace("http:", "HTTP:")]
+        done = fetch(ledger.store, urls, tmp_path, [(60, 60)], QUICK)
+    assert (done.lacking, asked) == ([(60, 60)], 1)
+
+
+def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_all_are(
+    ledger: Ledger, node: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(socket()) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        down = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        done = fetch(ledger.store, [down, node], tmp_path, [(1, 2)], QUICK)
+        assert (done.count, done.lacking, done.faults.total()) == (2, [], 0)
+        assert [each.getMessage() for each in caplog.records if each.levelname == "WARNING"] == [
+            f"{down} is left out: {BROKEN}: {down}/api/v1/info: All connection attempts failed"
+        ]
+        with pytest.raises(Fault, match="All connection attempts failed"):
+            fetch(ledger.store, [down], tmp_path, [(3, 4)], QUICK)
+
+
+def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (line,) = ledger.lines(3, 4)
+    chosen = line[ledger.entries][0]["id"]
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if chosen not in path:
+            return status, body
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 503, b"busy"
+
+    with proxied(node, edit=edit) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 3)], FetchSettings(backoff_s=1.0, tries=3))
+    assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {REFUSED: 1})
+
+
+async def test_what_fails_beside_a_write_that_fails_is_not_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a question does whose connection breaks while it is given up."""
+    told: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+
+    async def fetch_one(index: int) -> bytes:
+        if index > 1:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise Fault(BROKEN, "") from None
+        await asyncio.sleep(0)
+        return b"no line\n"
+
+    def is_full(*_: object) -> None:
+        raise OSError(ENOSPC, "")
+
+    monkeypatch.setattr(ArchiveWriter, "append", is_full)
+    with archive_writer(tmp_path) as writer, pytest.raises(OSError, match=str(ENOSPC)):
+        await fill(writer, [(1, 4)], fetch_one, 4, asyncio.Event(), Fetched(), quiet)
+    await asyncio.sleep(0)
+    gc.collect()
+    assert told == []
+
+
+def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (line,) = ledger.lines(3, 4)
+    chosen = line[ledger.entries][0]["id"]
+    impatient = FetchSettings(backoff_s=0.01, tries=3)
+    with proxied(node, spoil=lambda path, nth: "503" if chosen in path else None) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
+    assert (done.count, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
+    assert max(proxy.asked.values()) <= 3 + 1
+    # The same run again asks for that one alone, and for nothing that is held.
+    with proxied(node) as proxy:
+        again = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
+    assert (again.count, again.held, again.files) == (1, 4, ["3to4.log"])
+    asked = {int(found[1]) for path in proxy.asked if (found := re.search(r"/milestones/(?:by-index/)?(\d+)$", path))}
+    assert 3 in asked
+    assert not asked & {4, 5}
+
+
+def test_what_is_held_is_never_asked_for(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    fetch(ledger.store, [node], tmp_path, [(1, 3)], QUICK)
+    before = contents(tmp_path)
+    with proxied(node) as proxy:
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 3)], QUICK)
+    assert (done.count, done.held) == (0, 3)
+    assert all(path.endswith("/info") for path in proxy.asked)
+    assert contents(tmp_path) == before
+
+
+def test_a_node_of_another_network_and_no_node_are_refused(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    other = StoreSettings("", "elsewhere-1", protocol_parameters=ledger.store.protocol_parameters)
+    with pytest.raises(ValueError, match=f"a node of network elsewhere-1 expected, found {ledger.network}"):
+        fetch(other, [node], tmp_path, [(1, 2)], QUICK)
+    with pytest.raises(ValueError, match="a URL as http"):
+        fetch(ledger.store, ["nonsense"], tmp_path, [(1, 2)], QUICK)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    fetch(ledger.store, [node], tmp_path / "whole", [(1, 12)], FetchSettings(max_bytes=200_000))
+    command = [sys.executable, "-c", "from cli.main import main; main()", "fetch", "--node", node, "--range", "1:13"]
+    command += ["--max-size", "200000", "--into", str(tmp_path / "killed")]
+    variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for said in process.stderr:
+        if json.loads(said)["done"] >= 4:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait(60)
+    process.stderr.close()
+    assert list((tmp_path / "killed").glob("*.part")), "killed too late"
+    done = subprocess.run(command, env=variables, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (held,) = re.findall(r"(\d+) were there already", done.stdout)
+    assert int(held) >= 4
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_the_command_ends_with_3_and_says_what_could_not_be_had(
+    ledger: Ledger, node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment(ledger).items():
+        monkeypatch.setenv(name, value)
+    command = ["fetch", "--node", node, "--into", str(tmp_path)]
+    done = CliRunner().invoke(cli.app, [*command, "--range", "49:53"])
+    assert done.exit_code == 3
+    assert "could not be had: 51–52" in done.output
+    assert CliRunner().invoke(cli.app, [*command, "--range", "40:51", "--missing"]).exit_code == 0
+    assert len(lines_of(tmp_path)) == 2
+    for wrong in (["--range", "5:"], ["--follow", "--range", "1:5"], ["--load", "--range", "1:5"]):
+        assert CliRunner().invoke(cli.app, [*command, *wrong]).exit_code == 2
+
+
+def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    """The node's newest milestone rises by three with every question; milestones are ten seconds apart."""
+    pending = [entry["id"] for entry in ledger.pending]
+    runs: list[Run] = []
+    newest, away = 0, 2
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal newest
+        if path.endswith("/tips"):
+            return 200, tips_of(ledger)
+        if path.endswith("/info") and status == 200:
+            return status, rewritten(path, json.loads(body))
+        return status, body
+
+    def rewritten(path: str, body: Any) -> bytes:
+        nonlocal newest
+        newest += 3
+        if "/v2/" in path:
+            body["status"]["confirmedMilestone"]["index"] = min(newest, 30)
+        else:
+            body["data"]["confirmedMilestoneIndex"] = min(newest, 30)
+        return json.dumps(body).encode()
+
+    def spoil(path: str, nth: int) -> str | None:
+        return "503" if path.endswith("/info") and 4 <= nth < 4 + away else None
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+        assert all(path.exists() for path in run.files)
+        if len(runs) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with proxied(node, edit=edit, spoil=spoil) as proxy:
+        done = following.follow(
+            ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01)
+        )
+    spans = [[line["milestone"] for line in lines_in(run.files)] for run in runs]
+    assert all(span[-1]["timestamp"] - span[0]["timestamp"] >= 60 for span in spans)
+    assert [each["index"] for span in spans for each in span] == list(range(1, done.count + 1))
+    assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
+    assert done.faults[REFUSED] == away
+    told = [json.loads(line) for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
+    content = "message" if ledger.codec is CHRYSALIS else "block"
+    expected = [{"id": entry["id"], content: entry[content], "metadata": {}} for entry in ledger.pending]
+    assert told == sorted(expected, key=lambda entry: entry["id"])
+    assert [run.pending for run in runs] == [len(pending)] * 2
+
+
+def tips_of(ledger: Ledger) -> bytes:
+    """A node's answer that names all that is pending."""
+    pending = [entry["id"] for entry in ledger.pending]
+    return json.dumps({"data": {"tipMessageIds": pending}} if ledger.codec is CHRYSALIS else {"tips": pending}).encode()
+
+
+def test_a_signal_ends_the_look_at_what_is_pending(
+    ledger: Ledger, node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "PENDING_AT_ONCE", 1)
+    pending = [entry["id"] for entry in ledger.pending]
+    runs: list[Run] = []
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path.endswith("/tips"):
+            return 200, tips_of(ledger)
+        if pending[0] in path and path.endswith("/metadata"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        return status, body
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+
+    with proxied(node, edit=edit) as proxy:
+        following.follow(ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01))
+    assert not any(each in path for path in proxy.asked for each in pending[1:])
+    told = [json.loads(line)["id"] for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
+    assert told == pending[:1]
+    assert [run.pending for run in runs] == [1]
+
+
+def lines_in(files: tuple[Path, ...]) -> list[Json]:
+    return [json.loads(line) for path in files for line in path.read_bytes().splitlines()]
+
+
+def test_a_signal_lets_what_is_under_way_be_written_and_the_next_run_takes_the_rest(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    def notify(step: Progress) -> None:
+        if step.done == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    done = fetch(ledger.store, [node], tmp_path, [(1, 20)], QUICK, notify)
+    assert 2 <= done.count < 20
+    assert (done.left, done.lacking, done.files) == (20 - done.count, [], [f"1to{done.count + 1}.log"])
+    assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
+
+
+async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes, commands = iter([1, 0, 3]), []
+
+    class Ended:
+        async def wait(self) -> int:
+            return next(codes)
+
+    async def start(*command: str, env: dict[str, str]) -> Ended:
+        commands.append(command[3:])
+        assert env["PERMANODE_STORE"] == "sqlite:///x"
+        return Ended()
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
+    names = ("0to1.log", "1to8.log", "8to16.log", "16to24.log")
+    killed, first, second, third = (tmp_path / name for name in names)
+    load_run = _loader(settings.read(None, {}, flags), tmp_path, [killed])
+    await load_run(Run(Fetched(), (first,), 3))
+    await load_run(Run(Fetched(), (second,), 0))
+    await load_run(Run(Fetched(), (), 5))
+    await load_run(Run(Fetched(), (third,), 1))
+    waiting = str(tmp_path / "pending.jsonl")
+    assert commands == [
+        ("load", str(killed), str(first), waiting),
+        ("load", str(killed), str(first), str(second)),
+        ("load", str(third), waiting),
+    ]
+
+
+async def test_more_files_than_a_command_line_names_are_loaded_as_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a load has taken them; what comes meanwhile is in the folder, too."""
+    codes, commands = iter([1, 1, 0, 0]), []
+
+    class Ended:
+        async def wait(self) -> int:
+            return next(codes)
+
+    async def start(*command: str, env: dict[str, str]) -> Ended:
+        commands.append(command[4:])
+        return Ended()
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr("cli.fetch.FILES_MOST", 3)
+    first, second, third, fourth, last = (tmp_path / f"{index}to{index + 1}.log" for index in range(5))
+    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
+    load_run = _loader(settings.read(None, {}, flags), tmp_path, [first, second])
+    for run in (Run(Fetched(), (third,), 0), Run(Fetched(), (fourth,), 2), Run(Fetched(), (), 1)):
+        await load_run(run)
+    await load_run(Run(Fetched(), (last,), 0))
+    folder, waiting = str(tmp_path), str(tmp_path / "pending.jsonl")
+    assert commands == [
+        (str(first), str(second), str(third)),
+        (folder, waiting),
+        (folder, waiting),
+        (str(last),),
+    ]
+
+
+def test_a_killed_runs_files_above_the_stores_newest_milestone_are_loaded_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newest: int | None = 20
+
+    async def find_newest(*_: object) -> int | None:
+        return newest
+
+    monkeypatch.setattr("db.connect.open_store", lambda _: io.StringIO())
+    monkeypatch.setattr("db.sync.find_newest_milestone", find_newest)
+    store, folder = StoreSettings("sqlite:///x", "permatest-1"), tmp_path / "archive"
+    assert _not_loaded(store, folder) == []
+    folder.mkdir()
+    for name in ("1to9.log", "9to21.log", "21to30.log", "100to130.log", "30to40.log"):
+        (folder / name).touch()
+        (folder / f"{name}.b2sum").touch()
+    (folder / "130to140.log").touch()
+    assert [path.name for path in _not_loaded(store, folder)] == ["21to30.log", "30to40.log", "100to130.log"]
+    newest = None
+    assert len(_not_loaded(store, folder)) == 5
+
+
+def test_what_a_killed_run_left_open_is_handed_on_by_the_next(ledger: Ledger, node: str, tmp_path: Path) -> None:
+    (tmp_path / "1.part").write_text("".join(f"{json.dumps(line)}\n" for line in ledger.lines(1, 4)))
+    runs: list[Run] = []
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    pace = Pace(run_most=5, poll_s=0.01)
+    done = following.follow(ledger.store, [node], tmp_path, hand_on, settings=QUICK, pace=pace)
+    assert [path.name for path in runs[0].files] == ["1to4.log", "4to9.log"]
+    assert lines_of(tmp_path) == ledger.lines(1, 4 + done.count)
+
+
+def test_while_it_follows_its_files_may_be_taken_away_and_nobody_else_writes_there(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    spans: list[list[int]] = []
+
+    async def hand_on(run: Run) -> None:
+        spans.append([line["milestone"]["index"] for line in lines_in(run.files)])
+        for path in run.files:
+            path.unlink()
+        with pytest.raises(FolderInUse), archive_writer(tmp_path):
+            pass
+        if len(spans) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    pace = Pace(run_most=3, poll_s=0.01)
+    done = following.follow(ledger.store, [node], tmp_path, hand_on, first=1, settings=QUICK, pace=pace)
+    assert (done.lacking, done.faults.total()) == ([], 0)
+    assert spans[:3] == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+
+
+def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> tuple[int, bytes]:
+    """An answer of a node, which says of itself that this is its newest milestone."""
+    if not path.endswith("/info") or status != 200:
+        return status, body
+    told = json.loads(body)
+    if "/v2/" in path:
+        told["status"]["confirmedMilestone"]["index"] = milestone_index
+    else:
+        told["data"]["confirmedMilestoneIndex"] = milestone_index
+    return status, json.dumps(told).encode()
+
+
+def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    """A folder that ends before what the node holds now, by less than a run has at most."""
+    runs: list[Run] = []
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        if path.endswith(("/milestones/1", "/by-index/1")):
+            asked += 1
+            if asked > 20:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return 404, b"{}"
+        return named_newest(4, path, status, body)
+
+    async def hand_on(run: Run) -> None:
+        runs.append(run)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with proxied(node, edit=edit) as proxy:
+        done = following.follow(
+            ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01)
+        )
+    assert [path.name for run in runs for path in run.files] == ["2to5.log"]
+    assert done.lacking == [(1, 1)]
+    assert lines_of(tmp_path) == ledger.lines(2, 5)
+
+
+@pytest.mark.parametrize("first", [48, None])
+def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
+    ledger: Ledger, node: str, tmp_path: Path, first: int | None
+) -> None:
+    """Of two nodes one says for ever that it has a million; a signal ends what would wait for it."""
+    spans: list[list[int]] = []
+
+    async def hand_on(run: Run) -> None:
+        spans.append([line["milestone"]["index"] for line in lines_in(run.files)])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def spoil(path: str, nth: int) -> str | None:
+        if path.endswith("/info") and nth == 20:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return None
+
+    newest = ledger.milestones[-1]["milestone"]["index"]
+    pace = Pace(run_s=0, run_most=5, poll_s=0.01)
+    with proxied(node, edit=partial(named_newest, 1_000_000)) as lying, proxied(node, spoil=spoil) as honest:
+        urls = [lying.url, honest.url]
+        done = following.follow(ledger.store, urls, tmp_path, hand_on, first=first, settings=QUICK, pace=pace)
+    assert (done.lacking, dict(done.faults)) == ([], {NOT_THERE: 1})
+    assert spans == [list(range(newest if first is None else first, newest + 1))]
+
+
+def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    """The node lacks 1 to 6; the second run has begun with the first of them."""
+    asked = 0
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        nonlocal asked
+        found = re.search(r"/milestones/(?:by-index/)?([1-6])$", path)
+        if found is None:
+            return status, body
+        asked += found[1] == "1"
+        if asked == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return 404, b"{}"
+
+    async def hand_on(_: Run) -> None:
+        return None
+
+    one_by_one = replace(QUICK, milestones=1)
+    with proxied(node, edit=edit) as proxy:
+        done = following.follow(
+            ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=one_by_one, pace=Pace(run_most=8)
+        )
+    assert (done.count, done.lacking) == (2, [(1, 6)])
+    assert lines_of(tmp_path) == ledger.lines(7, 9)
+
+
+def test_tries_without_number_wait_longest() -> None:
+    assert wait_s(FetchSettings(), 5_000, Fault(TIMEOUT, "")) == BACKOFF_MOST_S
+
+
+Chunks: TypeAlias = Callable[[], AsyncIterator[bytes]]
+
+
+async def endless() -> AsyncIterator[bytes]:
+    for _ in range(0, MAX_BODY_BYTES + 2, 2**20):
+        yield bytes(2**20)
+
+
+async def dripping() -> AsyncIterator[bytes]:
+    for _ in range(40):
+        yield b" "
+        await asyncio.sleep(0.05)
+
+
+async def bomb() -> AsyncIterator[bytes]:
+    yield gzip.compress(bytes(2**20))
+
+
+async def slow() -> AsyncIterator[bytes]:
+    for _ in range(15):
+        yield bytes(2**20)
+        await asyncio.sleep(0.01)
+
+
+async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: float, **headers: str) -> bytes:
+    """What is had of a node that answers so."""
+    answers = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=chunks()))
+    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=answers))
+    async with Http("http://node", at_once=1, timeout_s=timeout_s) as node:
+        return await node.get("http://node/info", "application/json")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "headers", "kind", "reason"),
+    [
+        (endless, {}, UNREADABLE, f"more than {MAX_BODY_BYTES} bytes"),
+        (bomb, {"content-encoding": "gzip"}, UNREADABLE, "'gzip' was not asked for"),
+        (dripping, {}, TIMEOUT, r"no whole answer within 0\.2 s"),
+    ],
+)
+async def test_a_body_has_an_end_in_bytes_and_in_time(
+    monkeypatch: pytest.MonkeyPatch, chunks: Chunks, headers: dict[str, str], kind: str, reason: str
+) -> None:
+    with pytest.raises(Fault, match=reason) as told:
+        await asked(monkeypatch, chunks, 0.2 if chunks is dripping else 30.0, **headers)
+    assert told.value.kind == kind
+
+
+async def test_a_large_answer_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(await asked(monkeypatch, slow, 30.0)) == 15 * 2**20
+
+
+@pytest.mark.parametrize("option", ["--node", "--guardian"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:999999", "http://127.0.0.1:0", "http://h:port", "http://[::1", "http://:80", "ftp://h"]
+)
+def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str) -> None:
+    emitter = ["--emitter", "2/ab"] if option == "--guardian" else []
+    done = CliRunner().invoke(cli.app, ["fetch", option, url, *emitter, "--range", "1:2", "--into", str(tmp_path)])
+    assert done.exit_code == 2
+    said = "".join(done.output.replace("│", "").split())
+    assert f"{option}:aURLashttp://HOST:14265expected,found'{url}'" in said
+
+
+def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
+    settings = FetchSettings(backoff_s=0.5)
+    waited = [wait_s(settings, tries, Fault(REFUSED, "")) for tries in range(8)]
+    assert waited == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert [wait_s(settings, tries, Fault(REFUSED, "", wait_s=5.0)) for tries in (0, 3, 4)] == [5.0, 5.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"), [("7", 7.0), ("0", 0.0), ("86400", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.0), (None, 0.0)]
+)
+async def test_a_node_that_is_busy_says_how_long(asked: str | None, waits: float) -> None:
+    headers = {} if asked is None else {"retry-after": asked}
+    answers = httpx.MockTransport(lambda request: httpx.Response(429, headers=headers))
+    async with Http("http://node", at_once=1, timeout_s=1.0) as node:
+        node._client = httpx.AsyncClient(transport=answers)
+        with pytest.raises(Fault, match="429") as told:
+            await node.get("http://node/health", "application/json")
+    assert (told.value.kind, told.value.wait_s) == (REFUSED, waits)

@@ -1,0 +1,66 @@
+"""`permanode fetch --follow --load` as people start it: a process at a node whose head moves, until SIGTERM.
+
+Rules of this file: what the store must hold is read off the oracle's JSON.
+"""
+
+import json
+import os
+import signal
+import threading
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from db.admin.migrate import migrate
+from tests.etl.archive.conftest import Ledger, settings_of
+from tests.etl.archive.proxy import proxied
+from tests.etl.archive.test_fetch import tips_of
+from tests.etl.commands import WAIT_S, permanode
+from tests.etl.store_rows import stored_rows
+from tests.etl.test_oracle import check, reference
+
+pytestmark = pytest.mark.spark
+
+HEADS = [25, 25, 50]
+"""The node's newest milestone, each time it is asked: for its network, for its head, and after the first load."""
+
+
+@pytest.mark.parametrize("ledger", ["chrysalis"], indirect=True)
+def test_each_run_is_in_the_store_when_the_next_begins_and_in_the_end_the_whole_oracle_is(
+    ledger: Ledger, node: str, tmp_path: Path
+) -> None:
+    store = settings_of("chrysalis", f"sqlite:///{tmp_path}/store", ledger.network)
+    migrate(store)
+    heads, all_loaded = chain(HEADS, repeat(HEADS[-1])), threading.Event()
+    held: list[int] = []
+
+    def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path == "/api/v1/info":
+            info = json.loads(body)
+            info["data"]["confirmedMilestoneIndex"] = next(heads)
+            held.append(len(stored_rows(tmp_path / "store")["sync"]))
+            if len(held) > len(HEADS):
+                all_loaded.set()
+            return status, json.dumps(info).encode()
+        # What waits for a milestone after the last is not there before the first run is loaded.
+        return (200, tips_of(ledger)) if path.endswith("/tips") and held[-1] else (status, body)
+
+    with proxied(node, edit=edit) as proxy:
+        flags = ("--store", store.url, "--network", store.network)
+        command = ("fetch", "--node", proxy.url, "--range", "1:", "--into", tmp_path / "archive", "--follow", "--load")
+        follower = permanode(*flags, *command, cwd=tmp_path)
+        try:
+            assert all_loaded.wait(WAIT_S), follower.said()
+            os.kill(follower.pid, signal.SIGTERM)
+            assert follower.finish() == 0, follower.said()
+        finally:
+            follower.kill()
+    assert held[: len(HEADS) + 1] == [0, 0, 25, 50]
+    assert "50 milestones fetched, 0 were there already" in follower.out
+    assert sorted(path.name for path in (tmp_path / "archive").glob("*.log")) == ["1to26.log", "26to51.log"]
+    expected = reference((store.chunk_size, store.partition_size))
+    # The files that were loaded are durable, so all milestones are logged.
+    expected["sync"] = [row | {"logged_by": 0} for row in expected["sync"]]
+    expected["ranges"] = [row | {"logged": row["complete"]} for row in expected["ranges"]]
+    check(stored_rows(tmp_path / "store"), expected)

@@ -1,0 +1,184 @@
+"""Merging: files of every format, overlapping and spoiled, become one archive; expected is the oracle's own JSON."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cli import main as cli
+from db.connect import StoreSettings
+from etl.archive.merge import merge
+from etl.archive.validate import Level
+from etl.sources.files import archive_files
+from ledger.eras import CHRYSALIS
+from tests.conftest import SAMPLE
+from tests.etl.archive.conftest import Json, Ledger, contents, environment
+from tests.etl.archives import ARCHIVE_FORMS, NETWORK, dump, oracle, own_id, pending, sample, write
+
+SETTINGS = StoreSettings("", NETWORK)
+
+
+def lines_of(folder: Path) -> list[Json]:
+    files = sorted(folder.glob("*.log"), key=lambda path: int(path.name.split("to")[0]))
+    return [json.loads(line) for path in files for line in path.read_bytes().splitlines()]
+
+
+def without_reasons(lines: list[Json]) -> list[Json]:
+    """Formats A to D tell no conflict reason."""
+    found = json.loads(json.dumps(lines))
+    for line in found:
+        for entry in line["messages"]:
+            entry["metadata"].pop("conflictReason", None)
+    return list(found)
+
+
+def test_node_json_of_either_era_becomes_one_file_and_pending_messages_stand_beside_it(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    whole = tmp_path / "in"
+    whole.mkdir()
+    (whole / "b.jsonl").write_bytes(b"".join(dump(line) for line in reversed(ledger.milestones[10:])))
+    (whole / "a.jsonl").write_bytes(b"".join(dump(line) for line in ledger.milestones[:20]))
+    (whole / "pending.jsonl").write_bytes(b"".join(map(dump, [*ledger.pending, *ledger.pending])))
+    done = merge(ledger.store, archive_files([whole]), tmp_path / "out")
+    assert (done.milestones, done.pending, done.faults, done.files) == (50, len(ledger.pending), [], ["1to51.log"])
+    assert lines_of(tmp_path / "out") == ledger.lines(1, 51)
+    told = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
+    assert [each["id"] for each in told] == sorted(each["id"] for each in ledger.pending)
+    # What was merged merges into the same bytes, and validates.
+    again = merge(ledger.store, archive_files([tmp_path / "out"]), tmp_path / "again")
+    assert again.milestones == 50
+    for path in (tmp_path / "out").iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_pending_messages_of_an_earlier_merge_stay(ledger: Ledger, tmp_path: Path) -> None:
+    assert len(ledger.pending) > 1
+    for name, some in (("a.jsonl", ledger.pending[:1]), ("b.jsonl", ledger.pending[1:])):
+        (tmp_path / name).write_bytes(b"".join(map(dump, some)))
+        done = merge(ledger.store, [tmp_path / name], tmp_path / "out")
+    assert (done.pending, done.faults) == (len(ledger.pending), [])
+    told = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
+    assert [each["id"] for each in told] == sorted(each["id"] for each in ledger.pending)
+
+
+@pytest.mark.parametrize("form", ARCHIVE_FORMS)
+def test_every_archive_format_gives_the_same_file(form: str, tmp_path: Path) -> None:
+    chosen = sample()[20:26]
+    (tmp_path / "in.jsonl").write_bytes(b"".join(dump(ARCHIVE_FORMS[form](line)) for line in chosen))
+    done = merge(SETTINGS, [tmp_path / "in.jsonl"], tmp_path / "out")
+    assert (done.faults, done.lacking, done.files) == ([], [], ["21to27.log"])
+    expected = [line["milestone"]["index"] for line in oracle()[20:26]]
+    found = lines_of(tmp_path / "out")
+    assert [line["milestone"]["index"] for line in found] == expected
+    for line, told in zip(found, oracle()[20:26], strict=True):
+        assert [entry["id"] for entry in line["messages"]] == [entry["id"] for entry in told["messages"]]
+        assert [entry["message"] for entry in line["messages"]] == [entry["message"] for entry in told["messages"]]
+
+
+def test_of_overlapping_copies_the_good_one_is_taken_and_what_none_has_whole_is_named(tmp_path: Path) -> None:
+    chosen = sample()[:6]
+    spoiled = sample()[:6]
+    for line in (spoiled[2], spoiled[4]):
+        del line["messages"][own_id(line)]
+    chosen[4]["messages"] = spoiled[4]["messages"]
+    (tmp_path / "a.log").write_bytes(b"".join(map(dump, spoiled)))
+    (tmp_path / "b.log").write_bytes(b"".join(map(dump, chosen)))
+    done = merge(SETTINGS, [tmp_path / "a.log", tmp_path / "b.log"], tmp_path / "out")
+    assert (done.milestones, done.lacking, done.files) == (5, [(5, 5)], ["1to5.log", "6to7.log"])
+    assert {fault.kind for fault in done.faults} == {"MalformattedMilestone"}
+    assert [line["milestone"]["index"] for line in lines_of(tmp_path / "out")] == [1, 2, 3, 4, 6]
+    # A copy that is whole heals it, as the same run again with it.
+    (tmp_path / "c.log").write_bytes(dump(sample()[4]))
+    healed = merge(SETTINGS, [tmp_path / "c.log", tmp_path / "b.log"], tmp_path / "out")
+    assert (healed.milestones, healed.held, healed.files) == (1, 5, ["5to6.log"])
+
+
+def test_a_level_lets_nothing_be_written_before_all_files_pass(tmp_path: Path) -> None:
+    (tmp_path / "1to9.log").write_bytes(b"".join(map(dump, sample()[:7])))
+    files = [tmp_path / "1to9.log"]
+    done = merge(SETTINGS, files, tmp_path / "out", level=Level.LIGHT)
+    assert ([fault.kind for fault in done.faults], done.milestones) == (["MissingMilestones"], 0)
+    assert not (tmp_path / "out").exists()
+    assert merge(SETTINGS, files, tmp_path / "out", level=Level.BASIC).milestones == 7
+    kept = merge(SETTINGS, files, tmp_path / "kept", level=Level.LIGHT, keep_going=True)
+    assert ([fault.kind for fault in kept.faults], kept.milestones) == (["MissingMilestones"], 7)
+
+
+def another_nonce(ledger: Ledger, line: Json) -> str:
+    """Its bytes are no longer those of the id that it stands under."""
+    entry = line[ledger.entries][0]
+    content = entry["message" if ledger.codec is CHRYSALIS else "block"]
+    content["nonce"] = str(int(content["nonce"]) ^ 1)
+    return str(entry["id"]).removeprefix("0x")
+
+
+def a_message_less(ledger: Ledger, line: Json) -> str:
+    """The cone lacks its last message, in Chrysalis the one that carries the milestone."""
+    line[ledger.entries].pop()
+    return "milestone 3"
+
+
+def merged(folder: Path, name: str, *options: str) -> Result:
+    """The command as it is given; what it writes goes into another folder each time."""
+    command = ["archive", "merge", str(folder / "in"), "--into", str(folder / name), *options]
+    return CliRunner().invoke(cli.app, command)
+
+
+@pytest.fixture
+def configured(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(ledger).items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("spoil", [another_nonce, a_message_less])
+def test_at_level_full_what_is_wrong_inside_a_line_lets_nothing_be_written_and_is_named(
+    ledger: Ledger, tmp_path: Path, spoil: Callable[[Ledger, Json], str]
+) -> None:
+    lines = json.loads(json.dumps(ledger.lines(1, 7)))
+    named = spoil(ledger, lines[2])
+    write(tmp_path / "in" / "1to7.log", lines)
+    where = f"{tmp_path}/in/1to7.log:3: "
+    refused = merged(tmp_path, "refused", "--level", "full")
+    (fault,) = [line for line in refused.output.splitlines() if line.startswith(where)]
+    assert "MalformattedMilestone" in fault
+    assert named in fault
+    assert refused.exit_code == 3
+    assert not (tmp_path / "refused").exists()
+    # Its name, its checksum and its JSON are right: the levels below do not see it, and what is whole is written.
+    for name, options in (("light", ["--level", "light"]), ("kept", ["--level", "full", "--keep-going"])):
+        done = merged(tmp_path, name, *options)
+        assert done.exit_code == 3
+        assert done.output.count(where) == 1
+        assert "5 milestones written" in done.output
+        assert "not to be had whole: 3" in done.output
+        assert lines_of(tmp_path / name) == [*ledger.lines(1, 3), *ledger.lines(4, 7)]
+
+
+@pytest.mark.usefixtures("configured")
+@pytest.mark.parametrize("level", ["basic", "light", "full", "just-in-time"])
+def test_good_files_give_the_same_bytes_at_every_level(ledger: Ledger, tmp_path: Path, level: str) -> None:
+    write(tmp_path / "in" / "1to6.log", ledger.lines(1, 6))
+    write(tmp_path / "in" / "overlapping.jsonl", ledger.lines(4, 9))
+    write(tmp_path / "in" / "pending.jsonl", ledger.pending)
+    assert merged(tmp_path, "default").exit_code == 0
+    assert merged(tmp_path, level, "--level", level).exit_code == 0
+    assert contents(tmp_path / level) == contents(tmp_path / "default")
+    assert lines_of(tmp_path / level) == ledger.lines(1, 9)
+
+
+def test_the_command_merges_the_sample(tmp_path: Path) -> None:
+    command = ["--network", NETWORK, "archive", "merge", str(SAMPLE), "--into", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli.app, [*command, "--range", "11:31", "--max-size", "200000"])
+    assert done.exit_code == 0
+    assert "20 milestones written" in done.output
+    names = sorted(path.name for path in (tmp_path / "out").glob("*.log"))
+    assert len(names) > 1
+    assert all(path.stat().st_size <= 200_000 for path in (tmp_path / "out").glob("*.log"))
+    assert [line["milestone"]["index"] for line in lines_of(tmp_path / "out")] == list(range(11, 31))
+    assert len((tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()) == len(pending())
+    into_itself = CliRunner().invoke(cli.app, [*command[:-1], str(SAMPLE)])
+    assert isinstance(into_itself.exception, ValueError)

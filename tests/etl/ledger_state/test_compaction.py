@@ -1,0 +1,184 @@
+"""unspent_outputs with and without what was spent long ago: readers see the same, whatever a crash leaves behind.
+
+Rules of this file: what is unspent comes from the oracle's own expectations; WriteByWrite has no transactions.
+"""
+
+import asyncio
+import itertools
+from collections import Counter, defaultdict
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cassandra.timestamps import MonotonicTimestampGenerator
+
+from db import schema
+from db.connect import StoreSettings, open_store
+from db.queries import outputs
+from etl import jobs
+from etl.ledger_state.compaction import clean_partitions
+from etl.store_reads import StoreReads
+from tests.conftest import SAMPLE
+from tests.etl.archives import ARCHIVE, Json
+from tests.etl.conftest import AS_BULK, CASSANDRA, Loading, Stores, on
+from tests.etl.ledger_state.test_ledger import GENESIS, milestones, reference
+from tests.etl.listings import check, whole_oracle
+from tests.etl.store_rows import stored_rows
+from tests.etl.writers.test_writes import Death, WriteByWrite
+
+pytestmark = pytest.mark.spark
+
+TINY = (7, 3)
+MARGIN = 3
+DEAD_TO = 50 - MARGIN
+
+TABLES = (schema.unspent_outputs, schema.unspent_hints)
+PARTITION = schema.unspent_outputs.partition
+CELLS = ("milestone_index", "output_id", "ms_timestamp", "spent_milestone_index", "output_type", "amount")
+
+
+@cache
+def replayed() -> list[Json]:
+    """Every row that unspent_outputs ever had, as the plain replay has it."""
+    return reference(TINY)["unspent_outputs"]
+
+
+def most_dead(rows: list[Json]) -> set[Any]:
+    """Partitions with more rows spent by DEAD_TO than others."""
+    sides: dict[Any, Counter[bool]] = defaultdict(Counter)
+    for row in rows:
+        sides[tuple(row[name] for name in PARTITION)][(row["spent_milestone_index"] or 51) <= DEAD_TO] += 1
+    return {partition for partition, sizes in sides.items() if sizes[True] > sizes[False]}
+
+
+def check_state(rows: dict[str, list[Json]]) -> None:
+    """All that lives is there, nothing of it twice, every row is one of the replay's, and hints lead to what lives."""
+    expected = replayed()
+    found = rows["unspent_outputs"]
+    by_id = {(row["lookup"], row["output_id"]): row for row in expected}
+    for row in found:
+        same = by_id[row["lookup"], row["output_id"]]
+        assert {name: row[name] for name in CELLS} == {name: same[name] for name in CELLS}
+    ids = [(row["lookup"], row["output_id"]) for row in found]
+    assert len(ids) == len(set(ids))
+    late = {(row["lookup"], row["output_id"]) for row in expected if (row["spent_milestone_index"] or 51) > DEAD_TO}
+    assert late <= set(ids)
+    living = [row for row in found if (row["lookup"], row["output_id"]) in late]
+    assert {tuple(row[name] for name in PARTITION) for row in living} <= {
+        tuple(row[name] for name in PARTITION) for row in rows["unspent_hints"]
+    }
+
+
+async def check_unspent(settings: StoreSettings) -> None:
+    """The listing of every address, at every page size, is what the oracle says is unspent."""
+
+    async def ask(store: Any, address: str, **page: Any) -> Any:
+        return await outputs.list_outputs_by_address(store, address, include_spent=False, as_of=50, **page)
+
+    oracle, store = whole_oracle(), open_store(settings)
+    try:
+        for address in oracle.addresses:
+            ids = oracle.address_outputs(address, output_type=None, include_spent=False)
+            await check(ask, store, f"00{address}", "output_id", ids)
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def whole(stores: Stores) -> Loading:
+    """The oracle ledger with every dead row still there: from genesis by the store, nothing compacted."""
+    loading = stores(TINY, ledger_near=10_000)
+    loading.load(*(SAMPLE / name for name in ARCHIVE), genesis=GENESIS)
+    return loading
+
+
+@pytest.mark.parametrize("ledger_near", [pytest.param(0, marks=pytest.mark.slow), 10_000], ids=["far", "near"])
+def test_loads_compact_as_they_go_on(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
+    loading = stores(TINY, ledger_near=ledger_near, ledger_margin=MARGIN, bulk_share=0.5)
+    files = milestones(tmp_path, *range(1, 51))
+    for start, end in ((0, 30), (30, 50)):
+        assert loading.load(*files[start:end], genesis=GENESIS).ledger_index == end
+    rows = loading.rows()
+    check_state(rows)
+    asyncio.run(check_unspent(loading.store))
+    assert not most_dead(rows["unspent_outputs"])
+    left = Counter((row["spent_milestone_index"] or 51) <= DEAD_TO for row in replayed())
+    assert left[True] > left[False], "most of what was ever created is long spent"
+    assert len(rows["unspent_outputs"]) < 2 * left[False]
+    partitions = {tuple(row[name] for name in PARTITION) for row in rows["unspent_outputs"]}
+    assert {tuple(row.values()) for row in rows["unspent_hints"]} == partitions
+
+
+def test_killed_between_any_two_writes_it_revives_and_loses_nothing(whole: Loading) -> None:
+    before = whole.rows()["unspent_outputs"]
+    partitions = sorted({tuple(row[name] for name in PARTITION) for row in before})
+    dead = sum((row["spent_milestone_index"] or 51) <= DEAD_TO for row in before)
+    assert len(most_dead(before)) > 30
+    with closing(open_store(whole.store, writable=True)) as store, closing(StoreReads(store, "permatest-1")) as reads:
+        for run in itertools.count():
+            # Neither of the two writes that every run begins with deletes.
+            dying: Any = WriteByWrite(store, 3 + run % 5)
+            try:
+                clean_partitions(dying, reads, iter(partitions), DEAD_TO)
+            except Death:
+                check_state(stored_rows(whole.folder, TABLES))
+                if run % 100 == 0:
+                    asyncio.run(check_unspent(whole.store))
+                continue
+            break
+    assert run > dead / 10
+    rows = whole.rows()
+    check_state(rows)
+    asyncio.run(check_unspent(whole.store))
+    assert not most_dead(rows["unspent_outputs"])
+    assert {tuple(row[name] for name in PARTITION) for row in rows["unspent_outputs"]} == {
+        tuple(row.values()) for row in rows["unspent_hints"]
+    }
+    again = whole.load(SAMPLE / ARCHIVE[0], force=True, genesis=GENESIS)
+    assert (again.complete, again.ledger_index) == (20, 50)
+    assert whole.rows()["unspent_outputs"] == rows["unspent_outputs"], "loading an old milestone again revives nothing"
+
+
+def test_the_command_compacts_all(stores: Stores) -> None:
+    loading = stores(TINY)
+    loading.load(*(SAMPLE / name for name in ARCHIVE), genesis=GENESIS)
+    dead = sum((row["spent_milestone_index"] or 51) <= DEAD_TO for row in loading.rows()["unspent_outputs"])
+    settings = replace(loading.settings, ledger_margin=MARGIN)
+    deleted = jobs.compact(loading.store, settings)
+    assert dead / 2 < deleted <= dead
+    rows = loading.rows()
+    check_state(rows)
+    assert not most_dead(rows["unspent_outputs"])
+    assert jobs.compact(loading.store, settings) == 0
+    assert loading.rows() == rows
+
+
+@on(CASSANDRA, AS_BULK)
+def test_no_clock_decides_what_is_unspent(everywhere: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that deletes is an hour ahead of the executors, which write into what it deleted."""
+    ahead = int(3600e6)
+    now = MonotonicTimestampGenerator.__call__
+    monkeypatch.setattr(MonotonicTimestampGenerator, "__call__", lambda self: now(self) + ahead)
+    geometry, margin, cut = (100_000, 100_000), 2, 6
+    loading = everywhere(geometry, ledger_margin=margin)
+    files = milestones(tmp_path, *range(1, 51))
+    loading.load(*files[:cut], genesis=GENESIS)
+    first = {partition_of(row) for row in loading.rows()["unspent_outputs"]}
+    loading.load(*files[cut:])
+    rows, expected = loading.rows(), reference(geometry)["unspent_outputs"]
+
+    def living(found: list[Json]) -> list[Json]:
+        return [row for row in found if (row["spent_milestone_index"] or 51) > 50 - margin]
+
+    assert living(rows["unspent_outputs"]) == living(expected)
+    held = {partition_of(row) for row in living(expected)}
+    assert held <= {partition_of(row) for row in rows["unspent_hints"]}
+    deleted = {partition_of(row) for row in expected if row["milestone_index"] <= cut} - first
+    assert deleted & held, "a partition that was deleted came to life again, or this proves nothing"
+
+
+def partition_of(row: Json) -> tuple[Any, ...]:
+    return tuple(row[name] for name in PARTITION)
