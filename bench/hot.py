@@ -26,7 +26,7 @@ from bench.tangle import GeneratorSettings
 from bench.traffic import HOT_TAG
 from db.admin.migrate import migrate
 from db.connect import StoreSettings
-from db.partitions import grow, place
+from tests.partition_model import grow, place
 
 ROWS_PER_S, MILESTONE_S, DAY_S = 1_000, 10, 86_400
 LOADED_AT_ONCE = 100

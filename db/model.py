@@ -4,7 +4,6 @@ Rules of this file: every value is frozen; a table's clustering columns all run 
 listing is the same slice read backwards, in both stores; nothing here knows a store.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 
@@ -128,9 +127,3 @@ class Lookup:
 def columns(*specs: tuple[str, Type, str], layout: int = 0) -> tuple[Column, ...]:
     """Columns from (name, type, meaning) triples; `layout` as in Column."""
     return tuple(Column(*spec, layout) for spec in specs)
-
-
-def primary_key(table: Table, row: Sequence[object]) -> tuple[object, ...]:
-    """The key values of a row given as values in declared column order."""
-    position = {name: index for index, name in enumerate(table.names)}
-    return tuple(row[position[name]] for name in table.key)

@@ -1,11 +1,11 @@
-"""The port: what a store can be asked. Every question is a partition read; no adapter can scan.
+"""The port of a store. Every query reads one partition; `scan` filters the rows of one where they are stored.
 
 Rules of this file: protocols, frozen values and the error tree only. Values are those of db.model.Type; rows are
 dicts by column name. Reads are coroutines (a cluster answers asynchronously, SQLite inline); the writing half is
 synchronous, as one writer at a time loads a store.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -213,11 +213,3 @@ class WritableStore(Store, Protocol):
 
     def close(self) -> None:
         """Frees connections and files."""
-
-
-def as_row(table: Table, values: Mapping[str, Value]) -> Row:
-    """Values as a row of the table, absent columns None; KeyError for a column the table does not have."""
-    unknown = values.keys() - set(table.names)
-    if unknown:
-        raise KeyError(f"table {table.name} has no column {', '.join(sorted(unknown))}")
-    return {name: values.get(name) for name in table.names}

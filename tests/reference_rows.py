@@ -1,8 +1,8 @@
 """The rows of every table, computed from the facts of an oracle ledger the slow and plain way.
 
 Rules of this file: nothing of ledger/ or etl/ is used, so that what they do can be compared with it. Rows are dicts by
-column name with the values of the Store port: HEX as text, BLOB as bytes. Partitions alone come from db/partitions.py,
-which has tests of its own, given one ascending load of everything.
+column name with the values of the Store port: HEX as text, BLOB as bytes. Partitions come from
+tests/partition_model.py, given one ascending load of everything.
 """
 
 import json
@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from db.model import Type
-from db.partitions import grow, lookup_key_text, place
 from db.schema import BY_NAME
 from db.store import WritableStore
+from tests.partition_model import grow, key_text, place
 from tests.reference_facts import Message, Milestone, Output, Receipt, Transaction
 from tests.reference_lookups import STATES
 
@@ -341,7 +341,7 @@ def partition_rows(
                     {
                         "lookup": lookup,
                         "ms_range_id": ms_range_id,
-                        "key": lookup_key_text(values),
+                        "key": key_text(values),
                         "first_milestones": json.dumps(splits.first_milestones),
                         "open_count": splits.open_count,
                         "counted_to": splits.counted_to,

@@ -40,8 +40,8 @@ class CassandraStore:
     def __init__(
         self, address: Address, settings: ClusterSettings, *, writable: bool = True, protocol: str = IOTA
     ) -> None:
-        self.protocol = protocol
         """Connects; StoreUnavailable when no node answers."""
+        self.protocol = protocol
         self._session = CassandraSession(address, settings)
         self._ask = _reader(address, settings, self._session)
         self._keyspace = address.keyspace

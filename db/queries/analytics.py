@@ -217,13 +217,6 @@ async def list_address(
             yield row
 
 
-async def list_metric(store: Store, date: str, variant: str, metric: str) -> AsyncIterator[Row]:
-    """Rows of `metrics_cache` of a UTC day, by value: whose days they are is daily_analytics' to count."""
-    key = (variant, metric)
-    async for row in list_between(store, schema.metrics_cache, (date,), key, key, newest=False):
-        yield row
-
-
 async def find_day(store: Store, date: str) -> Row | None:
     """The row of `date_cache` of a UTC day, ISO 8601; None where no complete milestone is of it."""
     return await store.get(schema.date_cache, (date,))

@@ -126,8 +126,3 @@ def add_columns_cql(table: Table, added: Sequence[Column], keyspace: str) -> str
     """ALTER TABLE for Cassandra and ScyllaDB: all columns or none."""
     listed = ",\n".join(f"  {each.name} {cql_type(each.type)}" for each in added)
     return f"ALTER TABLE {keyspace}.{table.name} ADD (\n{listed}\n)"
-
-
-def spark_ddl(table: Table) -> str:
-    """The schema of a table frame as Spark DDL text: `a BINARY, b INT`."""
-    return ", ".join(f"{column.name} {spark_type(column.type)}" for column in table.columns)

@@ -98,7 +98,8 @@ def grow_splits(
     partition_size: int,
     window: int = WINDOW,
 ) -> DataFrame:
-    """SPLITS of every key with rows in the run's windows that is hot after it: db.partitions.grow, key by key.
+    """SPLITS of every key with rows in the run's windows that is hot after it: the rules of db/partitions.py, key by
+    key.
 
     `rows` are rows_of_keys over every milestone of each window that the run touches, `existing` the splits of those
     ranges, `tails` their tails before the run. `window`: how large windows are at most.

@@ -7,7 +7,6 @@ at random, so more than half of its messages have more digits than a row key is 
 import re
 
 _ROW_KEY = re.compile(r"(0|[1-9][0-9]{0,4}):([0-9a-f]{64}):([0-9]{1,20})", re.ASCII)
-_MESSAGE_ID = re.compile(r"(0|[1-9][0-9]{0,4})/([0-9a-f]{64})/(0|[1-9][0-9]{0,19})", re.ASCII)
 _MAX_CHAIN = 2**16 - 1
 _MAX_SEQUENCE = 2**64 - 1
 
@@ -32,11 +31,6 @@ def row_key(chain: int, emitter_address: bytes, sequence: int) -> str:
 def sequence_key(sequence: int) -> str:
     """The sequence as 20 digits: texts that sort as the numbers do, for stores without unsigned 64-bit numbers."""
     return f"{sequence:020d}"
-
-
-def parse_message_id(text: str) -> tuple[int, bytes, int]:
-    """Chain, address and sequence of a message id. Raises MessageIdError."""
-    return _parsed(_MESSAGE_ID.fullmatch(text), text, "CHAIN/ADDRESS/SEQUENCE, the address 64 lower-case hex digits")
 
 
 def parse_row_key(text: str) -> tuple[int, bytes, int]:

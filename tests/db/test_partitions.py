@@ -11,18 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.partitions import (
-    Splits,
-    advance,
-    grow,
-    hot_threshold,
-    limit,
-    lookup_key_text,
-    ms_range_id,
-    place,
-    window,
-    window_size,
-)
+from db.partitions import hot_threshold, limit, lookup_key_text, ms_range_id, place, window, window_size
+from tests import partition_model
+from tests.partition_model import Splits, advance, grow
 
 KEYS = ("hot", "warm", "cold")
 
@@ -241,6 +232,11 @@ def test_a_gap_filled_later_changes_no_split():
 )
 def test_place_is_the_greatest_split_at_or_below(firsts, milestone, partition):
     assert place(firsts, milestone) == partition
+
+
+@given(firsts=st.sets(st.integers(1, 300)), milestone=st.integers(0, 400))
+def test_place_is_the_model_s(firsts, milestone):
+    assert place(sorted(firsts), milestone) == partition_model.place(sorted(firsts), milestone)
 
 
 def test_advance_splits_only_where_rows_come_and_the_open_partition_is_full():

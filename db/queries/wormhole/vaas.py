@@ -187,14 +187,6 @@ async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Ro
     return [(row, beside) for row, beside in zip(found, written, strict=True) if row is not None]
 
 
-async def list_emitted(
-    store: Store, chain: int, emitter: str, *, newest: bool, page_size: int, cursor: str | None
-) -> Page:
-    """Rows of `vaas` of an emitter by sequence, every body and what was written alone."""
-    listing = Listing(vaas, [emitted_source(chain, emitter)], f"emitted {chain} {emitter}")
-    return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
-
-
 async def list_emitters(store: Store, chain: int, most: int) -> list[str]:
     """The emitters of a chain that any row is of, as 64 hex digits; no more than `most`."""
     rows = await store.slice(emitters, (chain,), limit=most)

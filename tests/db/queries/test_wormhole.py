@@ -12,6 +12,7 @@ from db.admin.migrate import migrate
 from db.admin.status import get_status
 from db.admin.wormhole_status import EmitterGaps
 from db.connect import StoreSettings, open_store
+from db.listing.page import Listing, list_page
 from db.model import Table
 from db.queries.wormhole import daily as wormhole_daily
 from db.queries.wormhole import vaas as wormhole
@@ -76,7 +77,8 @@ async def test_old_bug_sequences_beyond_16_digits_were_out_of_order_and_beyond_6
         put(store, tables.sequence_hints, hint)
 
     async def page_of(**paging):
-        return await wormhole.list_emitted(store, 2, EMITTER.hex(), newest=newest, **paging)
+        listing = Listing(tables.vaas, [wormhole.emitted_source(2, EMITTER.hex())], "emitted")
+        return await list_page(store, listing, newest=newest, **paging)
 
     rows = await all_pages(page_of, page_size)
     assert [int(row["sequence_key"]) for row in rows] == sorted(SEQUENCES, reverse=newest)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from db import roles, schema
-from db.model import Type, primary_key
+from db.model import Type
 from db.schema import event_columns as families
 from db.schema import migration_files as migrations
 from db.schema import protocols
 from db.schema import selects as schema_selects
-from db.schema.dialects import cql_type, create_table_cql, create_table_sqlite, spark_ddl, spark_type, sqlite_type
+from db.schema.dialects import cql_type, create_table_cql, create_table_sqlite, spark_type, sqlite_type
 from db.schema.page import schema_page
 from db.store import StoreMismatch
 from tests.conftest import SHARED, needs_shared
@@ -25,7 +25,6 @@ GOLDEN = Path(__file__).parent / "golden"
 DIALECTS = {
     "tables.sql": lambda table: f"{create_table_sqlite(table)};\n",
     "tables.cql": lambda table: f"{create_table_cql(table, 'keyspace')};\n",
-    "tables.ddl": lambda table: f"{table.name}: {spark_ddl(table)}\n",
 }
 
 
@@ -165,10 +164,6 @@ def test_every_address_view_of_the_plan_is_a_role_and_stands_in_a_column():
         "foundry_outputs": {"foundry": {"chain"}},
     }
     assert {role.output_kind for role in roles.ROLES} == set(roles.KINDS) == set(roles.KIND_OF_TYPE.values())
-
-
-def test_a_row_in_declared_order_gives_its_primary_key():
-    assert primary_key(schema.sync, (3, 21, None, 0, None, 5, "ids", 1)) == (3, 21)
 
 
 def test_the_schema_page_shows_every_column_and_every_plan_table_leads_to_one_of_ours():

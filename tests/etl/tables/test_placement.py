@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.intervals import of_indices
-from db.partitions import Splits, grow, place, window
+from db.partitions import place, window
 from etl.lake.delta import few_rows
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
+from tests.partition_model import Splits, grow
 
 pytestmark = pytest.mark.spark
 

@@ -17,7 +17,7 @@ from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.model import Table, Type
-from db.schema.dialects import spark_ddl
+from db.schema.dialects import spark_type
 from db.store import StoreError, StoreUnavailable, WritableStore
 from etl import jobs
 from etl.engine.session import EtlSettings
@@ -106,7 +106,9 @@ def test_values_and_nulls_come_back_as_given_and_nothing_is_left(
 ) -> None:
     rows = rows_of(random.Random(table.name), table)
     given = [tuple(row[name] for name in table.names) for row in rows]
-    frame = spark.createDataFrame(given, spark_ddl(table)).repartition(3)
+    frame = spark.createDataFrame(
+        given, ", ".join(f"{each.name} {spark_type(each.type)}" for each in table.columns)
+    ).repartition(3)
     ready = writer(spark, store, settings, tmp_path).prepare(TableFrame(table, frame))
     with store.batch() as batch:
         assert ready.write(batch) == len(rows)

@@ -159,7 +159,7 @@ def test_sequence_keys_sort_as_sequences_do(one: int, other: int) -> None:
 @example(0, bytes(32), 0)
 def test_names_come_back(chain: int, address: bytes, sequence: int) -> None:
     name = (chain, address, sequence)
-    assert ids.parse_message_id(ids.message_id(*name)) == name
+    assert ids.message_id(*name) == f"{chain}/{address.hex()}/{sequence}"
     assert ids.parse_row_key(ids.row_key(*name)) == name
     assert ids.parse_row_key(f"{chain}:{address.hex()}:{sequence}") == name  # as rows of before 2021-09-21
     assert len(ids.row_key(*name).rpartition(":")[2]) == max(16, len(str(sequence)))
@@ -173,27 +173,20 @@ A = "00" * 31 + "04"
     [
         "",
         "1",
-        f"1/{A}",
-        f"1/{A}/",
-        f"1/{A}/01",
-        f"01/{A}/1",
-        f"1/{A[:-2]}AB/1",
-        f"1/{A[2:]}/1",
-        f"1/{A}/1 ",
-        f"1/{A}/-1",
-        f"1/{A}/١",
-        f"65536/{A}/1",
-        f"1/{A}/{2**64}",
-        f"1/{A}/{10**20}",
-        f"1:{A}:1",
+        f"1:{A}",
+        f"1:{A}:",
+        f"01:{A}:1",
+        f"1:{A[:-2]}AB:1",
+        f"1:{A[2:]}:1",
+        f"1:{A}:1 ",
+        f"1:{A}:-1",
+        f"1:{A}:١",
+        f"65536:{A}:1",
+        f"1:{A}:{2**64}",
+        f"1:{A}:{1:021d}",
+        f"1/{A}/1",
     ],
 )
-def test_what_is_no_message_id_is_refused(text: str) -> None:
-    with pytest.raises(ids.MessageIdError, match="expected"):
-        ids.parse_message_id(text)
-
-
-@pytest.mark.parametrize("text", ["", f"1/{A}/1", f"1:{A}:", f"65536:{A}:1", f"1:{A}:{2**64}", f"1:{A}:{1:021d}"])
 def test_what_is_no_row_key_is_refused(text: str) -> None:
     with pytest.raises(ids.MessageIdError, match="expected"):
         ids.parse_row_key(text)
