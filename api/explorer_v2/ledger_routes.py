@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from operator import itemgetter
 
-from api.explorer_v2.params import After, ChangeCursor, ExplorerPageSize, LedgerIndex, LedgerIndexAsServed, Top
 from api.explorer_v2.responses import BalanceAnswer, RichestAddresses, TokenDistribution, UpdatesOfMilestone
+from api.fields.inx_chronicle_params import After, ChangeCursor, ExplorerPageSize, LedgerIndex, LedgerIndexAsServed, Top
 from api.fields.stardust_params import MilestoneId
 from api.http.errors import BadParameter, NotKept
 from api.http.operations import Operation
