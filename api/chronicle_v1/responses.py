@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.fields.chrysalis_payloads import U32, Hex32, SigLockedOutput, UtxoInput
+from api.fields.examples import ADDRESS, MESSAGE_ID, TRANSACTION_ID
 from api.http.responses import example
-from api.node_v1.responses import ADDRESS, MESSAGE_ID, TRANSACTION_ID
 
 ATTACHED: dict[str, object] = {
     "messageId": MESSAGE_ID,

@@ -18,6 +18,7 @@ from api.chronicle_v1.responses import (
     TransactionsResponse,
 )
 from api.era_routing import Era
+from api.fields.inclusion_state import inclusion
 from api.http.operations import Family, Operation
 from api.http.params import (
     Ed25519Address,
@@ -31,9 +32,8 @@ from api.http.params import (
     StartMilestone,
     State,
 )
-from api.listing import Json, inclusion
+from api.listing import Json
 from api.network import NetworkMount
-from api.node_v1.ledger_routes import ED25519
 from db.intervals import Intervals, gaps
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
@@ -42,6 +42,7 @@ from db.store import NotFound, Row, StoreUnavailable
 from db.sync import held, proved
 from ledger.chrysalis.codec import decode_payload, payload_bytes
 from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.transaction import ED25519
 from ledger.chrysalis.values import Transaction
 from ledger.ids import output_id, transaction_id
 

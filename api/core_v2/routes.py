@@ -13,12 +13,13 @@ from api.core_v2.info_routes import INFO_V2
 from api.core_v2.milestone_routes import MILESTONES_V2
 from api.core_v2.responses import BlockMetadata, OutputMetadata, OutputWithMetadata
 from api.era_routing import Era
+from api.fields.inclusion_state import CONFLICTING, INCLUSION
 from api.fields.stardust_params import BLOCK_ID, TRANSACTION_ID, BlockId, OutputId, TransactionId
 from api.fields.stardust_payloads import Block
 from api.http.operations import Family, Operation
-from api.listing import INCLUSION, Json
+from api.listing import Json
 from api.network import NetworkMount
-from api.node_v1.routes import CONFLICTING, ledger_index
+from api.node_v1.routes import ledger_index
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.roles import LEGACY
 from db.store import Row

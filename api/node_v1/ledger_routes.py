@@ -20,11 +20,9 @@ from db.store import NotFound
 from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.transaction import ED25519
 
 Json: TypeAlias = dict[str, Any]
-
-ED25519 = 0
-"""The only address type of Chrysalis."""
 
 
 async def balance(network: NetworkMount, address: Address) -> Json:
