@@ -9,6 +9,7 @@ A listing of what nobody knows is empty, not an error.
 
 from api import era_routing as eras
 from api.fields.inclusion_state import CONFLICTING, INCLUSION
+from api.handlers.ledger_state import ledger_index
 from api.http.operations import Family, Operation
 from api.http.params import (
     MESSAGE_ID,
@@ -260,11 +261,6 @@ async def ed25519_outputs(
     answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
     answer["ledgerIndex"] = await ledger_index(network, page.as_of)
     return answer
-
-
-async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
-    """What an answer about outputs names: the ledger state it is true at, else how far all milestones are loaded."""
-    return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
