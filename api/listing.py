@@ -5,6 +5,7 @@ Rules of this file: what all listings share, and nothing of any single one; what
 
 from typing import Any, TypeAlias
 
+from api.fields.inclusion_state import inclusion
 from api.http.errors import BadParameter
 from api.http.params import END_TIMESTAMP
 from api.network import NetworkMount
@@ -13,9 +14,6 @@ from db.store import Row
 from db.times import FOREVER, Window, find_window
 
 Json: TypeAlias = dict[str, Any]
-
-INCLUSION = ("noTransaction", "included", "conflicting")
-"""inclusion_state in the node's words."""
 
 
 def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:
@@ -27,14 +25,6 @@ def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, 
 def record(row: Row, column: str) -> Json:
     """What a row says of its message: Chronicle's record. A pending one has neither state nor milestone."""
     return {"id": row[column], "inclusionState": inclusion(row), "milestoneIndex": row.get("milestone_index")}
-
-
-def inclusion(row: Row) -> str | None:
-    """What the ledger made of a row's message, in the node's words; None while it is pending."""
-    if "included" in row:
-        return "included" if row["included"] else "conflicting"
-    state = row.get("inclusion_state")
-    return None if state is None else INCLUSION[state]
 
 
 async def window(network: NetworkMount, start: int | None, end: int | None) -> Window | None:

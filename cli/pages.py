@@ -9,7 +9,7 @@ import typing
 
 from api.analytics_v2.routes import CHANGES_MAX, SUMMED_MAX
 from api.explorer_v2.ledger_routes import OUTPUTS_MAX
-from api.explorer_v2.params import SKIPPED_MAX
+from api.fields.inx_chronicle_params import SKIPPED_MAX
 from api.http.page_sizes import FAMILIES, MAXIMUM
 from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
 from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX

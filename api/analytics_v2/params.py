@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
 from api.analytics_v2.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures, wire_name
-from api.explorer_v2.params import START_MILESTONE, parse_index
+from api.fields.inx_chronicle_params import START_MILESTONE, parse_index
 from api.http.params import INDEX_MAX, Param, parse_int
 from db.queries.analytics import SUMMED
 from db.queries.series import Edge

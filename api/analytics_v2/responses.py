@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import BaseModel, Field, create_model
 
 from api.analytics_v2.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures
-from api.core_v2.responses import RentStructure
-from api.explorer_v2.responses import BECH32, CURSOR, Bech32
 from api.fields.chrysalis_payloads import U32, U64Text
+from api.fields.examples import BECH32, CURSOR
+from api.fields.stardust_payloads import Bech32, RentStructure
 from api.http.responses import omitted, whole_example
 
 CountText: TypeAlias = Annotated[str, Field(pattern="^[0-9]+$")]

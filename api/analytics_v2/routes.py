@@ -18,10 +18,11 @@ from api.analytics_v2.responses import (
     StorageDepositStatistics,
 )
 from api.analytics_v2.series_routes import ANALYTICS_SERIES
-from api.core_v2.info_routes import parameters_at
-from api.explorer_v2.ledger_routes import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION, known_index
-from api.explorer_v2.params import LedgerIndex
+from api.fields.inx_chronicle_params import LedgerIndex
 from api.fields.stardust_params import MilestoneId
+from api.handlers.ledger_state import known_index
+from api.handlers.parameter_history import parameters_at
+from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import BadParameter, NotKept, flat_error_body
 from api.http.operations import Family, Handler, Operation
 from api.http.params import MilestoneIndex

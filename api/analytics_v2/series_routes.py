@@ -15,8 +15,8 @@ from api.analytics_v2.measures import Measures, columns_of
 from api.analytics_v2.params import END, DayMeasures, End, HourMeasures, MilestoneMeasures, Start
 from api.analytics_v2.rendered_days import RenderedDays, rendered_days
 from api.analytics_v2.responses import DaySeries, HourSeries, MilestoneSeries
-from api.core_v2.info_routes import parameter_history
-from api.explorer_v2.params import After, ExplorerPageSize, OwnCursor
+from api.fields.inx_chronicle_params import After, ExplorerPageSize, OwnCursor
+from api.handlers.parameter_history import parameter_history
 from api.http.errors import BadParameter
 from api.http.operations import Operation
 from api.http.params import OldestFirst

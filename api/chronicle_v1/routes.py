@@ -10,14 +10,11 @@ from dataclasses import dataclass
 import orjson
 
 from api import era_routing as eras
-from api.chronicle_v1.responses import (
-    AnalyticsResponse,
-    ServiceResponse,
-    SyncResponse,
-    TransactionResponse,
-    TransactionsResponse,
-)
+from api.chronicle_v1.responses import AnalyticsResponse, ServiceResponse, TransactionResponse, TransactionsResponse
 from api.era_routing import Era
+from api.fields.inclusion_state import inclusion
+from api.fields.sync_responses import SyncResponse
+from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
 from api.http.params import (
     Ed25519Address,
@@ -31,25 +28,16 @@ from api.http.params import (
     StartMilestone,
     State,
 )
-from api.listing import Json, inclusion
+from api.listing import Json
 from api.network import NetworkMount
-from api.node_v1.ledger_routes import ED25519
-from db.intervals import Intervals, gaps
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
-from db.schema import PENDING_RANGE
 from db.store import NotFound, Row, StoreUnavailable
-from db.sync import held, proved
 from ledger.chrysalis.codec import decode_payload, payload_bytes
 from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.transaction import ED25519
 from ledger.chrysalis.values import Transaction
 from ledger.ids import output_id, transaction_id
-
-FIRST_MILESTONE = 1
-"""Where Chronicle's sync begins."""
-
-END_OF_MILESTONES = PENDING_RANGE
-"""Where its uppermost gap ends, exclusive: 2147483647."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,28 +136,6 @@ async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilest
 def wide(value: int) -> int | orjson.Fragment:
     """A number of JSON of any size: sums are of 128 bits in Chronicle, and orjson writes 64."""
     return value if value < 2**64 else orjson.Fragment(str(value))
-
-
-async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
-    """Which milestones are here and which are not, newest first; ends are exclusive.
-
-    `sort=oldest`, which Chronicle lacks, turns every list round. Of the completed ones those are synced but unlogged
-    that no durable archive file is known to hold. A milestone with rejects counts as a gap. How far the completed ones
-    are proved stands beside what Chronicle tells, each under the strongest level it reached.
-    """
-    found = await held(network.store, network.name)
-    levels = await proved(network.store, network.name)
-    return {
-        "completed": half_open(found.complete, newest=newest),
-        "synced_but_unlogged": half_open(found.unlogged, newest=newest),
-        "gaps": half_open(gaps(found.complete, FIRST_MILESTONE, END_OF_MILESTONES - 1), newest=newest),
-        "proved": {level: half_open(milestones, newest=newest) for level, milestones in levels.items()},
-    }
-
-
-def half_open(value: Intervals, *, newest: bool) -> list[Json]:
-    """Intervals as Chronicle writes them, ends exclusive; the highest first as there, unless not `newest`."""
-    return [{"start": first, "end": last + 1} for first, last in (reversed(value) if newest else value)]
 
 
 async def service(running: Service) -> Json:

@@ -4,9 +4,7 @@ Rules of this file: as in core_v2.py. Protocol parameters are those that milesto
 own (settings); a number that nobody tells is 0.
 """
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from api import era_routing as eras
 from api.core_v2.responses import InfoV2
@@ -19,7 +17,6 @@ from api.listing import Json
 from api.network import NetworkMount
 from api.version import program_version
 from db.queries import milestones
-from db.schema import PENDING_RANGE
 from db.store import Row
 from db.sync import complete
 from ledger.base_token import base_token_json
@@ -61,37 +58,6 @@ async def info(network: NetworkMount) -> Json:
         "metrics": {"blocksPerSecond": 0, "referencedBlocksPerSecond": 0, "referencedRate": 0},
         "features": [],
     }
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """The protocol parameters of a network, each with the milestone from which on it holds, ascending."""
-
-    held: Sequence[tuple[int, ProtocolParameters]]
-
-    def at(self, milestone_index: int) -> ProtocolParameters | None:
-        """Those that hold at a milestone; None where nothing tells them."""
-        position = bisect_right(self.held, milestone_index, key=lambda each: each[0])
-        return self.held[position - 1][1] if position else None
-
-
-async def parameter_history(network: NetworkMount) -> History:
-    """What is set, from Stardust's first milestone on, and what milestones announced."""
-    announced = await milestones.list_parameters(network.store, network.name, PENDING_RANGE)
-    began_with = [] if network.parameters is None else [(network.stardust_from, network.parameters)]
-    changed = ((row["milestone_index"], decode_parameters(row["params"])) for row in reversed(announced))
-    return History([*began_with, *changed])
-
-
-async def parameters_at(network: NetworkMount, milestone_index: int) -> ProtocolParameters:
-    """The protocol parameters that hold at a milestone; NotKept where nothing tells them."""
-    found = (await parameter_history(network)).at(milestone_index)
-    if found is None:
-        raise NotKept(
-            f"no protocol parameters are known of milestone {milestone_index}: it is of Chrysalis, or none are "
-            "announced up to it and the setting protocol_parameters of the network is empty"
-        )
-    return found
 
 
 def holding(network: NetworkMount, announced: Sequence[Row], milestone_index: int) -> ProtocolParameters:

@@ -8,11 +8,11 @@ from api.core_v2.responses import ReceiptsV2, TreasuryV2, UtxoChangesV2
 from api.era_routing import Era
 from api.fields.stardust_params import MILESTONE_ID, MilestoneId
 from api.fields.stardust_payloads import MilestonePayloadV2
+from api.handlers import ledger_state
 from api.http.operations import Operation
 from api.http.params import MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
 from api.listing import Json
 from api.network import NetworkMount
-from api.node_v1 import ledger_routes as ledger_v1
 from db.listing.page import Page
 from db.queries import ledger, milestones
 from db.store import Row
@@ -55,7 +55,7 @@ async def utxo_changes_by_id(network: NetworkMount, milestone_id: MilestoneId) -
 
 async def utxo_changes_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
     """The outputs that a milestone created and spent, in the order in which they took effect."""
-    changes = await ledger_v1.utxo_changes(network, index)
+    changes = await ledger_state.utxo_changes(network, index)
     return {
         "index": index,
         "createdOutputs": [f"0x{each}" for each in changes["createdOutputs"]],
@@ -65,7 +65,7 @@ async def utxo_changes_by_index(network: NetworkMount, index: MilestoneIndex) ->
 
 async def treasury(network: NetworkMount) -> Json:
     """What is left for migration, and the milestone whose receipt left it."""
-    left = await ledger_v1.treasury(network)
+    left = await ledger_state.treasury(network)
     return {"milestoneId": f"0x{left['milestoneId']}", "amount": str(left["amount"])}
 
 

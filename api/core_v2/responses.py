@@ -9,23 +9,20 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from api.fields.chrysalis_payloads import U32, U64Text
+from api.fields.examples import BLOCK_ID, KEY_HASH, MILESTONE_ID, OUTPUT_ID, SPENT_BY
+from api.fields.inclusion_state import InclusionState
 from api.fields.stardust_payloads import (
-    BLOCK_ID,
-    KEY_HASH,
     U8,
     HexId,
     HexOutputId,
     OutputIndexV2,
     ParametersOption,
     ReceiptOption,
+    RentStructure,
     StardustOutput,
 )
 from api.http.responses import omitted, whole_example
-from api.node_v1.responses import InclusionState
 
-MILESTONE_ID = "0x3d59b40c8d994ba1e6d783226c41d6dbe1e32f7493856a9fe5408829e3c9f88a"
-OUTPUT_ID = "0x071809521dc7eb42c3a3c267a32e81e152dc1d8dde0b5b8389e466f676ef011d0000"
-SPENT_BY = "0x76a389b5eb8709fd2cfe6422086b346c93cf2504accd1e6d750925f86defff3e"
 TAIL_HASH = "0xcf37c9364f0df6dca9c6902ba5b994e38b298c6cc41af0e3c81e6d4b05ff3aaf34f4666055ee1337a4a05beaa9dfa28ff7"
 
 Text: TypeAlias = Annotated[str, Field(max_length=255)]
@@ -170,14 +167,6 @@ class NodeStatus(BaseModel):
     latestMilestone: MilestoneInfo
     confirmedMilestone: MilestoneInfo
     pruningIndex: U32
-
-
-class RentStructure(BaseModel):
-    """What a byte of an output costs."""
-
-    vByteCost: U32
-    vByteFactorData: U8
-    vByteFactorKey: U8
 
 
 class ProtocolParametersV2(BaseModel):

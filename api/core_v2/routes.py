@@ -7,18 +7,19 @@ amount; one that was spent before, and every message of Chrysalis, is a 404 that
 """
 
 from api import era_routing as eras
-from api.chronicle_v1.responses import SyncResponse
-from api.chronicle_v1.routes import sync
 from api.core_v2.info_routes import INFO_V2
 from api.core_v2.milestone_routes import MILESTONES_V2
 from api.core_v2.responses import BlockMetadata, OutputMetadata, OutputWithMetadata
 from api.era_routing import Era
+from api.fields.inclusion_state import CONFLICTING, INCLUSION
 from api.fields.stardust_params import BLOCK_ID, TRANSACTION_ID, BlockId, OutputId, TransactionId
 from api.fields.stardust_payloads import Block
+from api.fields.sync_responses import SyncResponse
+from api.handlers.ledger_state import ledger_index
+from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
-from api.listing import INCLUSION, Json
+from api.listing import Json
 from api.network import NetworkMount
-from api.node_v1.routes import CONFLICTING, ledger_index
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.roles import LEGACY
 from db.store import Row

@@ -6,7 +6,8 @@ read a page at a time; where they begin is a parameter, `pageSize` and `cursor` 
 
 from collections.abc import AsyncGenerator, Sequence
 
-from api.explorer_v2.params import (
+from api.explorer_v2.responses import OutputOfAddress, OutputsOfAddress, UpdateOfAddress, UpdatesOfAddress
+from api.fields.inx_chronicle_params import (
     ROLES,
     After,
     ExplorerNewestFirst,
@@ -16,7 +17,6 @@ from api.explorer_v2.params import (
     StartMilestone,
     UpdateCursor,
 )
-from api.explorer_v2.responses import OutputOfAddress, OutputsOfAddress, UpdateOfAddress, UpdatesOfAddress
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.params import Address

@@ -8,17 +8,13 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
-from api.core_v2.responses import MILESTONE_ID, OUTPUT_ID, SPENT_BY
 from api.fields.chrysalis_payloads import U32, U64Text
-from api.fields.stardust_payloads import BLOCK_ID, HexId, HexOutputId
+from api.fields.examples import BECH32, BLOCK_ID, CURSOR, MILESTONE_ID, OUTPUT_ID, SPENT_BY
+from api.fields.inclusion_state import InclusionState
+from api.fields.stardust_payloads import Bech32, HexId, HexOutputId
 from api.http.responses import whole_example
-from api.node_v1.responses import InclusionState
 
-BECH32 = "tst1qruscrv5l22f7daxl3dha90m005sl9tmc6eta5zzlgmquvdem3j92xx7de2"
 FOUNDRY_ID = "0x083530d5878c92cdd5961f0be93bca3c035b692447a12999c2fe90e2f1344cdb040100000000"
-CURSOR = "kzk0T2s5ZWVbMTMsImFhIixmYWxzZSw1MF0.100"
-
-Bech32: TypeAlias = Annotated[str, Field(pattern="^[a-z]{1,30}1[02-9ac-hj-np-z]{59}$")]
 Role: TypeAlias = Literal[
     "address", "sender", "issuer", "stateController", "governor", "storageDepositReturn", "expirationReturn"
 ]
@@ -222,44 +218,3 @@ class OutputsOfAddress(BaseModel):
     items: list[OutputOfAddress]
     cursor: str | None
     ledgerIndex: U32 | None
-
-
-class RichAddress(BaseModel):
-    """An address and the base tokens of all unspent outputs that name it their owner."""
-
-    address: Bech32
-    balance: U64Text
-
-
-class RichestAddresses(BaseModel):
-    """Who owns most."""
-
-    model_config = whole_example(top=[{"address": BECH32, "balance": "66290701014311"}], ledgerIndex=50)
-    top: list[RichAddress]
-    ledgerIndex: U32
-
-
-class BalanceRange(BaseModel):
-    """Balances from `start` to below `end`."""
-
-    start: int
-    end: int
-
-
-class Bucket(BaseModel):
-    """How many addresses own so much, and what they own together."""
-
-    range: BalanceRange
-    addressCount: U64Text
-    totalBalance: U64Text
-
-
-class TokenDistribution(BaseModel):
-    """How tokens are spread, by power of ten of the balance."""
-
-    model_config = whole_example(
-        distribution=[{"range": {"start": 1000000, "end": 10000000}, "addressCount": "3", "totalBalance": "4500000"}],
-        ledgerIndex=50,
-    )
-    distribution: list[Bucket]
-    ledgerIndex: U32

@@ -7,7 +7,9 @@ all that there is. Inside a milestone order is by id, or in white-flag order; ne
 
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
 from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
-from api.explorer_v2.params import (
+from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
+from api.fields.inclusion_state import inclusion
+from api.fields.inx_chronicle_params import (
     BLOCK_TAG,
     END,
     PAGE,
@@ -23,13 +25,12 @@ from api.explorer_v2.params import (
     Start,
     parse_tag,
 )
-from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
 from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.params import MilestoneIndex, Utf8, parse_hex
 from api.http.responses import FLAT_ERRORS
-from api.listing import Json, inclusion
+from api.listing import Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
 from db.store import NotFound

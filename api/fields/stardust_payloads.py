@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from api.fields.chrysalis_payloads import U32, U64Text
+from api.fields.examples import BLOCK_ID
 from api.http.responses import omitted, whole_example
 
 HexId: TypeAlias = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$")]
@@ -18,11 +19,9 @@ HexTail: TypeAlias = Annotated[str, Field(pattern="^0x[0-9a-f]{98}$")]
 HexSignature: TypeAlias = Annotated[str, Field(pattern="^0x[0-9a-f]{128}$")]
 HexBytes: TypeAlias = Annotated[str, Field(pattern="^0x([0-9a-f]{2})+$")]
 HexU256: TypeAlias = Annotated[str, Field(pattern="^0x(0|[1-9a-f][0-9a-f]{0,63})$")]
+Bech32: TypeAlias = Annotated[str, Field(pattern="^[a-z]{1,30}1[02-9ac-hj-np-z]{59}$")]
 U8: TypeAlias = Annotated[int, Field(ge=0, lt=2**8)]
 OutputIndexV2: TypeAlias = Annotated[int, Field(ge=0, le=127)]
-
-BLOCK_ID = "0xd6cce11fb9025dc8725594b6c8157035131078c4bf3e01ee4244e10431028aff"
-KEY_HASH = "0xf90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
 
 
 class Ed25519AddressV2(BaseModel):
@@ -281,6 +280,14 @@ class ParametersOption(BaseModel):
     targetMilestoneIndex: U32
     protocolVersion: U8
     params: str
+
+
+class RentStructure(BaseModel):
+    """What a byte of an output costs."""
+
+    vByteCost: U32
+    vByteFactorData: U8
+    vByteFactorKey: U8
 
 
 class MilestonePayloadV2(BaseModel):

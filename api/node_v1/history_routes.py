@@ -7,16 +7,17 @@ history begins after genesis. CSV runs from the oldest to the newest, as there, 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 
+from api.fields.inclusion_state import inclusion
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
 from api.http.params import Address, Ed25519Address, HistoryPageSize, State
 from api.http.streaming import CSV, Export, csv_text
-from api.listing import Json, inclusion
+from api.listing import Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import HistoryResponse
-from api.node_v1.ledger_routes import ED25519
 from db.queries import ledger, messages, transactions
 from db.store import Row
+from ledger.chrysalis.transaction import ED25519
 
 CSV_COLUMNS = {
     "MessageID": "messageId",

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.fields.chrysalis_payloads import U32, Amount, Hex32, Hex34, ReceiptPayload
+from api.fields.examples import MESSAGE_ID
 from api.http.responses import example, omitted
-from api.node_v1.responses import MESSAGE_ID
 
 ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
 MILESTONE_ID = "268307369ad947ef448c5bb942f2e2e052aec67e7f1c3c955ff31328860af389"

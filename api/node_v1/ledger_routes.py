@@ -8,23 +8,21 @@ from typing import Any, TypeAlias
 
 from api import era_routing as eras
 from api.era_routing import Era
+from api.handlers.ledger_state import treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.http.params import Address, Ed25519Address, MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
+from api.http.params import Address, Ed25519Address, MigratedAt, OldestFirst, PageSize, State
 from api.http.responses import ErrorResponse
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse
 from db.listing.page import Page
 from db.queries import ledger
-from db.store import NotFound
 from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
+from ledger.chrysalis.transaction import ED25519
 
 Json: TypeAlias = dict[str, Any]
-
-ED25519 = 0
-"""The only address type of Chrysalis."""
 
 
 async def balance(network: NetworkMount, address: Address) -> Json:
@@ -47,25 +45,6 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Jso
         "dustAllowed": dust.allowed,
         "ledgerIndex": ledger_index,
     }
-
-
-async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
-    """The outputs that a milestone created and spent, in the order in which they took effect."""
-    if index not in await ledger.get_applied(network.store, network.name):
-        raise NotFound(f"what milestone {index} changed")
-    rows = await ledger.list_changes(network.store, index)
-    return {
-        "index": index,
-        "createdOutputs": [row["output_id"] for row in rows if not row["is_spent"]],
-        "consumedOutputs": [row["output_id"] for row in rows if row["is_spent"]],
-    }
-
-
-async def treasury(network: NetworkMount) -> Json:
-    """What is left for migration, and the milestone whose receipt left it."""
-    ledger_index = await ledger.get_ledger_index(network.store, network.name)
-    row = await ledger.get_treasury(network.store, network.name, ledger_index)
-    return {"milestoneId": row["milestone_id"], "amount": row["amount"]}
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:

@@ -4,22 +4,14 @@ Rules of this file: names of the fields are the node's; a field that a node leav
 is never null; ids are hex without 0x, networkId and nonce decimal strings, amounts numbers.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from api.fields.chrysalis_payloads import U32, Hex, Hex32, Hex34, Message, SigLockedOutput
+from api.fields.examples import ADDRESS, MESSAGE_ID, PARENT_ID, TRANSACTION_ID
+from api.fields.inclusion_state import InclusionState
 from api.http.responses import Page, example, omitted
-
-MESSAGE_ID = "876fe83f9689add01ef834e258658e137b7082ea19ffe84ccef95f5ba0679ddb"
-PARENT_ID = "12e9b9675bdc22046f939661e293960ba8b291f3314d92104d0a33764778a0a8"
-TRANSACTION_ID = "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f"
-ADDRESS = "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455"
-
-InclusionState: TypeAlias = Annotated[
-    Literal["noTransaction", "included", "conflicting"], Field(title="InclusionState")
-]
-"""The title names the type in generated clients."""
 
 
 class MessageResponse(BaseModel):

@@ -8,6 +8,8 @@ A listing of what nobody knows is empty, not an error.
 """
 
 from api import era_routing as eras
+from api.fields.inclusion_state import CONFLICTING, INCLUSION
+from api.handlers.ledger_state import ledger_index
 from api.http.operations import Family, Operation
 from api.http.params import (
     MESSAGE_ID,
@@ -35,10 +37,10 @@ from api.http.params import (
     Utf8,
     tag_of,
 )
-from api.listing import INCLUSION, Json, listing, window
+from api.listing import Json, listing, window
 from api.network import NetworkMount
 from api.node_v1.history_routes import HISTORY_V1
-from api.node_v1.ledger_routes import ED25519, LEDGER_V1
+from api.node_v1.ledger_routes import LEDGER_V1
 from api.node_v1.responses import (
     AddressOutputsResponse,
     InfoResponse,
@@ -55,8 +57,8 @@ from db.queries import ledger, messages, milestones, outputs, transactions
 from db.sync import complete
 from ledger.chrysalis.codec import decode_message, decode_output
 from ledger.chrysalis.json import message_json, output_json
+from ledger.chrysalis.transaction import ED25519
 
-CONFLICTING = 2
 MILESTONE_PAYLOAD = 1
 
 
@@ -259,11 +261,6 @@ async def ed25519_outputs(
     answer = listing(head, "outputIds", "output_id", page, page_size, expanded=expanded)
     answer["ledgerIndex"] = await ledger_index(network, page.as_of)
     return answer
-
-
-async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
-    """What an answer about outputs names: the ledger state it is true at, else how far all milestones are loaded."""
-    return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:

@@ -20,7 +20,7 @@ from api.analytics_v2 import responses as answers
 from api.analytics_v2 import routes as analytics_v2
 from api.app import ApiSettings, create_app
 from api.chronicle_v1.responses import AnalyticsResponse
-from api.explorer_v2.responses import RichestAddresses, TokenDistribution
+from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.http.responses import FlatErrorResponse
 from api.network import NetworkMount
 from db.connect import StoreSettings

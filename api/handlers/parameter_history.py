@@ -1,0 +1,42 @@
+"""The protocol parameters of a network at each of its Stardust milestones."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from api.http.errors import NotKept
+from api.network import NetworkMount
+from db.queries import milestones
+from db.schema import PENDING_RANGE
+from ledger.stardust.protocol_parameters import ProtocolParameters, decode_parameters
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The protocol parameters of a network, each with the milestone from which on it holds, ascending."""
+
+    held: Sequence[tuple[int, ProtocolParameters]]
+
+    def at(self, milestone_index: int) -> ProtocolParameters | None:
+        """Those that hold at a milestone; None where nothing tells them."""
+        position = bisect_right(self.held, milestone_index, key=lambda each: each[0])
+        return self.held[position - 1][1] if position else None
+
+
+async def parameter_history(network: NetworkMount) -> History:
+    """What is set, from Stardust's first milestone on, and what milestones announced."""
+    announced = await milestones.list_parameters(network.store, network.name, PENDING_RANGE)
+    began_with = [] if network.parameters is None else [(network.stardust_from, network.parameters)]
+    changed = ((row["milestone_index"], decode_parameters(row["params"])) for row in reversed(announced))
+    return History([*began_with, *changed])
+
+
+async def parameters_at(network: NetworkMount, milestone_index: int) -> ProtocolParameters:
+    """The protocol parameters that hold at a milestone; NotKept where nothing tells them."""
+    found = (await parameter_history(network)).at(milestone_index)
+    if found is None:
+        raise NotKept(
+            f"no protocol parameters are known of milestone {milestone_index}: it is of Chrysalis, or none are "
+            "announced up to it and the setting protocol_parameters of the network is empty"
+        )
+    return found

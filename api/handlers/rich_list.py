@@ -1,0 +1,91 @@
+"""The richest addresses and the token distribution: two operations that explorer v2 and analytics v2 share."""
+
+from collections.abc import AsyncGenerator
+from operator import itemgetter
+
+from api.fields.inx_chronicle_params import LedgerIndex, LedgerIndexAsServed, Top
+from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
+from api.handlers.ledger_state import known_index
+from api.http.errors import BadParameter, NotKept
+from api.http.operations import Operation
+from api.http.streaming import exports_of
+from api.listing import Json
+from api.network import NetworkMount
+from db.queries import ledger
+
+U64_MAX = 2**64 - 1
+
+FIGURES = ("addressCount", "totalBalance")
+"""Of a power of ten."""
+
+
+async def richest_addresses(
+    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
+) -> Json:
+    """Who owns most: the base tokens of all unspent outputs that name an address their owner.
+
+    Conditions of an output do not matter here.
+    """
+    if None not in (ledger_index, as_served):
+        raise BadParameter("ledger_index", "nothing beside ledgerIndex", str(as_served))
+    index = await known_index(network, as_served if ledger_index is None else ledger_index)
+    rows = await ledger.list_richest(network.store, network.name, index, page_size=top)
+    if not rows:
+        raise not_kept(index)
+    owners = [{"address": network.bech32(row["address"]), "balance": str(row["balance"])} for row in rows]
+    return {"top": owners, "ledgerIndex": index}
+
+
+async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
+    """How tokens are spread over the addresses that own any, by power of ten of the balance."""
+    index = await known_index(network, ledger_index)
+    rows = await ledger.get_distribution(network.store, network.name, index)
+    if not rows:
+        raise not_kept(index)
+    distribution = [
+        {
+            "range": {"start": 10 ** row["power"], "end": min(10 ** (row["power"] + 1), U64_MAX)},
+            "addressCount": str(row["addresses"]),
+            "totalBalance": str(row["amount"]),
+        }
+        for row in rows
+    ]
+    return {"distribution": distribution, "ledgerIndex": index}
+
+
+async def all_richest(
+    network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
+) -> AsyncGenerator[list[Json]]:
+    """The owners of `richest_addresses`."""
+    yield (await richest_addresses(network, top, ledger_index, as_served))["top"]
+
+
+async def all_powers(network: NetworkMount, ledger_index: LedgerIndex) -> AsyncGenerator[list[Json]]:
+    """The items of `token_distribution`."""
+    yield powers(await token_distribution(network, ledger_index))
+
+
+def powers(answer: Json) -> list[Json]:
+    """The items of that answer, each with the ends of its range beside its figures."""
+    return [each["range"] | {name: each[name] for name in FIGURES} for each in answer["distribution"]]
+
+
+def not_kept(index: int) -> NotKept:
+    """The refusal of a ledger index that was reached, and is not among those that are kept."""
+    return NotKept(f"who owned how much at {index} is not kept: ask without ledgerIndex, or for one of the last loads")
+
+
+RICHEST_ADDRESSES = Operation(
+    "/ledger/richest-addresses",
+    richest_addresses,
+    RichestAddresses,
+    (404, 501),
+    exports=exports_of(all_richest, ("address", "balance"), itemgetter("top")),
+)
+TOKEN_DISTRIBUTION = Operation(
+    "/ledger/token-distribution",
+    token_distribution,
+    TokenDistribution,
+    (404, 501),
+    exports=exports_of(all_powers, ("start", "end", *FIGURES), powers),
+)
