@@ -23,6 +23,7 @@ from api.analytics_v2.routes import ANALYTICS_V2
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
+from api.families import WORMHOLE_V1
 from api.health import HEALTH, ROUTES
 from api.http.compression import Compression
 from api.http.docs_page import docs_routes
@@ -38,7 +39,6 @@ from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.routes import GUARDIAN_V1
-from api.wormhole.scan.routes import WORMHOLE_V1
 from db.schema.protocols import IOTA, WORMHOLE
 
 CONTRACT_VERSION = "1.0.0"

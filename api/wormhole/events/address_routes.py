@@ -28,8 +28,8 @@ from api.wormhole.events.params import (
 )
 from api.wormhole.events.responses import EventReceived, EventReceivedSoFar
 from api.wormhole.events.row_routes import scope_of
-from api.wormhole.events.sum_routes import LAUNCH_DAY, cents, first_day, last_day, total
-from db.queries.wormhole.daily import TooManyRows, each_day, read_days, sum_by_address
+from api.wormhole.events.sum_routes import cents, first_day, last_day, total
+from db.queries.wormhole.daily import LAUNCH_DAY, TooManyRows, each_day, read_days, sum_by_address
 from db.utc_days import format_day
 from ledger.wormhole.addresses import format_address
 

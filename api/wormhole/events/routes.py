@@ -16,10 +16,10 @@ from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import COUNTED, LAST_24_HOURS, NUM_DAYS
 from api.wormhole.events.responses import EventTotals
 from api.wormhole.events.row_routes import ROWS, group_of, scope_of
-from api.wormhole.events.sum_routes import LAUNCH_DAY, SUMS, check_numbers, last_day
+from api.wormhole.events.sum_routes import SUMS, check_numbers, last_day
 from api.wormhole.events.tvl_routes import TVL
 from api.wormhole.events.value_routes import VALUES
-from db.queries.wormhole.daily import each_day, read_days
+from db.queries.wormhole.daily import LAUNCH_DAY, each_day, read_days
 from db.utc_days import format_day
 from ledger.wormhole.chains import PYTHNET
 

@@ -28,13 +28,10 @@ from api.wormhole.events.params import (
 )
 from api.wormhole.events.responses import EventDays, EventMoved, EventMovedFrom, EventMovedSoFar
 from api.wormhole.events.row_routes import scope_of
-from db.queries.wormhole.daily import count_by_chain, each_day, sum_notional
+from db.queries.wormhole.daily import LAUNCH_DAY, count_by_chain, each_day, sum_notional
 from db.queries.wormhole.vaas import find_tokens
 from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
-
-LAUNCH_DAY = 18_883
-"""2021-09-13."""
 
 COUNTS_MAX = 1_000_000
 """Numbers by date in one answer: every date has one of each key."""

@@ -14,8 +14,8 @@ from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS
 from api.wormhole.events.responses import EventLocked, EventLockedSoFar
-from api.wormhole.events.sum_routes import LAUNCH_DAY, cents, last_day, total
-from db.queries.wormhole.daily import each_day, sum_locked
+from api.wormhole.events.sum_routes import cents, last_day, total
+from db.queries.wormhole.daily import LAUNCH_DAY, each_day, sum_locked
 from db.queries.wormhole.prices import find_prices, price_on, read_histories
 from db.queries.wormhole.vaas import find_tokens
 from db.utc_days import format_day

@@ -12,7 +12,7 @@ from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339
 from api.wormhole.ours.responses import GapReport, GuardianSets, Signatures, Verification
 from api.wormhole.params import Chain, Cursor, Emitter, PageSize, SequenceNumber, emitter_of
-from api.wormhole.scan.observation_routes import signed
+from api.wormhole.signatures import signatures_of_body
 from db.intervals import Intervals
 from db.queries.wormhole.gaps import find_gaps
 from db.queries.wormhole.vaas import find_bodies, get_vaa, list_guardian_sets, list_signatures
@@ -33,7 +33,7 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
     )
     addresses = {each["guardian_set_index"]: each["addresses"] for each in sets}
     served = {each.signature for each in decode_vaa(row["signed_vaa"]).signatures}
-    signatures = signed(found, row["digest"])
+    signatures = signatures_of_body(found, row["digest"])
     guardians = []
     for each in signatures:
         index = each["guardian_set_index"]

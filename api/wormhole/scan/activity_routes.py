@@ -14,7 +14,6 @@ from api.http.errors import BadParameter, NotKept
 from api.http.operations import Operation
 from api.listing import Json
 from api.network import NetworkMount
-from api.wormhole.events.sum_routes import LAUNCH_DAY
 from api.wormhole.json import rfc3339
 from api.wormhole.params import PORTAL, Until
 from api.wormhole.scan.activity_params import (
@@ -28,7 +27,15 @@ from api.wormhole.scan.activity_params import (
 )
 from api.wormhole.scan.activity_responses import ChainActivity, LastTxs, Scorecards, TopAssets, TopPairs
 from api.wormhole.scan.listing import contracts_of
-from db.queries.wormhole.daily import each_day, each_day_of_all, read_days, sum_locked, sum_notional, value_locked
+from db.queries.wormhole.daily import (
+    LAUNCH_DAY,
+    each_day,
+    each_day_of_all,
+    read_days,
+    sum_locked,
+    sum_notional,
+    value_locked,
+)
 from db.queries.wormhole.hours import count_hours
 from db.queries.wormhole.prices import find_prices
 from db.queries.wormhole.vaas import find_tokens

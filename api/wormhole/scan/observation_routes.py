@@ -7,7 +7,6 @@ number: then those before it are read.
 
 import asyncio
 import base64
-from collections.abc import Sequence
 
 from api.http.errors import BadParameter
 from api.http.operations import Operation
@@ -32,9 +31,9 @@ from api.wormhole.params import (
     emitter_of,
 )
 from api.wormhole.responses import ObservationAnswer, Observations
+from api.wormhole.signatures import signatures_of_body
 from db.queries.wormhole.vaas import find_bodies, list_signatures, list_vaas, listed_at, read_listed
 from db.store import Bound, NotFound, Row
-from ledger.crypto.secp256k1 import recover_address
 from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.keys import transaction_key
 
@@ -130,22 +129,10 @@ async def place_of(network: NetworkMount, last: Observed) -> Bound:
 
 async def of_body(network: NetworkMount, row: Row, written: Row | None, last: Observed | None = None) -> list[Json]:
     """The observations of a row of `vaas`, by guardian; behind the `last` one where that is of this body."""
-    signatures = signed(await list_signatures(network.store, row["row_key"]), row["digest"])
+    signatures = signatures_of_body(await list_signatures(network.store, row["row_key"]), row["digest"])
     transaction = None if written is None else written["initiating_tx_id"]
     before = last.guardian if last is not None and last.digest == row["digest"] else ""
     return [document(row, each, transaction) for each in signatures if each["guardian_address"] > before]
-
-
-def signed(signatures: Sequence[Row], digest: str) -> list[Row]:
-    """Those of a body by guardian; where it has none of theirs, what was written of the id alone and signs it."""
-    body = bytes.fromhex(digest)
-    by_guardian = {
-        row["guardian_address"]: row
-        for row in signatures
-        if row["digest"] == "" and recover_address(body, row["signature"]) == bytes.fromhex(row["guardian_address"])
-    }
-    by_guardian |= {row["guardian_address"]: row for row in signatures if row["digest"] == digest}
-    return [row for _, row in sorted(by_guardian.items())]
 
 
 def document(row: Row, signature: Row, transaction: str | None) -> Json:

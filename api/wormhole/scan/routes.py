@@ -9,13 +9,10 @@ from collections import Counter
 from typing import Annotated, Any, TypeAlias
 
 from api.http.body import Body
-from api.http.errors import grpc_error_body
-from api.http.operations import Family, Operation
-from api.http.responses import GRPC_ERRORS
+from api.http.operations import Operation
 from api.listing import Json
 from api.network import NetworkMount
 from api.wormhole.json import payload_json, properties_json, vaa_document
-from api.wormhole.ours.routes import OURS
 from api.wormhole.params import (
     APPS,
     AppId,
@@ -32,10 +29,7 @@ from api.wormhole.params import (
     emitter_of,
 )
 from api.wormhole.responses import ChainCounts, DuplicatedVaas, ParsedVaa, PostedVaa, VaaAnswer, VaaList
-from api.wormhole.scan.activity_routes import ACTIVITY
 from api.wormhole.scan.listing import contracts_of, documents, lister, numbered
-from api.wormhole.scan.observation_routes import OBSERVATIONS
-from api.wormhole.scan.operation_routes import OPERATIONS
 from db.listing.page import Page
 from db.queries.wormhole.daily import count_by_chain, each_day_of_all
 from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified
@@ -165,23 +159,12 @@ async def listed(network: NetworkMount, page: Page, *, with_payload: bool) -> Js
     return {"data": found, "pagination": {"next": page.cursor or ""}}
 
 
-WORMHOLE_V1 = Family(
-    "wormholescan",
-    (
-        Operation("/vaas", vaas, VaaList),
-        Operation("/vaas/vaa-counts", vaa_counts, ChainCounts),
-        Operation("/vaas/parse", parse_vaa, ParsedVaa, (404,), method="POST"),
-        Operation("/vaas/{chain}", vaas_of_chain, VaaList),
-        Operation("/vaas/{chain}/{emitter}", vaas_of_emitter, VaaList),
-        Operation("/vaas/{chain}/{emitter}/{sequence}", vaa, VaaAnswer, (404,)),
-        Operation("/vaas/{chain}/{emitter}/{sequence}/duplicated", duplicated_vaas, DuplicatedVaas, (404,)),
-        *OURS,
-        *OBSERVATIONS,
-        *OPERATIONS,
-        *ACTIVITY,
-    ),
-    wrap=lambda value: value,
-    error_body=grpc_error_body,
-    errors=GRPC_ERRORS,
-    takes_slash=True,
+VAAS = (
+    Operation("/vaas", vaas, VaaList),
+    Operation("/vaas/vaa-counts", vaa_counts, ChainCounts),
+    Operation("/vaas/parse", parse_vaa, ParsedVaa, (404,), method="POST"),
+    Operation("/vaas/{chain}", vaas_of_chain, VaaList),
+    Operation("/vaas/{chain}/{emitter}", vaas_of_emitter, VaaList),
+    Operation("/vaas/{chain}/{emitter}/{sequence}", vaa, VaaAnswer, (404,)),
+    Operation("/vaas/{chain}/{emitter}/{sequence}/duplicated", duplicated_vaas, DuplicatedVaas, (404,)),
 )

@@ -20,6 +20,9 @@ DAYS_AT_ONCE = 64
 FIRST_DAY = 18_809
 """2021-07-01: the month before the first message of the network was signed."""
 
+LAUNCH_DAY = 18_883
+"""2021-09-13: the first day of the cumulative sums of the event database and of wormholescan."""
+
 
 class TooManyRows(Exception):
     """Days have more rows than were to be read."""

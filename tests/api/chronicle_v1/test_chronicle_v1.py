@@ -14,6 +14,7 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.chronicle_v1 import responses as responses_chronicle
 from api.chronicle_v1 import routes as chronicle_v1
+from api.fields.sync_responses import SyncResponse
 from api.network import NetworkMount
 from api.node_v1 import responses as responses_v1
 from db.queries.analytics import Run
@@ -211,7 +212,7 @@ async def test_sync_is_chronicle_s_ends_exclusive_newest_first_and_without_data_
     client: httpx.AsyncClient,
 ) -> None:
     answer = await client.get("/api/testing/sync")
-    responses_chronicle.SyncResponse.model_validate(answer.json(), strict=True, extra="forbid")
+    SyncResponse.model_validate(answer.json(), strict=True, extra="forbid")
     assert answer.json() == {
         "completed": [{"start": 1, "end": 51}],
         "synced_but_unlogged": [{"start": 1, "end": 51}],

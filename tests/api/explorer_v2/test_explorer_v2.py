@@ -17,6 +17,7 @@ from api.explorer_v2 import history_routes as explorer_history
 from api.explorer_v2 import ledger_routes as explorer_ledger
 from api.explorer_v2 import responses as answers
 from api.explorer_v2 import routes as explorer_v2
+from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.http.responses import FlatErrorResponse
 from db.connect import StoreSettings
 from tests.api.conftest import fill_stardust
@@ -355,11 +356,11 @@ async def test_richest_addresses(client: httpx.AsyncClient, explorer: Explorer, 
     expected = {"top": [{"address": who, "balance": str(much)} for who, much in ranked[:top]], "ledgerIndex": 50}
     assert len(ranked) > 10
     assert sum(much for _, much in ranked) + int(explorer.ledger.expected["treasury"]["amount"]) > 0
-    assert await body(client, "ledger/richest-addresses", answers.RichestAddresses, top=top) == expected
+    assert await body(client, "ledger/richest-addresses", RichestAddresses, top=top) == expected
     for name in ("ledgerIndex", "ledger_index"):
-        found = await body(client, "ledger/richest-addresses", answers.RichestAddresses, top=top, **{name: 50})
+        found = await body(client, "ledger/richest-addresses", RichestAddresses, top=top, **{name: 50})
         assert found == expected
-    genesis = await body(client, "ledger/richest-addresses", answers.RichestAddresses, top=top, ledgerIndex=0)
+    genesis = await body(client, "ledger/richest-addresses", RichestAddresses, top=top, ledgerIndex=0)
     first = Explorer(explorer.ledger, 0).owned()
     assert genesis["ledgerIndex"] == 0
     assert [each["balance"] for each in genesis["top"]] == [str(much) for much in sorted(first.values())[::-1][:top]]
@@ -370,7 +371,7 @@ async def test_token_distribution(client: httpx.AsyncClient, explorer: Explorer)
     for balance in explorer.owned().values():
         buckets.setdefault(len(str(balance)) - 1, []).append(balance)
     assert len(buckets) > 2
-    assert await body(client, "ledger/token-distribution", answers.TokenDistribution) == {
+    assert await body(client, "ledger/token-distribution", TokenDistribution) == {
         "distribution": [
             {
                 "range": {"start": 10**power, "end": 10 ** (power + 1)},

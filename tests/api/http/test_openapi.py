@@ -16,6 +16,7 @@ from api.app import ApiSettings, create_app, routes
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1
 from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
+from api.families import WORMHOLE_V1
 from api.health import HEALTH
 from api.http import openapi
 from api.http.docs_page import STYLE
@@ -28,7 +29,6 @@ from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.routes import GUARDIAN_V1
-from api.wormhole.scan.routes import WORMHOLE_V1
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.conftest import ROOT

@@ -12,7 +12,7 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.wormhole.ours import routes as wormhole_ours
-from api.wormhole.scan import observation_routes as wormhole_observations
+from api.wormhole.signatures import signatures_of_body
 from tests.api.wormhole_network import NETWORK, SHARED_TX, Message, World, b64, utc
 from tests.ledger.wormhole.cases import public_sets
 
@@ -468,8 +468,8 @@ def test_a_signature_that_was_written_alone_is_of_the_body_that_it_signs(world: 
         "guardian_address": record["signers"][0]["address"].lower().removeprefix("0x"),
         "signature": bytes.fromhex(record["hex"][start : start + 130]),
     }
-    assert wormhole_observations.signed([written], record["digest"]) == [written]
-    assert wormhole_observations.signed([written], "ef" * 32) == []
+    assert signatures_of_body([written], record["digest"]) == [written]
+    assert signatures_of_body([written], "ef" * 32) == []
 
 
 async def test_the_verdict_on_every_body_is_what_its_record_states(signed: httpx.AsyncClient, world: World) -> None:
