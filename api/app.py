@@ -25,14 +25,15 @@ from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.health import HEALTH, ROUTES
+from api.http.auth import JWT_SECRET_BYTES_MIN, Credentials
 from api.http.compression import Compression
 from api.http.docs_page import docs_routes
-from api.http.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
 from api.http.metrics import Metrics
 from api.http.operations import Mount, OperationRoute
 from api.http.params import CHRONICLE, NETWORK
-from api.http.request_middleware import Door
-from api.http.router import Tree
+from api.http.rate_limit import RateLimit
+from api.http.request_middleware import RequestMiddleware
+from api.http.router import OperationRouter
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
@@ -104,7 +105,7 @@ class ApiSettings:
 
 
 class Permanode(FastAPI):
-    """FastAPI for the contract and its pages; requests go through the Door and the Tree."""
+    """FastAPI for the contract and its pages; requests go through RequestMiddleware and OperationRouter."""
 
     def __init__(self, settings: ApiSettings) -> None:
         super().__init__(
@@ -137,19 +138,19 @@ class Permanode(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
         settings = self.settings
-        tree = Tree(self.routes)
-        answering: ASGIApp = tree
+        router = OperationRouter(self.routes)
+        answering: ASGIApp = router
         if settings.compress_from:
             answering = Compression(answering, settings.compress_from)
         if settings.keys or settings.jwt_secret:
             answering = Credentials(answering, settings.keys, settings.jwt_secret)
         if settings.rate_limit:
             answering = RateLimit(answering, settings.rate_limit)
-        return Door(
+        return RequestMiddleware(
             answering,
             self.router,
             self.metrics,
-            tree.error_body_of,
+            router.error_body_of,
             deadline_s=settings.deadline_s,
             access_log=settings.access_log,
         )

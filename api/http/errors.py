@@ -8,7 +8,7 @@ answered in ours, which tell nothing, and the log has the rest.
 
 import orjson
 
-from db.listing.page import CursorError
+from db.listing.cursor import CursorError
 from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable
 
 SHOWN_MAX = 80

@@ -36,7 +36,7 @@ SHARED_HEADERS = [
 ]
 
 
-class Door:
+class RequestMiddleware:
     """ASGI middleware before `app` for http; what is not http (lifespan, websocket) goes to `others`.
 
     `error_body_of`: path → how errors below it are written.

@@ -42,7 +42,7 @@ def allowed(node: Node) -> list[str]:
     return [*node.methods, *(["HEAD"] if "GET" in node.methods else []), "OPTIONS"]
 
 
-class Tree:
+class OperationRouter:
     """An ASGI application (http only) over routes whose paths hold plain segments and `{parameters}`."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:

@@ -41,7 +41,8 @@ from api.indexer_v1.params import (
 from api.indexer_v1.responses import IndexedOutputs
 from api.listing import Json
 from api.network import NetworkMount
-from db.listing.page import CursorError, Page
+from db.listing.cursor import CursorError
+from db.listing.page import Page
 from db.queries.indexer import Asked, Spent, find_span, list_outputs
 from db.queries.ledger import get_ledger_index
 from db.queries.lookups import list_states

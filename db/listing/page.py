@@ -20,8 +20,6 @@ from db.partitions import lookup_key_text
 from db.store import Bound, Key, Passed, Row, Store
 from db.times import Window
 
-__all__ = ["CursorError", "Listing", "Page", "list_lookup", "list_page", "list_partition", "read_columns"]
-
 EXAMINED_PER_ROW = 3
 """Rows that a page looks at for each that it may show, where some are dropped. To know whether a row is shown may take
 another, and merged streams read ahead: a page reads no more than ten rows for each that it may show (docs/limits.md).

@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 
 from db import schema
 from db.listing.conditions import text_of
-from db.listing.page import CursorError, Listing, Page, list_page, read_columns
+from db.listing.cursor import CursorError
+from db.listing.page import Listing, Page, list_page, read_columns
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
 from db.queries.lookups import By, Question, is_spent, list_states, sieve_of, standing_under

@@ -1,4 +1,4 @@
-"""The tree finds the route that a list of patterns, tried one by one, would find."""
+"""The router finds the route that a list of patterns, tried one by one, would find."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from starlette.routing import Match, Mount, Route
 
 from api.app import routes
 from api.http.errors import MethodNotAllowed, NoSuchRoute
-from api.http.router import Tree
+from api.http.router import OperationRouter
 
 SEGMENTS = ["api", "v1", "testing", "messages", "metadata", "info", ""]
 
@@ -18,7 +18,7 @@ async def endpoint(request: Request) -> Response:
     return PlainTextResponse(request.url.path)
 
 
-async def ask(tree: Tree, path: str, method: str = "GET", **scope: Any) -> tuple[dict[str, Any], int]:
+async def ask(router: OperationRouter, path: str, method: str = "GET", **scope: Any) -> tuple[dict[str, Any], int]:
     """The scope as the application saw it, and the status."""
     asked: dict[str, Any] = {
         "type": "http", "method": method, "path": path, "query_string": b"", "headers": [], "server": ("x", 80)
@@ -28,59 +28,59 @@ async def ask(tree: Tree, path: str, method: str = "GET", **scope: Any) -> tuple
     async def send(message: Any) -> None:
         statuses.extend([message["status"]] if "status" in message else [])
 
-    await tree(asked, None, send)  # type: ignore[arg-type]
+    await router(asked, None, send)  # type: ignore[arg-type]
     return asked, statuses[0]
 
 
 async def test_parameters_are_passed_by_name() -> None:
-    tree = Tree([Route("/a/{first}/b/{second}", endpoint)])
-    scope, status = await ask(tree, "/a/1/b/2")
+    router = OperationRouter([Route("/a/{first}/b/{second}", endpoint)])
+    scope, status = await ask(router, "/a/1/b/2")
     assert (scope["path_params"], status) == ({"first": "1", "second": "2"}, 200)
 
 
 async def test_a_literal_wins_over_a_parameter() -> None:
-    tree = Tree([Route("/api/{network}/info", endpoint), Route("/api/v1/info", endpoint)])
-    assert (await ask(tree, "/api/v1/info"))[0]["path_params"] == {}
-    assert (await ask(tree, "/api/other/info"))[0]["path_params"] == {"network": "other"}
+    router = OperationRouter([Route("/api/{network}/info", endpoint), Route("/api/v1/info", endpoint)])
+    assert (await ask(router, "/api/v1/info"))[0]["path_params"] == {}
+    assert (await ask(router, "/api/other/info"))[0]["path_params"] == {"network": "other"}
 
 
 @pytest.mark.parametrize("path", ["", "/", "/a", "/a/", "/a/1/b", "/a/1/b/", "/a//b/2", "/a/1/b/2/", "/a/1/c/2"])
 async def test_other_paths_have_no_route(path: str) -> None:
     with pytest.raises(NoSuchRoute):
-        await ask(Tree([Route("/a/{first}/b/{second}", endpoint)]), path)
+        await ask(OperationRouter([Route("/a/{first}/b/{second}", endpoint)]), path)
 
 
 async def test_head_goes_where_get_goes_and_others_are_refused() -> None:
-    tree = Tree([Route("/a", endpoint, methods=["GET"])])
-    assert (await ask(tree, "/a", "HEAD"))[1] == 200
-    assert (await ask(tree, "/a", "OPTIONS"))[1] == 204
+    router = OperationRouter([Route("/a", endpoint, methods=["GET"])])
+    assert (await ask(router, "/a", "HEAD"))[1] == 200
+    assert (await ask(router, "/a", "OPTIONS"))[1] == 204
     with pytest.raises(MethodNotAllowed):
-        await ask(tree, "/a", "POST")
+        await ask(router, "/a", "POST")
 
 
 async def test_a_root_path_is_not_part_of_the_route() -> None:
-    tree = Tree([Route("/a", endpoint)])
-    assert (await ask(tree, "/behind/a", root_path="/behind"))[1] == 200
+    router = OperationRouter([Route("/a", endpoint)])
+    assert (await ask(router, "/behind/a", root_path="/behind"))[1] == 200
 
 
 def test_two_routes_for_one_question_are_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
-        Tree([Route("/a/{x}", endpoint), Route("/a/{y}", endpoint)])
+        OperationRouter([Route("/a/{x}", endpoint), Route("/a/{y}", endpoint)])
 
 
 def test_a_mount_is_refused() -> None:
     with pytest.raises(TypeError):
-        Tree([Mount("/a", routes=[])])
+        OperationRouter([Mount("/a", routes=[])])
 
 
 def test_every_operation_is_found_as_starlette_would_find_it() -> None:
     every = list(routes({}, "", "", ""))
-    tree = Tree(every)
+    router = OperationRouter(every)
     paths = ["/" + "/".join(parts) for parts in combinations(5)]
     for path in paths:
         scope = {"type": "http", "path": path, "method": "GET", "root_path": ""}
         theirs = [route for route in every if route.matches(scope)[0] is Match.FULL]
-        node: Any = tree.root
+        node: Any = router.root
         for segment in path[1:].split("/"):
             node = node and (node.literal.get(segment) or (node.parameter if segment else None))
         ours = node.methods.get("GET") if node else None

@@ -1,0 +1,64 @@
+"""ASGI middleware that requires an API key or a JWT.
+
+It runs only when the setting `keys` or `jwt_secret` is set. /health and OPTIONS stay open, because load balancers and
+browsers send them without credentials. Keys are compared by hash, so the response time does not depend on how much of
+a key is correct.
+"""
+
+from collections.abc import Collection
+from hashlib import sha256
+
+import jwt
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.http.errors import Unauthorized
+
+JWT_SECRET_BYTES_MIN = 32
+"""RFC 7518 3.2: an HS256 secret is at least as long as its hash."""
+
+ALGORITHM = "HS256"
+
+
+def header(scope: Scope, wanted: bytes) -> str | None:
+    """Returns the first value of a header."""
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), None)
+
+
+def is_open(scope: Scope) -> bool:
+    """Whether a request needs no credentials and does not count against the rate limit."""
+    return bool(scope["method"] == "OPTIONS" or scope["path"].removeprefix(scope.get("root_path", "")) == "/health")
+
+
+class Credentials:
+    """Accepts requests that carry one of the keys or a JWT signed with the secret.
+
+    A key comes as `Authorization: Bearer` or `X-API-Key`, a JWT as `Authorization: Bearer`.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Collection[str], jwt_secret: str | None) -> None:
+        self.app = app
+        self.digests = frozenset(sha256(key.encode()).digest() for key in keys)
+        self.jwt_secret = jwt_secret
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request. Raises Unauthorized if it has no valid credentials."""
+        if not is_open(scope) and not self.has_credentials(scope):
+            raise Unauthorized
+        await self.app(scope, receive, send)
+
+    def has_credentials(self, scope: Scope) -> bool:
+        """Whether the request carries a known key or a valid JWT."""
+        scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
+        bearer = token.strip() if scheme.lower() == "bearer" else ""
+        presented = [header(scope, b"x-api-key"), bearer]
+        if any(text and sha256(text.encode()).digest() in self.digests for text in presented):
+            return True
+        return self.jwt_secret is not None and bool(bearer) and self.is_valid(bearer, self.jwt_secret)
+
+    def is_valid(self, token: str, secret: str) -> bool:
+        """Whether the secret signed this JWT and it has not expired. A JWT without `exp` is rejected."""
+        try:
+            jwt.decode(token, secret, algorithms=[ALGORITHM], options={"require": ["exp"], "verify_aud": False})
+        except jwt.InvalidTokenError:
+            return False
+        return True

@@ -1,0 +1,33 @@
+"""ASGI middleware that limits how many requests a client address may send.
+
+It runs only when the setting `rate_limit` is set. Paths and methods that `auth.is_open` names are not counted.
+"""
+
+import math
+import time
+
+from limits import parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.http.auth import is_open
+from api.http.errors import TooManyRequests
+
+
+class RateLimit:
+    """Allows each client address `limit` requests in a moving window. Each worker process counts on its own."""
+
+    def __init__(self, app: ASGIApp, limit: str) -> None:
+        """`limit` is a text like "100/minute". Raises ValueError if it cannot be parsed."""
+        self.app = app
+        self.limit = parse(limit)
+        self.limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request. Raises TooManyRequests if the client has no requests left in the window."""
+        client = scope["client"][0] if scope.get("client") else "unknown"
+        if not is_open(scope) and not self.limiter.hit(self.limit, client):
+            reset_at = self.limiter.get_window_stats(self.limit, client).reset_time
+            raise TooManyRequests(str(self.limit), max(1, math.ceil(reset_at - time.time())))
+        await self.app(scope, receive, send)
