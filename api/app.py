@@ -23,13 +23,14 @@ from api.analytics_v2.routes import ANALYTICS_V2
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
+from api.fields.params import CHRONICLE
 from api.health import HEALTH, ROUTES
 from api.http.compression import Compression
 from api.http.docs_page import docs_routes
 from api.http.guard import JWT_SECRET_BYTES_MIN, Credentials, RateLimit
 from api.http.metrics import Metrics
 from api.http.operations import Mount, OperationRoute
-from api.http.params import CHRONICLE, NETWORK
+from api.http.params import NETWORK
 from api.http.request_middleware import Door
 from api.http.router import Tree
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER

@@ -21,10 +21,10 @@ from api.analytics_v2.series_routes import ANALYTICS_SERIES
 from api.core_v2.info_routes import parameters_at
 from api.explorer_v2.ledger_routes import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION, known_index
 from api.fields.inx_chronicle_params import LedgerIndex
+from api.fields.params import MilestoneIndex
 from api.fields.stardust_params import MilestoneId
 from api.http.errors import BadParameter, NotKept, flat_error_body
 from api.http.operations import Family, Handler, Operation
-from api.http.params import MilestoneIndex
 from api.http.responses import FLAT_ERRORS
 from api.listing import Json
 from api.network import NetworkMount

@@ -18,19 +18,18 @@ from api.chronicle_v1.responses import (
     TransactionsResponse,
 )
 from api.era_routing import Era
-from api.http.operations import Family, Operation
-from api.http.params import (
+from api.fields.chrysalis_params import (
     Ed25519Address,
     EndMilestone,
     LedgerConflicting,
     LedgerIncluded,
     LedgerNone,
     MessageId,
-    NewestFirst,
     PageSizeOf100,
     StartMilestone,
-    State,
 )
+from api.fields.params import NewestFirst, State
+from api.http.operations import Family, Operation
 from api.listing import Json, inclusion
 from api.network import NetworkMount
 from api.node_v1.ledger_routes import ED25519

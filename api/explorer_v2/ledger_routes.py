@@ -9,10 +9,10 @@ from operator import itemgetter
 
 from api.explorer_v2.responses import BalanceAnswer, RichestAddresses, TokenDistribution, UpdatesOfMilestone
 from api.fields.inx_chronicle_params import After, ChangeCursor, ExplorerPageSize, LedgerIndex, LedgerIndexAsServed, Top
+from api.fields.params import Address
 from api.fields.stardust_params import MilestoneId
 from api.http.errors import BadParameter, NotKept
 from api.http.operations import Operation
-from api.http.params import Address
 from api.http.streaming import exports_of
 from api.listing import Json
 from api.network import NetworkMount
