@@ -24,13 +24,14 @@ from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE
 from api.core_v2.routes import CORE_V2
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
+from api.fields.params import CHRONICLE
 from api.health import HEALTH, ROUTES
 from api.http.auth import JWT_SECRET_BYTES_MIN, Credentials
 from api.http.compression import Compression
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
 from api.http.operations import Mount, OperationRoute
-from api.http.params import CHRONICLE, NETWORK
+from api.http.params import NETWORK
 from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
 from api.http.router import OperationRouter

@@ -6,8 +6,8 @@ Rules of this file: what all listings share, and nothing of any single one; what
 from typing import Any, TypeAlias
 
 from api.fields.inclusion_state import inclusion
+from api.fields.params import END_TIMESTAMP
 from api.http.errors import BadParameter
-from api.http.params import END_TIMESTAMP
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.store import Row

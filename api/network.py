@@ -6,8 +6,8 @@ Rules of this file: a network is of one protocol, and only the families of that 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from api.fields.params import ADDRESS
 from api.http.errors import BadParameter, NoSuchNetwork, OtherProtocol
-from api.http.params import ADDRESS
 from db.roles import KINDS
 from db.schema.protocols import IOTA as IOTA_PROTOCOL
 from db.schema.protocols import WORMHOLE

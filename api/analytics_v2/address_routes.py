@@ -10,8 +10,8 @@ from api.analytics_v2.params import End, Start
 from api.analytics_v2.responses import AddressPoint, AddressSeries
 from api.analytics_v2.series_routes import LEAST_AT_ONCE, page_of, place, remaining_milestones
 from api.fields.inx_chronicle_params import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
+from api.fields.params import Address
 from api.http.operations import Operation
-from api.http.params import Address
 from api.http.streaming import exports_of
 from api.listing import Json
 from api.network import NetworkMount

@@ -10,7 +10,8 @@ from typing import Annotated, TypeAlias
 
 from api.analytics_v2.measures import DAY_MEASURES, HOUR_MEASURES, MILESTONE_MEASURES, Measures, wire_name
 from api.fields.inx_chronicle_params import START_MILESTONE, parse_index
-from api.http.params import INDEX_MAX, Param, parse_int
+from api.fields.params import INDEX_MAX
+from api.http.params import Param, parse_int
 from db.queries.analytics import SUMMED
 from db.queries.series import Edge
 from db.utc_days import DAY_S

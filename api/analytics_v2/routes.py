@@ -19,13 +19,13 @@ from api.analytics_v2.responses import (
 )
 from api.analytics_v2.series_routes import ANALYTICS_SERIES
 from api.fields.inx_chronicle_params import LedgerIndex
+from api.fields.params import MilestoneIndex
 from api.fields.stardust_params import MilestoneId
 from api.handlers.ledger_state import known_index
 from api.handlers.parameter_history import parameters_at
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import BadParameter, NotKept, flat_error_body
 from api.http.operations import Family, Handler, Operation
-from api.http.params import MilestoneIndex
 from api.http.responses import FLAT_ERRORS
 from api.listing import Json
 from api.network import NetworkMount

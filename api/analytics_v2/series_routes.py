@@ -16,10 +16,10 @@ from api.analytics_v2.params import END, DayMeasures, End, HourMeasures, Milesto
 from api.analytics_v2.rendered_days import RenderedDays, rendered_days
 from api.analytics_v2.responses import DaySeries, HourSeries, MilestoneSeries
 from api.fields.inx_chronicle_params import After, ExplorerPageSize, OwnCursor
+from api.fields.params import OldestFirst
 from api.handlers.parameter_history import parameter_history
 from api.http.errors import BadParameter
 from api.http.operations import Operation
-from api.http.params import OldestFirst
 from api.http.streaming import CSV, NDJSON, Export, csv_text, exports_of
 from api.listing import Json
 from api.network import NetworkMount

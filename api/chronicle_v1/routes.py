@@ -12,22 +12,21 @@ import orjson
 from api import era_routing as eras
 from api.chronicle_v1.responses import AnalyticsResponse, ServiceResponse, TransactionResponse, TransactionsResponse
 from api.era_routing import Era
-from api.fields.inclusion_state import inclusion
-from api.fields.sync_responses import SyncResponse
-from api.handlers.sync_status import sync
-from api.http.operations import Family, Operation
-from api.http.params import (
+from api.fields.chrysalis_params import (
     Ed25519Address,
     EndMilestone,
     LedgerConflicting,
     LedgerIncluded,
     LedgerNone,
     MessageId,
-    NewestFirst,
     PageSizeOf100,
     StartMilestone,
-    State,
 )
+from api.fields.inclusion_state import inclusion
+from api.fields.params import NewestFirst, State
+from api.fields.sync_responses import SyncResponse
+from api.handlers.sync_status import sync
+from api.http.operations import Family, Operation
 from api.listing import Json
 from api.network import NetworkMount
 from db.queries import messages, outputs, transactions

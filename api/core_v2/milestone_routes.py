@@ -6,11 +6,11 @@ Rules of this file: as in core_v2.py. What a milestone changed is told of both e
 from api import era_routing as eras
 from api.core_v2.responses import ReceiptsV2, TreasuryV2, UtxoChangesV2
 from api.era_routing import Era
+from api.fields.params import MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
 from api.fields.stardust_params import MILESTONE_ID, MilestoneId
 from api.fields.stardust_payloads import MilestonePayloadV2
 from api.handlers import ledger_state
 from api.http.operations import Operation
-from api.http.params import MigratedAt, MilestoneIndex, OldestFirst, PageSize, State
 from api.listing import Json
 from api.network import NetworkMount
 from db.listing.page import Page

@@ -17,9 +17,9 @@ from api.fields.inx_chronicle_params import (
     StartMilestone,
     UpdateCursor,
 )
+from api.fields.params import Address
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
-from api.http.params import Address
 from api.http.streaming import exports_of
 from api.listing import Json
 from api.network import NetworkMount

@@ -7,11 +7,11 @@ from collections import Counter
 
 from api.explorer_v2.responses import BalanceAnswer, UpdatesOfMilestone
 from api.fields.inx_chronicle_params import After, ChangeCursor, ExplorerPageSize
+from api.fields.params import Address
 from api.fields.stardust_params import MilestoneId
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.http.params import Address
 from api.listing import Json
 from api.network import NetworkMount
 from db.queries import balances, ledger, milestones, outputs

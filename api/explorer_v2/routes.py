@@ -25,10 +25,11 @@ from api.fields.inx_chronicle_params import (
     Start,
     parse_tag,
 )
+from api.fields.params import MilestoneIndex, Utf8
 from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
-from api.http.params import MilestoneIndex, Utf8, parse_hex
+from api.http.params import parse_hex
 from api.http.responses import FLAT_ERRORS
 from api.listing import Json
 from api.network import NetworkMount

@@ -9,20 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, TypeAlias
 
+from api.fields.params import INDEX_MAX, PAGE_SIZE, SORT, START_TIMESTAMP, TAG_MAX_BYTES
 from api.fields.stardust_params import parse_prefixed
 from api.http.page_sizes import EXPLORER_V2, MAXIMUM
-from api.http.params import (
-    INDEX_MAX,
-    PAGE_SIZE,
-    SORT,
-    START_TIMESTAMP,
-    TAG_MAX_BYTES,
-    Param,
-    choice,
-    one_of,
-    page_size,
-    parse_int,
-)
+from api.http.params import Param, choice, one_of, page_size, parse_int
 from db.listing.page import Page
 from db.queries.ledger import RICHEST
 from db.schema import PENDING_RANGE

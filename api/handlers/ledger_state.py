@@ -1,6 +1,6 @@
 """The ledger state: which one an answer shows, what a milestone changed in it, and the treasury."""
 
-from api.http.params import MilestoneIndex
+from api.fields.params import MilestoneIndex
 from api.listing import Json
 from api.network import NetworkMount
 from db.queries import ledger, milestones

@@ -1,6 +1,6 @@
 """Which milestones the archive holds, and how far they are proved: shared by Chronicle v1 and the core API v2."""
 
-from api.http.params import NewestFirst
+from api.fields.params import NewestFirst
 from api.listing import Json
 from api.network import NetworkMount
 from db.intervals import Intervals, gaps

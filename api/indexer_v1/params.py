@@ -9,21 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, TypeAlias
 
+from api.fields.params import ADDRESS as ADDRESS_PARAM
+from api.fields.params import INDEX_MAX, PAGE_SIZE, SORT, TAG_MAX_BYTES
 from api.fields.stardust_params import prefixed_hex
 from api.http.page_sizes import INDEXER_V1, MAXIMUM
-from api.http.params import ADDRESS as ADDRESS_PARAM
-from api.http.params import (
-    INDEX_MAX,
-    PAGE_SIZE,
-    SORT,
-    TAG_MAX_BYTES,
-    Param,
-    Params,
-    choice,
-    page_size,
-    parse_hex,
-    parse_int,
-)
+from api.http.params import Param, Params, choice, page_size, parse_hex, parse_int
 from api.network import NetworkMount
 from db.queries.indexer import UNLOCKING, Asked, Spent, Standing
 from db.queries.lookups import By

@@ -7,10 +7,11 @@ history begins after genesis. CSV runs from the oldest to the newest, as there, 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
 
+from api.fields.chrysalis_params import Ed25519Address, HistoryPageSize
 from api.fields.inclusion_state import inclusion
+from api.fields.params import Address, State
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
-from api.http.params import Address, Ed25519Address, HistoryPageSize, State
 from api.http.streaming import CSV, Export, csv_text
 from api.listing import Json
 from api.network import NetworkMount

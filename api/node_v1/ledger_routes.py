@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from api import era_routing as eras
 from api.era_routing import Era
+from api.fields.chrysalis_params import Ed25519Address
+from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State
 from api.handlers.ledger_state import treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.http.params import Address, Ed25519Address, MigratedAt, OldestFirst, PageSize, State
 from api.http.responses import ErrorResponse
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse

@@ -8,35 +8,37 @@ A listing of what nobody knows is empty, not an error.
 """
 
 from api import era_routing as eras
-from api.fields.inclusion_state import CONFLICTING, INCLUSION
-from api.handlers.ledger_state import ledger_index
-from api.http.operations import Family, Operation
-from api.http.params import (
+from api.fields.chrysalis_params import (
     MESSAGE_ID,
     TRANSACTION_ID,
-    Address,
     Ed25519Address,
-    EndTimestamp,
     Expanded,
     Included,
     IncludeSpent,
     IncludeSpentInHistory,
     MessageId,
-    MilestoneIndex,
-    NewestFirst,
-    OldestFirst,
     OutputId,
     OutputIndex,
     OutputType,
-    PageSize,
     PageSizeOf100,
-    StartTimestamp,
-    State,
     Tag,
     TransactionId,
-    Utf8,
     tag_of,
 )
+from api.fields.inclusion_state import CONFLICTING, INCLUSION
+from api.fields.params import (
+    Address,
+    EndTimestamp,
+    MilestoneIndex,
+    NewestFirst,
+    OldestFirst,
+    PageSize,
+    StartTimestamp,
+    State,
+    Utf8,
+)
+from api.handlers.ledger_state import ledger_index
+from api.http.operations import Family, Operation
 from api.listing import Json, listing, window
 from api.network import NetworkMount
 from api.node_v1.history_routes import HISTORY_V1

@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http import page_sizes, params
+from api.fields import chrysalis_params, params, stardust_params
+from api.http import page_sizes
 from api.http.errors import BadParameter
 from api.http.operations import query
 from api.http.params import Param, parse_hex, parse_int
 
-ALL = [value for value in vars(params).values() if isinstance(value, Param)]
+ALL = [
+    value
+    for module in (params, chrysalis_params, stardust_params)
+    for value in vars(module).values()
+    if isinstance(value, Param)
+]
 
 
 @given(st.binary(min_size=1, max_size=64))
@@ -95,13 +101,13 @@ def test_absence_is_the_default_or_none_or_an_error_that_says_so(param: Param) -
     ],
 )
 def test_a_page_size_is_read_as_the_family_s_original_would(text: str, node: int | None, chronicle: int) -> None:
-    at_network = params.PAGE_SIZE_OF_100.at(params.CHRONICLE)
+    at_network = chrysalis_params.PAGE_SIZE_OF_100.at(params.CHRONICLE)
     assert at_network.read(text) == chronicle
     if node is None:
         with pytest.raises(BadParameter, match="parameter page_size: expected an integer from 1 to 1000, found"):
-            params.PAGE_SIZE_OF_100.read(text)
+            chrysalis_params.PAGE_SIZE_OF_100.read(text)
     else:
-        assert params.PAGE_SIZE_OF_100.read(text) == node
+        assert chrysalis_params.PAGE_SIZE_OF_100.read(text) == node
 
 
 @given(st.text(max_size=12) | st.integers(-3000, 3000).map(str))
