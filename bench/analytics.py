@@ -28,14 +28,14 @@ from bench.load import GENERATED, ROOT, archive, load, machine, show
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from db.roles import KIND_OF_TYPE
-from db.schema import CALENDAR, OUTPUT_KINDS, SIZES_OF_TRANSACTIONS
+from db.measures.transaction_sizes import FIRST
+from db.roles import KIND_OF_TYPE, KINDS
+from db.schema import CALENDAR
 
 MOST_TIMES, MOST_SECONDS = 3.0, 30.0
 """The bars: times DuckDB's seconds for everything, and seconds for one more day."""
 
 PAYLOADS = {"transaction": "0, 6", "treasury_transaction": "4", "milestone": "1, 7", "tagged_data": "2, 5"}
-BUCKETS = dict(zip(SIZES_OF_TRANSACTIONS, (1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64), strict=True))
 STATES = {"transaction_count": 1, "conflicting_count": 2, "no_transaction_count": 0}
 CONDITIONS = ("expiration", "timelock", "storage_deposit_return")
 FLOWS = ("active_addresses", "transferred_amount")
@@ -60,9 +60,9 @@ def activity() -> dict[str, str]:
     for payload, kinds in PAYLOADS.items():
         found[f"{payload}_payload_count"] = f"count(*) FILTER (payload_kind IN ({kinds}))"
         found[f"{payload}_bytes"] = f"coalesce(sum(bytes) FILTER (payload_kind IN ({kinds})), 0)"
-    ends = [*[*BUCKETS.values()][1:], 1 << 31]
+    ends = [*[*FIRST.values()][1:], 1 << 31]
     for items in ("inputs", "outputs"):
-        for (size, first), end in zip(BUCKETS.items(), ends, strict=True):
+        for (size, first), end in zip(FIRST.items(), ends, strict=True):
             found[f"{items}_{size}"] = f"count(*) FILTER (state = 1 AND {items} >= {first} AND {items} < {end})"
     return found
 
@@ -70,7 +70,7 @@ def activity() -> dict[str, str]:
 def created() -> dict[str, str]:
     """Aggregates over outputs."""
     found = {"transferred_tokens": "coalesce(sum(amount) FILTER (transaction_id IS NOT NULL), 0)"}
-    for kind in OUTPUT_KINDS:
+    for kind in KINDS:
         found[f"{kind}_created_count"] = f"count(*) FILTER ({of_kind(kind)})"
         found[f"{kind}_created_amount"] = f"coalesce(sum(amount) FILTER ({of_kind(kind)}), 0)"
     return found
@@ -85,7 +85,7 @@ def state(genesis: int) -> dict[str, str]:
             f"{name}_amount": f"coalesce(sum(sign * amount) FILTER ({condition}), 0)",
         }
 
-    found = {name: value for kind in OUTPUT_KINDS for name, value in counted(kind, of_kind(kind)).items()}
+    found = {name: value for kind in KINDS for name, value in counted(kind, of_kind(kind)).items()}
     found["key_bytes"] = "coalesce(sum(34 * sign) FILTER (stardust IS NOT NULL), 0)"
     found["data_bytes"] = "coalesce(sum((40 + octet_length(data)) * sign) FILTER (stardust IS NOT NULL), 0)"
     found |= counted("unclaimed", f"created_in = {genesis}")

@@ -9,16 +9,15 @@ from functools import cache
 
 from db import schema
 from db.model import Lookup, Table
+from db.output_kinds import ALIAS as ALIAS
+from db.output_kinds import BASIC as BASIC
+from db.output_kinds import FOUNDRY as FOUNDRY
+from db.output_kinds import KIND_OF_TYPE as KIND_OF_TYPE
+from db.output_kinds import KINDS as KINDS
+from db.output_kinds import LEGACY as LEGACY
+from db.output_kinds import NFT as NFT
+from db.output_kinds import STARDUST_KINDS as STARDUST_KINDS
 from db.store import Key
-
-LEGACY, BASIC, ALIAS, FOUNDRY, NFT = KINDS = ("legacy", "basic", "alias", "foundry", "nft")
-"""Values of output_kind."""
-
-STARDUST_KINDS = (BASIC, ALIAS, FOUNDRY, NFT)
-"""All that a ledger may hold that began with Stardust."""
-
-KIND_OF_TYPE = {0: LEGACY, 1: LEGACY, 3: BASIC, 4: ALIAS, 5: FOUNDRY, 6: NFT}
-"""The protocol's output type number → output_kind; 2 is the treasury, which stands nowhere."""
 
 ADDRESS, TAG, CHAIN = "address", "tag", "chain"
 """Variants that are more than one address role each: the owner's, and the keys that are no address."""

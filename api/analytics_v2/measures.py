@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from db import schema
 from db.queries.series import OF_DAYS, OF_HOURS, OF_MILESTONES, TREASURY
-from db.schema import OUTPUT_KINDS
+from db.roles import KINDS
 from db.store import Row
 from ledger.stardust.protocol_parameters import ProtocolParameters
 
@@ -60,7 +60,7 @@ def of_parameters(name: str, meaning: str, *, is_amount: bool = False) -> Measur
     )
 
 
-BOOKED = tuple(f"{kind}_created_amount" for kind in OUTPUT_KINDS)
+BOOKED = tuple(f"{kind}_created_amount" for kind in KINDS)
 
 
 def booked(row: Row, _: ProtocolParameters | None) -> int | None:

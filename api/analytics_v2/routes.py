@@ -32,7 +32,8 @@ from api.network import NetworkMount
 from db.intervals import Intervals, intersect, size
 from db.listing.streams import get_chunk_size
 from db.queries import analytics, ledger, milestones
-from db.schema import OUTPUT_KINDS, PENDING_RANGE
+from db.roles import KINDS, STARDUST_KINDS
+from db.schema import PENDING_RANGE
 from db.store import NotFound, Row
 from db.sync import complete
 
@@ -41,8 +42,6 @@ SUMMED_MAX = 100_000
 
 CHANGES_MAX = 100_000
 """Created and spent outputs whose addresses one request looks at."""
-
-STARDUST = tuple(kind for kind in OUTPUT_KINDS if kind != "legacy")
 
 
 async def ledger_row(network: NetworkMount, asked: int | None) -> Row:
@@ -64,7 +63,7 @@ async def storage_deposits(network: NetworkMount, ledger_index: LedgerIndex) -> 
     row = await ledger_row(network, ledger_index)
     parameters = await parameters_at(network, row["milestone_index"])
     return {
-        "outputCount": str(sum(row[f"{kind}_count"] for kind in STARDUST)),
+        "outputCount": str(sum(row[f"{kind}_count"] for kind in STARDUST_KINDS)),
         "storageDepositReturnCount": str(row["storage_deposit_return_count"]),
         "storageDepositReturnTotalValue": str(row["storage_deposit_owed"]),
         "totalKeyBytes": str(row["key_bytes"]),
@@ -155,7 +154,7 @@ async def created(network: NetworkMount, start: int | None, end: int | None, kin
 
 async def output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
     """The outputs that were created, of every kind, and the base tokens in them."""
-    return await created(network, start, end, OUTPUT_KINDS)
+    return await created(network, start, end, KINDS)
 
 
 async def basic_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:

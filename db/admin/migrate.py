@@ -2,7 +2,8 @@
 
 Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing, and
 completes what an earlier run left half done. Where new tables belong to the ledger state that one is taken back: the
-next load, or `permanode rebuild`, applies it once more.
+next load, or `permanode rebuild`, applies it once more. Where a new measure counts messages, the next load, or
+`permanode analytics`, computes the analytics of all milestones again.
 """
 
 import os
@@ -11,6 +12,7 @@ import time
 
 from db import schema
 from db.connect import StoreSettings, open_adapter
+from db.queries.analytics import ANALYSED
 from db.schema.migration_files import Migratable, Migration, check, check_info, is_done, list_recorded, unapplied
 from db.store import Batch
 
@@ -53,6 +55,8 @@ def _apply(store: Migratable, migration: Migration, settings: StoreSettings) -> 
     with store.batch() as batch:
         if migration.of_ledger:
             batch.clear(schema.ledger_frontier)
+        if migration.of_messages:
+            batch.delete(schema.keyspace_info, (ANALYSED,))
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, settings.info().items())
         _record(batch, migration, settings.network)
         for step in steps:

@@ -13,6 +13,8 @@ from datetime import UTC, date, datetime
 from db import schema
 from db.intervals import Intervals, intersect
 from db.listing.streams import get_chunk_size
+from db.measures import MEASURES, columns_of
+from db.measures.measure import Kind
 from db.partitions import ms_range_id
 from db.queries.analytics import find_day, list_address, list_between, list_days, list_in_ranges, list_milestones
 from db.queries.ledger import find_balances
@@ -30,19 +32,21 @@ EXAMINED = 20_000
 NEWEST = schema.PENDING_RANGE
 """Later than any milestone."""
 
-OF_MILESTONES = schema.ms_analytics.names[schema.ms_analytics.names.index("message_count") :]
+OF_MILESTONES = tuple(column.name for column in schema.MEASURE_COLUMNS)
 
 TREASURY = "treasury_amount"
 """Base tokens in the treasury after a milestone, which has a table of its own; None where there never was one."""
 
-STANDING = ("milestone_index", TREASURY, *OF_MILESTONES[OF_MILESTONES.index("holders") :])
-"""What stands after a milestone, itself too; the measures before them are counted in it."""
+LAST_VALUES = frozenset({"milestone_index", TREASURY, *columns_of(Kind.STATE, Kind.CALENDAR)})
+"""Columns of which an hour or a day has the value of its last milestone; all others are summed."""
 
-OF_DAYS = schema.daily_analytics.names[schema.daily_analytics.names.index("total_addresses") :]
-"""What is kept of a whole day."""
+OF_DAYS = tuple(name for name in schema.daily_analytics.names if name not in schema.daily_analytics.key)
+"""Columns that are stored for a whole day."""
 
-OF_HOURS = ("milestone_count", *(name for name in OF_MILESTONES if name != "active_addresses"))
-"""Different addresses of some milestones are not a sum of theirs."""
+_NOT_SUMMABLE = frozenset(name for each in MEASURES.values() if not each.is_summable for name in each.names)
+
+OF_HOURS = ("milestone_count", *(name for name in OF_MILESTONES if name not in _NOT_SUMMABLE))
+"""Columns of an hour, or of a day, that is computed from its milestones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +146,11 @@ def _of_window(rows: list[Row], window: Window) -> Batch:
 async def list_by_day(
     store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool, at_once: int
 ) -> AsyncIterator[Batch]:
-    """Days, by their first second in `second`, with those columns: of OF_DAYS, and of OF_HOURS and STANDING, for
+    """Days, by their first second in `second`, with those columns: of OF_DAYS, and of OF_HOURS and LAST_VALUES, for
     which all milestones of the day are read; for what stands after it the last one alone.
     """
     others = [name for name in columns if name not in OF_DAYS]
-    ends = set(others) <= set(STANDING)
+    ends = LAST_VALUES.issuperset(others)
     whole = await complete(store, network) if others else []
     held: list[Row] = []
     examined = 0
@@ -164,7 +168,7 @@ async def list_by_day(
 async def list_by_hour(
     store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool
 ) -> AsyncIterator[Batch]:
-    """Hours, by their first second in `second`, with those columns of OF_HOURS, STANDING; a day's are one batch."""
+    """Hours, by their first second in `second`, with those columns of OF_HOURS, LAST_VALUES; a day's are one batch."""
     first, last = seconds
     whole = await complete(store, network)
     async for day, is_last in _ended(list_kept_days(store, network, seconds, (), newest=newest, at_once=1)):
@@ -250,7 +254,7 @@ def _together(rows: Sequence[Row], columns: Sequence[str]) -> Row:
     for name in columns:
         if name == "milestone_count":
             found[name] = len(rows)
-        elif name in STANDING:
+        elif name in LAST_VALUES:
             found[name] = rows[-1][name] if rows else None
         else:
             values = [row[name] for row in rows]

@@ -1,5 +1,7 @@
 """Tables of analytics: by milestone, day and address."""
 
+from db.measures import MEASURES
+from db.measures.measure import FIRST_LAYOUT, Kind
 from db.model import Order, Table, Type, columns
 from db.schema.shared_columns import MS_RANGE_ID, MS_TIMESTAMP
 
@@ -14,13 +16,20 @@ date_cache = Table(
     partition=("date",),
 )
 
-SIZES_OF_TRANSACTIONS = ("1", "2", "3", "4", "5", "6", "7", "small", "medium", "large", "huge")
-"""Buckets of inputs or outputs of a transaction: so many; small from 8, medium from 16, large from 32, huge from 64."""
+CALENDAR = {
+    column.name: column.expression
+    for measure in MEASURES.values()
+    if measure.kind is Kind.CALENDAR
+    for column in measure.columns
+}
+"""Column of ms_analytics → the UTC interval, ISO 8601 weeks, whose active addresses it counts."""
 
-OUTPUT_KINDS = ("legacy", "basic", "alias", "foundry", "nft")
-
-CALENDAR = {"day_addresses": "day", "week_addresses": "week", "month_addresses": "month", "year_addresses": "year"}
-"""Column of ms_analytics → the interval of UTC, ISO 8601's weeks, whose addresses it counts."""
+MEASURE_COLUMNS = tuple(
+    column
+    for measure in sorted(MEASURES.values(), key=lambda measure: measure.layout)
+    for column in measure.table_columns
+)
+"""Columns that a later layout adds follow those that are there, as ALTER TABLE leaves them."""
 
 ms_analytics = Table(
     "ms_analytics",
@@ -30,65 +39,11 @@ ms_analytics = Table(
         MS_RANGE_ID,
         ("milestone_index", Type.INT, "the milestone"),
         MS_TIMESTAMP,
-        ("message_count", Type.INT, "messages in the cone, of Chrysalis the milestone's own included"),
-        ("transaction_count", Type.INT, "transactions that took effect"),
-        ("transferred_tokens", Type.BIGINT, "base tokens of all their outputs, what goes back to the sender included"),
-        ("conflicting_count", Type.INT, "transactions that conflict"),
-        ("no_transaction_count", Type.INT, "messages without a transaction"),
-        ("transaction_payload_count", Type.INT, "messages with a transaction, whatever became of it"),
-        ("treasury_transaction_payload_count", Type.INT, "messages with a treasury transaction"),
-        ("milestone_payload_count", Type.INT, "messages with a milestone"),
-        ("tagged_data_payload_count", Type.INT, "messages with tagged data or an indexation"),
-        ("no_payload_count", Type.INT, "messages without a payload"),
-        ("message_bytes", Type.BIGINT, "bytes of all messages"),
-        ("transaction_bytes", Type.BIGINT, "of those with a transaction"),
-        ("treasury_transaction_bytes", Type.BIGINT, "of those with a treasury transaction"),
-        ("milestone_bytes", Type.BIGINT, "of those with a milestone"),
-        ("tagged_data_bytes", Type.BIGINT, "of those with tagged data or an indexation"),
-        *((f"inputs_{size}", Type.INT, "transactions that took effect by inputs") for size in SIZES_OF_TRANSACTIONS),
-        *((f"outputs_{size}", Type.INT, "transactions that took effect by outputs") for size in SIZES_OF_TRANSACTIONS),
-        *((f"{kind}_created_count", Type.INT, f"{kind} outputs created") for kind in OUTPUT_KINDS),
-        *((f"{kind}_created_amount", Type.BIGINT, "base tokens in them") for kind in OUTPUT_KINDS),
-        ("active_addresses", Type.INT, "addresses whose outputs were created or spent"),
-        ("transferred_amount", Type.BIGINT, "base tokens that owners gained in a transaction, summed"),
-        ("alias_new_count", Type.INT, "aliases that were not there before their transaction"),
-        ("alias_state_changed_count", Type.INT, "aliases whose state index rose"),
-        ("alias_governor_changed_count", Type.INT, "aliases that got another governor"),
-        ("alias_destroyed_count", Type.INT, "aliases that ended"),
-        ("foundry_new_count", Type.INT, "foundries that were not there before"),
-        ("foundry_transferred_count", Type.INT, "foundries that went on"),
-        ("foundry_destroyed_count", Type.INT, "foundries that ended"),
-        ("nft_new_count", Type.INT, "NFTs that were not there before"),
-        ("nft_transferred_count", Type.INT, "NFTs that went on, to whomever"),
-        ("nft_destroyed_count", Type.INT, "NFTs that ended"),
-        ("native_tokens_minted_count", Type.INT, "native tokens of which a transaction had more than it took"),
-        ("native_tokens_transferred_count", Type.INT, "native tokens that a transaction took and passed on"),
-        ("native_tokens_burned_count", Type.INT, "native tokens of which a transaction had less than it took"),
-        ("holders", Type.BIGINT, "addresses that own base tokens after the milestone"),
-        *((f"{kind}_count", Type.BIGINT, f"unspent {kind} outputs after the milestone") for kind in OUTPUT_KINDS),
-        *((f"{kind}_amount", Type.BIGINT, "base tokens in them") for kind in OUTPUT_KINDS),
-        ("key_bytes", Type.BIGINT, "of unspent Stardust outputs: bytes of key, 34 each"),
-        ("data_bytes", Type.BIGINT, "bytes of data: their own and 40 that a node keeps beside them"),
-        ("unclaimed_count", Type.BIGINT, "unspent outputs of the genesis that was loaded, at milestone 0 or later"),
-        ("unclaimed_amount", Type.BIGINT, "base tokens in them"),
-        ("expiration_count", Type.BIGINT, "unspent outputs that expire, or have"),
-        ("expiration_amount", Type.BIGINT, "base tokens in them"),
-        ("timelock_count", Type.BIGINT, "unspent outputs with a timelock, be it over"),
-        ("timelock_amount", Type.BIGINT, "base tokens in them"),
-        ("storage_deposit_return_count", Type.BIGINT, "unspent outputs that owe a storage deposit"),
-        ("storage_deposit_return_amount", Type.BIGINT, "base tokens in them"),
-        ("storage_deposit_owed", Type.BIGINT, "base tokens that they owe"),
     )
-    + columns(
-        *(
-            (name, Type.BIGINT, f"addresses whose outputs were created or spent so far in its UTC {interval}")
-            for name, interval in CALENDAR.items()
-        ),
-        layout=10,
-    ),
+    + MEASURE_COLUMNS,
     partition=("ms_range_id",),
     clustering=("milestone_index",),
-    layout=7,
+    layout=FIRST_LAYOUT,
 )
 
 analytics_ranges = Table(

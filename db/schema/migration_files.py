@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 from db import schema
+from db.measures import MEASURES
+from db.measures.measure import FIRST_LAYOUT, Kind
 from db.model import Table
 from db.schema.dialects import CQL_REASONS, add_columns_cql, add_columns_sqlite, create_table_cql, create_table_sqlite
 from db.schema.protocols import IOTA, TABLES_OF, WORMHOLE
@@ -22,23 +24,34 @@ from db.store import Row, StoreMismatch, WritableStore
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "migrations"
 NAMES_OF: Mapping[str, dict[int, str]] = {
-    IOTA: {
-        1: "chrysalis",
-        2: "ledger",
-        3: "unspent",
-        4: "stardust",
-        5: "lookups",
-        6: "proofs",
-        7: "analytics",
-        9: "logged",
-        10: "calendar",
-    },
+    IOTA: dict(
+        sorted(
+            {
+                **{measure.layout: name for name, measure in MEASURES.items()},
+                1: "chrysalis",
+                2: "ledger",
+                3: "unspent",
+                4: "stardust",
+                5: "lookups",
+                6: "proofs",
+                FIRST_LAYOUT: "analytics",
+                9: "logged",
+            }.items()
+        )
+    ),
     WORMHOLE: {8: "wormhole"},
 }
-"""Protocol → layout → what it brought. The first of a protocol creates what it shares with others, too."""
+"""Protocol → layout → what it brought. The first of a protocol creates what it shares with others, too. A measure
+that is added to ms_analytics names its layout itself."""
 
 OF_LEDGER = frozenset({3})
 """Layouts whose tables the ledger state fills: in a store that has one, the state begins anew."""
+
+OF_MESSAGES = frozenset(
+    measure.layout for measure in MEASURES.values() if measure.kind is Kind.MESSAGE and measure.layout != FIRST_LAYOUT
+)
+"""Layouts that add a measure of messages: milestones that are analysed have to be analysed again. Measures of the
+ledger state need no mark: the load finds their columns null at the ledger index."""
 
 SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}
 ADDED = re.compile(r"ALTER TABLE (?:\S+\.)?(?P<table>\w+) ADD (?:COLUMN |\(\s*)(?P<column>\w+)")
@@ -86,6 +99,7 @@ class Migration:
     name: str
     text: str
     of_ledger: bool = False
+    of_messages: bool = False
 
     @property
     def steps(self) -> "list[Migration]":
@@ -131,7 +145,8 @@ def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
             if table is not schema.lease
         ]
         bodies += [each for table, added in grown.items() for each in add_columns_sqlite(table, added)]
-    return Migration(f"{layout:04}_{name}", title + "".join(f"\n{body};\n" for body in bodies), layout in OF_LEDGER)
+    text = title + "".join(f"\n{body};\n" for body in bodies)
+    return Migration(f"{layout:04}_{name}", text, layout in OF_LEDGER, layout in OF_MESSAGES)
 
 
 def migrations(dialect: str, protocol: str = IOTA) -> list[Migration]:

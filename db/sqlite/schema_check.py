@@ -1,8 +1,10 @@
 """What tables a generation has, how they differ from the schema, and how large they are.
 
-Rules of this file: read from sqlite_master, which keeps each table as it was written; sizes by walking the tables.
+Tables are read from sqlite_master, which keeps the text of each. Columns are compared by name. Sizes come from walking
+the tables.
 """
 
+import re
 from collections.abc import Sequence
 
 from db.model import Table
@@ -34,10 +36,25 @@ def find_drift(readers: Readers, tables: Sequence[Table]) -> list[str]:
     found = {str(name): str(sql) for name, sql in rows}
     wanted = {table.name: create_table_sqlite(table) for table in tables}
     missing = [f"table {name} is missing" for name in wanted if name not in found]
-    # A column that was added stands on the line of the one before it.
-    changed = [f"table {name} differs" for name, sql in wanted.items() if found.get(name, sql).split() != sql.split()]
+    changed = [f"table {name} differs" for name, sql in wanted.items() if _parts(found.get(name, sql)) != _parts(sql)]
     unknown = [f"table {name} is not in the schema" for name in sorted(found.keys() - wanted.keys())]
     return missing + changed + unknown
+
+
+def _parts(sql: str) -> tuple[str, frozenset[str], str]:
+    """A CREATE TABLE statement as what precedes its columns, its columns and key in any order, and what follows them.
+
+    ALTER TABLE adds columns after those that exist, which need not be where the schema declares them.
+    """
+    head, _, rest = sql.partition("(")
+    body, _, tail = rest.rpartition(")")
+    definitions = re.split(r",(?![^(]*\))", body)
+    return _plain(head), frozenset(map(_plain, definitions)), _plain(tail)
+
+
+def _plain(text: str) -> str:
+    """Text with single spaces."""
+    return " ".join(text.split())
 
 
 def measure(readers: Readers, tables: Sequence[Table]) -> list[TableSize]:

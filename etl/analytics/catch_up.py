@@ -18,11 +18,12 @@ from db.intervals import Intervals, add, format_intervals, intersect, parse_inte
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
 from db.queries.analytics import ANALYSED, ANALYSED_BY, PIECE, SUMMED, format_runs, runs_of
+from db.store import Row
 from etl.analytics import days
 from etl.analytics import milestones as measures
 from etl.analytics.addresses import address_analytics
-from etl.analytics.measures.calendar import ACTIVE
-from etl.analytics.milestones import STATE_COLUMNS, Begun
+from etl.analytics.calendar import ACTIVE
+from etl.analytics.milestones import FLOW_COLUMNS, STATE_COLUMNS, Begun
 from etl.engine.session import UNREVISED, session_beside
 from etl.lake.delta import either, few_rows
 from etl.ledger_state.balances import balances
@@ -109,7 +110,7 @@ def begun_at(publication: Publication, found: Found, genesis: int, frontier: int
     """
     reads, chunk_size = publication.reads, publication.store_settings.chunk_size
     (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
-    if row is None or None in (row[name] for name in STATE_COLUMNS) or _analysed_to(publication, genesis) < frontier:
+    if row is None or not _is_whole(row, genesis) or _analysed_to(publication, genesis) < frontier:
         return None
     day = F.unix_date(F.to_date("timestamp"))
     of_days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).first()
@@ -281,4 +282,10 @@ def _analysed_to(publication: Publication, genesis: int) -> int:
     last = int(publication.reads.info(ANALYSED_TO) or -1)
     keys = [(ms_range_id(index, publication.store_settings.chunk_size), index) for index in (genesis, last)]
     rows = publication.reads.many(schema.ms_analytics, keys)
-    return last if all(row and None not in (row[name] for name in STATE_COLUMNS) for row in rows) else -1
+    return last if all(row and _is_whole(row, genesis) for row in rows) else -1
+
+
+def _is_whole(row: Row, genesis: int) -> bool:
+    """Whether a row has every column that the ledger state fills, also those that were added since it was written."""
+    filled = STATE_COLUMNS if row["milestone_index"] == genesis else (*FLOW_COLUMNS, *STATE_COLUMNS)
+    return None not in (row[name] for name in filled)

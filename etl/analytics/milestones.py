@@ -1,77 +1,47 @@
-"""The measures as data, and the rows of ms_analytics that they make: one pass over messages, one over changes.
+"""The rows of ms_analytics that the measures make: one pass over messages, one over ledger changes.
 
-Rules of this file: a measure fills columns of its own, and nothing here knows what one means; what looks at the ledger
-state takes changes (etl.ledger_state.changes.CHANGES), which reach no further than that does. Nothing here reads or
-writes.
+A measure fills columns of its own (`db.measures`). Nothing here knows what one means, and nothing reads or writes.
+Measures of the ledger state take changes (etl.ledger_state.changes.CHANGES), which end at the ledger index.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TypeAlias
+from itertools import groupby
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from db import schema
+from db.measures import MEASURES, columns_of
+from db.measures.measure import Kind, Measure
 from db.schema import CALENDAR
+from etl.analytics.calendar import ACTIVE, newly_active, so_far
 from etl.analytics.entries import entries
-from etl.analytics.measures.active_addresses import active_addresses
-from etl.analytics.measures.activity import activity
-from etl.analytics.measures.calendar import ACTIVE, newly_active, so_far
-from etl.analytics.measures.chains import chains
-from etl.analytics.measures.created_outputs import created_outputs
-from etl.analytics.measures.holders import holders
-from etl.analytics.measures.ledger_size import ledger_size
-from etl.analytics.measures.message_sizes import message_sizes
-from etl.analytics.measures.native_tokens import native_tokens
-from etl.analytics.measures.transaction_sizes import transaction_sizes
-from etl.analytics.measures.transferred_amount import transferred_amount
-from etl.analytics.measures.unclaimed_outputs import unclaimed_outputs
-from etl.analytics.measures.unlock_conditions import unlock_conditions
-from etl.analytics.measures.unspent_outputs import unspent_outputs
+from etl.ledger_state.changes import CHANGES, COUNTED
 from etl.tables.frames import TableFrame, conform
 from etl.tables.partition_columns import range_of
 
-Aggregates: TypeAlias = dict[str, Column]
+TOTAL_COLUMNS = columns_of(Kind.STATE)
+"""Totals after the milestone: a load continues them from those of the milestone before."""
 
-OF_MESSAGES: Mapping[str, Callable[[], Aggregates]] = {
-    "activity": activity,
-    "message sizes": message_sizes,
-    "transaction sizes": transaction_sizes,
-    "created outputs": created_outputs,
+FLOW_COLUMNS = columns_of(Kind.FLOW)
+"""What the changes of the milestone did. Null in the row of genesis."""
+
+STATE_COLUMNS = (*TOTAL_COLUMNS, *CALENDAR)
+"""Columns that every row up to the ledger index has, that of genesis too."""
+
+_BALANCES_READ = ("milestone_index", "ms_timestamp", "is_spent", "amount", *COUNTED.names)
+_WORDS = {
+    word
+    for measure in MEASURES.values()
+    for text in (measure.rows, *(each.expression for each in measure.columns))
+    for word in re.findall(r"\w+", text)
 }
-"""Aggregates over etl.analytics.entries, of any complete milestone."""
 
-OF_TRANSACTIONS: Mapping[str, Callable[[DataFrame], DataFrame]] = {
-    "active addresses": active_addresses,
-    "transferred amount": transferred_amount,
-    "chains": chains,
-    "native tokens": native_tokens,
-}
-"""What the changes of a milestone did: rows to be summed."""
-
-OF_STATE: Mapping[str, Callable[[int], Aggregates]] = {
-    "unspent outputs": lambda _: unspent_outputs(),
-    "ledger size": lambda _: ledger_size(),
-    "unclaimed outputs": unclaimed_outputs,
-    "unlock conditions": lambda _: unlock_conditions(),
-}
-"""What the changes of a milestone added to the ledger state, by the index of genesis; `holders` is one of them."""
-
-STATE_COLUMNS = schema.ms_analytics.names[schema.ms_analytics.names.index("holders") :]
-"""Those that tell of the state after the milestone; of its calendar intervals the last few."""
-
-FLOW_COLUMNS = schema.ms_analytics.names[
-    schema.ms_analytics.names.index("active_addresses") : schema.ms_analytics.names.index("holders")
-]
-"""Those that tell what its changes did."""
-
-READ = (
-    "milestone_index", "ms_timestamp", "white_flag_index", "is_spent", "output_type", "address", "owner", "amount",
-    "created_milestone_index", "stardust", "data",
-)  # fmt: skip
-"""Of etl.ledger_state.changes.CHANGES what any measure looks at."""
+READ = tuple(name for name in CHANGES.names if name in _BALANCES_READ or name in _WORDS)
+"""The columns of CHANGES that measures, balances and the calendar read."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +62,9 @@ class Begun:
 
 def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
     """Rows of those of the lake's messages that stand in complete milestones."""
-    found = {name: column for measure in OF_MESSAGES.values() for name, column in measure().items()}
+    measures = [measure for measure in MEASURES.values() if measure.kind is Kind.MESSAGE]
     rows = (
-        entries(lake)
-        .groupBy("milestone_index")
-        .agg(F.max("ms_timestamp").alias("ms_timestamp"), *(column.alias(name) for name, column in found.items()))
+        entries(lake).groupBy("milestone_index").agg(F.max("ms_timestamp").alias("ms_timestamp"), *aggregates(measures))
     )
     return conform(rows.withColumn("ms_range_id", range_of("milestone_index", chunk_size)), schema.ms_analytics)
 
@@ -107,19 +75,20 @@ def of_changes(
     """Rows of every milestone of [begun.first, last], from its changes, from the balances that they led to
     (etl.ledger_state.advance.balances), and from the `ms_timestamp` of each.
     """
-    spark = changes.sparkSession
-    states = {name: column for measure in OF_STATE.values() for name, column in measure(begun.genesis).items()}
-    state = changes.groupBy("milestone_index").agg(*(column.alias(name) for name, column in states.items()))
     later = changes.where(F.col("milestone_index") > begun.genesis)
-    milestones = spark.range(begun.first, last + 1, numPartitions=1).select(
+    milestones = changes.sparkSession.range(begun.first, last + 1, numPartitions=1).select(
         F.col("id").cast("int").alias("milestone_index")
     )
     active = later.select(ACTIVE.names)
     if begun.active is not None:
         active = active.unionByName(begun.active)
     news = newly_active(active).where(F.col("milestone_index") >= begun.first)
-    several = [holders(balances), news, *(measure(later) for measure in OF_TRANSACTIONS.values())]
-    parts = [milestones, state, *(_summed(rows) for rows in several)]
+    parts = [
+        milestones,
+        *by_milestone(Kind.STATE, {"changes": changes, "balances": balances}, begun.genesis),
+        _summed(news),
+        *by_milestone(Kind.FLOW, {"changes": later, "balances": balances}, begun.genesis),
+    ]
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     summed = (
         together.groupBy("milestone_index")
@@ -127,16 +96,42 @@ def of_changes(
         .join(F.broadcast(times), "milestone_index", "left")
     )
     in_order = Window.orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
-    before = begun.state or dict.fromkeys(STATE_COLUMNS, 0)
+    before = begun.state or dict.fromkeys(TOTAL_COLUMNS, 0)
     rows = summed.select(
         "milestone_index",
         "ms_timestamp",
         *(F.when(F.col("milestone_index") > begun.genesis, F.col(name)).alias(name) for name in FLOW_COLUMNS),
-        *((F.sum(name).over(in_order) + before[name]).alias(name) for name in STATE_COLUMNS if name not in CALENDAR),
+        *((F.sum(name).over(in_order) + before[name]).alias(name) for name in TOTAL_COLUMNS),
         *(so_far(name, begun.counted.get(name, {})).alias(name) for name in CALENDAR),
         range_of("milestone_index", chunk_size).alias("ms_range_id"),
     )
     return conform(rows, schema.ms_analytics)
+
+
+def by_milestone(kind: Kind, frames: Mapping[str, DataFrame], genesis: int) -> list[DataFrame]:
+    """What the measures of a kind say of each milestone. Those that aggregate the same rows share a frame.
+
+    Each frame has the columns of its measures alone: side by side with all others each row would have a hundred.
+    """
+    measures = [measure for measure in MEASURES.values() if measure.kind is kind]
+    groups = groupby(sorted(measures, key=lambda measure: measure.rows), key=lambda measure: measure.rows)
+    return [rows_of(rows, frames).groupBy("milestone_index").agg(*aggregates(group, genesis)) for rows, group in groups]
+
+
+def rows_of(rows: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows that a measure aggregates: one of the frames by its name, or a query from them."""
+    if rows in frames:
+        return frames[rows]
+    return next(iter(frames.values())).sparkSession.sql(rows, None, **frames)
+
+
+def aggregates(measures: Iterable[Measure], genesis: int = 0) -> list[Column]:
+    """The columns of some measures, as aggregates over their rows."""
+    return [
+        F.expr(column.expression.format(genesis=genesis)).alias(column.name)
+        for measure in measures
+        for column in measure.columns
+    ]
 
 
 def _summed(rows: DataFrame) -> DataFrame:

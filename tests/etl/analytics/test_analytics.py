@@ -20,24 +20,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from db import schema
 from db.cassandra import batch as cassandra_batch
 from db.connect import open_adapter, open_store
+from db.measures import MEASURES
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.utc_days import DAY_S, calendar_interval
 from etl import jobs
 from etl.analytics import catch_up as analyse
+from etl.analytics.calendar import newly_active, so_far
 from etl.analytics.catch_up import STEPS, Step
 from etl.analytics.days import counts, daily_analytics
-from etl.analytics.measures.activity import activity
-from etl.analytics.measures.calendar import newly_active, so_far
-from etl.analytics.measures.chains import chains
-from etl.analytics.measures.message_sizes import message_sizes
-from etl.analytics.measures.native_tokens import native_tokens
-from etl.analytics.measures.transaction_sizes import transaction_sizes
+from etl.analytics.milestones import aggregates, rows_of
 from etl.named_jobs import find
 from etl.report import Notify, Report, quiet
 from etl.writers.publish import ANALYSED_TO
@@ -270,11 +267,11 @@ def test_messages_are_told_apart_by_payload_and_state(spark: SparkSession) -> No
     """By made ones, a digit each: no message of the ledgers here carries a treasury transaction."""
     kinds: list[int | None] = [None, 0, 1, 2, 4, 5, 6, 7]
     rows = spark.createDataFrame(
-        [(10**at, 7 * 10**at, kind, at % 3) for at, kind in enumerate(kinds)],
-        "messages BIGINT, bytes BIGINT, payload_kind INT, inclusion_state INT",
+        [(10**at, 7 * 10**at, kind, at % 3, at % 4 == 0, 3 * 10**at) for at, kind in enumerate(kinds)],
+        "messages BIGINT, bytes BIGINT, payload_kind INT, inclusion_state INT, is_migrated BOOLEAN, amount BIGINT",
     )
-    measures = activity() | message_sizes()
-    found = rows.agg(*(column.alias(name) for name, column in measures.items())).collect()[0].asDict()
+    measures = aggregates([MEASURES["activity"], MEASURES["message_sizes"]])
+    found = rows.agg(*measures).collect()[0].asDict()
     of_payloads = {
         "transaction": 1_000_010,
         "treasury_transaction": 10_000,
@@ -287,6 +284,7 @@ def test_messages_are_told_apart_by_payload_and_state(spark: SparkSession) -> No
         "conflicting_count": 100_100,
         "no_transaction_count": 1_001_001,
         "no_payload_count": 1,
+        "transferred_tokens": 33_303_330,
         **{f"{name}_payload_count": count for name, count in of_payloads.items()},
         "message_bytes": 77_777_777,
         **{f"{name}_bytes": 7 * count for name, count in of_payloads.items()},
@@ -299,7 +297,7 @@ def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None
         [(messages, state, size, size) for size in sizes for messages, state in ((1, 1), (5, 2), (7, 0))],
         "messages BIGINT, inclusion_state INT, inputs INT, outputs INT",
     )
-    counted = rows.agg(*(column.alias(name) for name, column in transaction_sizes().items())).collect()[0].asDict()
+    counted = rows.agg(*aggregates([MEASURES["transaction_sizes"]])).collect()[0].asDict()
     assert counted == {f"{items}_{size}": 1 for items in ("inputs", "outputs") for size in "1234567"} | {
         f"{items}_{name}": size
         for items in ("inputs", "outputs")
@@ -336,6 +334,12 @@ def test_who_was_active_is_counted_once_an_interval(spark: SparkSession) -> None
         assert found == {index: {"milestone_index": index} | wanted[index] for index in range(first, 120)}
 
 
+def by_milestone(changes: DataFrame, measure: str) -> DataFrame:
+    """One measure of the changes of each milestone."""
+    rows = rows_of(MEASURES[measure].rows, {"changes": changes})
+    return rows.groupBy("milestone_index").agg(*aggregates([MEASURES[measure]]))
+
+
 def amounts(rng: random.Random) -> int:
     """A u256 of any length."""
     return rng.choice((rng.getrandbits(rng.randint(1, 256)) or 1, 1 << rng.randint(0, 255), (1 << 256) - 1))
@@ -358,7 +362,7 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
         "milestone_index INT, white_flag_index INT, is_spent BOOLEAN, stardust STRUCT<native_tokens: SMALLINT>, "
         "data BINARY",
     )
-    found = {row[0]: tuple(map(bool, row[1:])) for row in native_tokens(frame).collect()}
+    found = {row[0]: tuple(map(bool, row[1:])) for row in by_milestone(frame, "native_tokens").collect()}
     assert found == wanted
     assert set(wanted.values()) >= {(True, True, False), (False, True, True), (False, False, True)}
 
@@ -407,7 +411,8 @@ def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None
         "milestone_index INT, white_flag_index INT, output_type TINYINT, is_spent BOOLEAN, "
         "stardust STRUCT<chain_id: BINARY, governor: BINARY, native_tokens: SMALLINT>, data BINARY",
     )
-    found = {row["milestone_index"]: {n for n, told in row.asDict().items() if told} for row in chains(frame).collect()}
+    rows = by_milestone(frame, "chains").collect()
+    found = {row["milestone_index"]: {n for n, told in row.asDict().items() if told} for row in rows}
     assert found == {
         1: {"milestone_index", "alias_state_changed_count"},
         2: {"milestone_index", "alias_governor_changed_count"},

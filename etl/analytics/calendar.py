@@ -1,8 +1,7 @@
 """How many addresses were active so far in the UTC day, ISO week, month and year of a milestone.
 
-Rules of this file: as in active_addresses.py. A milestone is in the intervals of its own time, which may fall in
-Chrysalis; who was active in one is counted with the first milestone of it that tells so. Sums of days would count many
-twice.
+A milestone is in the intervals of its own timestamp, and in Chrysalis timestamps may fall. An address counts with the
+lowest milestone of an interval in which it was active. A sum of days would count many addresses twice.
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,18 @@
+"""Addresses that were active so far in the UTC day, ISO week, month and year of a milestone."""
+
+from db.measures.measure import Kind, Measure, MeasureColumn
+from db.model import Type
+
+MEASURE = Measure(
+    Kind.CALENDAR,
+    tuple(
+        MeasureColumn(
+            f"{interval}_addresses",
+            Type.BIGINT,
+            f"addresses whose outputs were created or spent so far in its UTC {interval}",
+            interval,
+        )
+        for interval in ("day", "week", "month", "year")
+    ),
+    layout=10,
+)

@@ -1,0 +1,53 @@
+"""Aliases, foundries and NFTs that transactions created, changed, transferred or destroyed."""
+
+from db.measures.measure import Kind, Measure, MeasureColumn, is_type
+from db.measures.native_tokens import TOKEN_BYTES, TOKENS_AT
+from db.model import Type
+from db.output_kinds import ALIAS, FOUNDRY, NFT, types_of
+
+ALIAS_ID_BYTES = 32
+STATE_INDEX_BYTES = 4
+
+# The state index of an alias; of other outputs some bytes that no expression reads.
+STATE = (
+    f"substring(data, {TOKENS_AT + 1 + ALIAS_ID_BYTES} + {TOKEN_BYTES} * stardust.native_tokens, {STATE_INDEX_BYTES})"
+)
+
+STEPS = f"""
+SELECT
+  milestone_index,
+  output_type,
+  count_if(is_spent) > 0 AS was_there,
+  count_if(NOT is_spent) > 0 AS is_there,
+  max(if(is_spent, {STATE}, NULL)) != max(if(is_spent, NULL, {STATE})) AS is_other_state,
+  max(if(is_spent, stardust.governor, NULL)) != max(if(is_spent, NULL, stardust.governor)) AS is_other_governor
+FROM {{changes}}
+WHERE stardust.chain_id IS NOT NULL
+GROUP BY milestone_index, white_flag_index, output_type, stardust.chain_id
+"""
+"""One row per transaction and object."""
+
+CREATED, KEPT, DESTROYED = "NOT was_there", "was_there AND is_there", "NOT is_there"
+
+
+def _count(name: str, kind: str, meaning: str, condition: str) -> MeasureColumn:
+    expression = f"count_if({is_type(*types_of(kind))} AND {condition})"
+    return MeasureColumn(f"{kind}_{name}_count", Type.INT, meaning, expression)
+
+
+MEASURE = Measure(
+    Kind.FLOW,
+    (
+        _count("new", ALIAS, "aliases that were not there before their transaction", CREATED),
+        _count("state_changed", ALIAS, "aliases whose state index rose", f"{KEPT} AND is_other_state"),
+        _count("governor_changed", ALIAS, "aliases that got another governor", f"{KEPT} AND is_other_governor"),
+        _count("destroyed", ALIAS, "aliases that ended", DESTROYED),
+        _count("new", FOUNDRY, "foundries that were not there before", CREATED),
+        _count("transferred", FOUNDRY, "foundries that went on", KEPT),
+        _count("destroyed", FOUNDRY, "foundries that ended", DESTROYED),
+        _count("new", NFT, "NFTs that were not there before", CREATED),
+        _count("transferred", NFT, "NFTs that went on, to whomever", KEPT),
+        _count("destroyed", NFT, "NFTs that ended", DESTROYED),
+    ),
+    rows=STEPS,
+)

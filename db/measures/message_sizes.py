@@ -1,0 +1,21 @@
+"""Bytes of the messages of a milestone, by payload. They are those of whole messages, as inx-chronicle counts them."""
+
+from db.measures.activity import PAYLOADS
+from db.measures.measure import Kind, Measure, MeasureColumn, message_bytes
+from db.model import Type
+
+
+def _bytes(name: str, meaning: str, condition: str) -> MeasureColumn:
+    return MeasureColumn(name, Type.BIGINT, meaning, message_bytes(condition))
+
+
+MEASURE = Measure(
+    Kind.MESSAGE,
+    (
+        _bytes("message_bytes", "bytes of all messages", "TRUE"),
+        _bytes("transaction_bytes", "of those with a transaction", PAYLOADS["transaction"]),
+        _bytes("treasury_transaction_bytes", "of those with a treasury transaction", PAYLOADS["treasury_transaction"]),
+        _bytes("milestone_bytes", "of those with a milestone", PAYLOADS["milestone"]),
+        _bytes("tagged_data_bytes", "of those with tagged data or an indexation", PAYLOADS["tagged_data"]),
+    ),
+)

@@ -1,1 +1,0 @@
-"""The measures of a milestone, one file each."""
