@@ -12,8 +12,8 @@ from api.analytics_v2.series_routes import LEAST_AT_ONCE, page_of, place, remain
 from api.fields.inx_chronicle_params import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
 from api.fields.params import Address
 from api.http.operations import Operation
+from api.http.responses import Json
 from api.http.streaming import exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.intervals import intersect
 from db.queries import ledger

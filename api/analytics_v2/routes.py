@@ -26,8 +26,7 @@ from api.handlers.parameter_history import parameters_at
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import BadParameter, NotKept, flat_error_body
 from api.http.operations import Family, Handler, Operation
-from api.http.responses import FLAT_ERRORS
-from api.listing import Json
+from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.intervals import Intervals, intersect, size
 from db.listing.streams import get_chunk_size

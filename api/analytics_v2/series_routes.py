@@ -20,8 +20,8 @@ from api.fields.params import OldestFirst
 from api.handlers.parameter_history import parameter_history
 from api.http.errors import BadParameter
 from api.http.operations import Operation
+from api.http.responses import Json
 from api.http.streaming import CSV, NDJSON, Export, csv_text, exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.intervals import intersect
 from db.listing.cursor import Cursor, format_cursor, parse_cursor

@@ -27,7 +27,7 @@ from api.fields.params import NewestFirst, State
 from api.fields.sync_responses import SyncResponse
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs

@@ -12,8 +12,7 @@ from api.era_routing import Era
 from api.fields.stardust_params import PeerId
 from api.http.errors import NotKept
 from api.http.operations import Handler, Operation
-from api.http.responses import ErrorResponse
-from api.listing import Json
+from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
 from api.version import program_version
 from db.queries import milestones

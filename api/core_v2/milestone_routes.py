@@ -11,7 +11,7 @@ from api.fields.stardust_params import MILESTONE_ID, MilestoneId
 from api.fields.stardust_payloads import MilestonePayloadV2
 from api.handlers import ledger_state
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries import ledger, milestones

@@ -18,7 +18,7 @@ from api.fields.sync_responses import SyncResponse
 from api.handlers.ledger_state import ledger_index
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.roles import LEGACY

@@ -20,8 +20,8 @@ from api.fields.inx_chronicle_params import (
 from api.fields.params import Address
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
+from api.http.responses import Json
 from api.http.streaming import exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries import ledger, lookups, milestones, outputs, updates

@@ -12,7 +12,7 @@ from api.fields.stardust_params import MilestoneId
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import balances, ledger, milestones, outputs
 from db.store import NotFound

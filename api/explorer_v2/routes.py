@@ -30,8 +30,7 @@ from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.params import parse_hex
-from api.http.responses import FLAT_ERRORS
-from api.listing import Json
+from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
 from db.store import NotFound

@@ -1,7 +1,7 @@
 """The ledger state: which one an answer shows, what a milestone changed in it, and the treasury."""
 
 from api.fields.params import MilestoneIndex
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import ledger, milestones
 from db.store import NotFound

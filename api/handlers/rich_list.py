@@ -8,8 +8,8 @@ from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.handlers.ledger_state import known_index
 from api.http.errors import BadParameter, NotKept
 from api.http.operations import Operation
+from api.http.responses import Json
 from api.http.streaming import exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.queries import ledger
 

@@ -1,7 +1,7 @@
 """Which milestones the archive holds, and how far they are proved: shared by Chronicle v1 and the core API v2."""
 
 from api.fields.params import NewestFirst
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.intervals import Intervals, gaps
 from db.schema import PENDING_RANGE

@@ -5,11 +5,14 @@ hold each answer to its model.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.errors import GRPC_CODES
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object that a handler returns."""
 
 
 def omitted() -> Any:

@@ -11,6 +11,7 @@ from api.http.errors import NotKept, error_body
 from api.http.operations import Family, Operation
 from api.http.page_sizes import INDEXER_V1 as PAGE_SIZES
 from api.http.page_sizes import MAXIMUM
+from api.http.responses import Json
 from api.indexer_v1.params import (
     ALL,
     CREATED_AFTER,
@@ -39,7 +40,6 @@ from api.indexer_v1.params import (
     seed_filters_of,
 )
 from api.indexer_v1.responses import IndexedOutputs
-from api.listing import Json
 from api.network import NetworkMount
 from db.listing.cursor import CursorError
 from db.listing.page import Page

@@ -12,8 +12,8 @@ from api.fields.inclusion_state import inclusion
 from api.fields.params import Address, State
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
+from api.http.responses import Json
 from api.http.streaming import CSV, Export, csv_text
-from api.listing import Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import HistoryResponse
 from db.queries import ledger, messages, transactions

@@ -4,8 +4,6 @@ Rules of this file: as in node_v1.py; what an archive cannot know, as it has no 
 501 and says so.
 """
 
-from typing import Any, TypeAlias
-
 from api import era_routing as eras
 from api.era_routing import Era
 from api.fields.chrysalis_params import Ed25519Address
@@ -13,7 +11,7 @@ from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State
 from api.handlers.ledger_state import treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.http.responses import ErrorResponse
+from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse
 from db.listing.page import Page
@@ -22,8 +20,6 @@ from ledger.chrysalis.codec import decode_payload
 from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
 from ledger.chrysalis.transaction import ED25519
-
-Json: TypeAlias = dict[str, Any]
 
 
 async def balance(network: NetworkMount, address: Address) -> Json:

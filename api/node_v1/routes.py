@@ -39,10 +39,11 @@ from api.fields.params import (
 )
 from api.handlers.ledger_state import ledger_index
 from api.http.operations import Family, Operation
-from api.listing import Json, listing, window
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.node_v1.history_routes import HISTORY_V1
 from api.node_v1.ledger_routes import LEDGER_V1
+from api.node_v1.pages import listing, window
 from api.node_v1.responses import (
     AddressOutputsResponse,
     InfoResponse,

@@ -14,7 +14,7 @@ from api.fields.stardust_params import BLOCK_ID
 from api.http.body import Body
 from api.http.errors import NoProof, NotKept
 from api.http.operations import Family, Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.poi_v1.responses import InclusionProof as InclusionProofModel
 from api.poi_v1.responses import PostedProof, Validity

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from api.http.errors import NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import (

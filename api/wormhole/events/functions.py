@@ -13,8 +13,7 @@ from pydantic import BaseModel, create_model
 from api.http.body import Body
 from api.http.operations import Operation
 from api.http.params import Param, Params
-from api.http.responses import omitted
-from api.listing import Json
+from api.http.responses import Json, omitted
 from api.network import NetworkMount
 from ledger.json_reader import JsonError
 

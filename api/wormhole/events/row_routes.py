@@ -8,7 +8,7 @@ from asyncio import gather
 from collections.abc import Collection, Sequence
 
 from api.http.errors import BadParameter, NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.json import OF_PAYLOAD, EventRow, chosen_json, details_json, keyed_json, summary_json

@@ -12,7 +12,7 @@ from itertools import accumulate, product
 from typing import TypeAlias, TypeVar
 
 from api.http.errors import NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import (

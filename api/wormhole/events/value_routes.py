@@ -8,7 +8,7 @@ tells the same by pages.
 from collections.abc import Callable
 
 from api.http.errors import BadParameter, NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.json import EventRow, details_json, keyed_json

@@ -3,17 +3,14 @@
 Rules of this file: what all listings share, and nothing of any single one; what a page holds is asked elsewhere.
 """
 
-from typing import Any, TypeAlias
-
 from api.fields.inclusion_state import inclusion
 from api.fields.params import END_TIMESTAMP
 from api.http.errors import BadParameter
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.store import Row
 from db.times import FOREVER, Window, find_window
-
-Json: TypeAlias = dict[str, Any]
 
 
 def listing(head: Json, items: str, column: str, page: Page, page_size: int, *, expanded: bool = False) -> Json:

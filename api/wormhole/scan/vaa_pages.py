@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from api.http.errors import BadParameter
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import vaa_document
 from api.wormhole.params import PAGE, SKIPPED_MAX
