@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,14 @@ def test_the_license_is_apache_2_and_declared() -> None:
     assert "Apache License" in text
     assert "END OF TERMS AND CONDITIONS" in text
     assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["license"] == "Apache-2.0"
+
+
+def test_the_wheel_has_exactly_these_top_level_packages() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    patterns = tools["setuptools"]["packages"]["find"]["include"]
+    folders = [path.name for path in ROOT.iterdir() if path.is_dir()]
+    packages = {name for name in folders for pattern in patterns if fnmatch(name, pattern)}
+    assert packages == {"api", "cli", "db", "etl", "ledger"}  # decision 0016
 
 
 def test_every_requirement_is_pinned() -> None:
