@@ -1,7 +1,4 @@
-"""Explorer v2, the ledger state: balances, who owns most, how tokens are spread, what a milestone changed.
-
-Rules of this file: as in explorer_v2.py.
-"""
+"""Explorer v2, the ledger state: balances, richest addresses, token distribution, and the changes of a milestone."""
 
 from collections import Counter
 
@@ -20,16 +17,17 @@ from ledger.chrysalis.codec import TreasuryOutput
 from ledger.stardust.codec import decode_output
 
 OUTPUTS_MAX = 100_000
-"""Unspent outputs whose conditions one request looks at."""
+"""Maximum number of unspent outputs whose conditions one request reads."""
 
 DECODED_AT_ONCE = 1_000
 
 
 async def balance_of_address(network: NetworkMount, address: Address) -> Json:
-    """What an address may spend at ledgerIndex: 404 where no unspent output names it.
+    """Returns the balance of an address at ledgerIndex. The status is 404 if no unspent output names the address.
 
-    Outputs that expired count for their return address, whole; others for their owner, without the deposit that goes
-    back. What is locked for some time is left out of availableBalance. Times are held against that of the milestone.
+    An expired output counts in full for its return address. Other outputs count for their owner, without the storage
+    deposit to return. `availableBalance` leaves out outputs with a timelock. Conditions are compared with the time of
+    the milestone.
     """
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)
@@ -48,7 +46,7 @@ async def balance_of_address(network: NetworkMount, address: Address) -> Json:
 
 
 async def native_tokens(network: NetworkMount, output_ids: list[str]) -> list[Json]:
-    """The native tokens in those outputs, summed, by id."""
+    """Returns the sums of native tokens in these outputs, by id."""
     amounts = Counter[bytes]()
     for first in range(0, len(output_ids), DECODED_AT_ONCE):
         for row in await outputs.find_outputs(network.store, output_ids[first : first + DECODED_AT_ONCE]):
@@ -61,7 +59,7 @@ async def native_tokens(network: NetworkMount, output_ids: list[str]) -> list[Js
 async def updates_by_milestone(
     network: NetworkMount, milestone_id: MilestoneId, page_size: ExplorerPageSize, after: ChangeCursor
 ) -> Json:
-    """The outputs that a milestone created and spent, by output id, and whose each was then."""
+    """Returns the outputs that a milestone created and spent, by output id, with their owner at that time."""
     index = (await milestones.get_milestone_by_id(network.store, milestone_id))["milestone_index"]
     if index not in await ledger.get_applied(network.store, network.name):
         raise NotFound(f"what milestone {index} changed")
