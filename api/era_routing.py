@@ -20,7 +20,7 @@ class Era(IntEnum):
     STARDUST = 2
 
 
-ANSWERED_BY = {Era.CHRYSALIS: "node REST v1", Era.STARDUST: "core API v2"}
+SERVED_BY = {Era.CHRYSALIS: "node REST v1", Era.STARDUST: "core API v2"}
 
 MESSAGE = {Era.CHRYSALIS: "message", Era.STARDUST: "block"}
 """What each era calls a message."""
@@ -57,7 +57,7 @@ def of_receipt(row: Row) -> Era:
 
 def other(found: Era, what: str) -> OtherEra:
     """Returns the error that names the family that serves `what`, an object of era `found`."""
-    return OtherEra(f"{what} is of the {found.name.capitalize()} era: {ANSWERED_BY[found]} answers it")
+    return OtherEra(f"{what} belongs to the {found.name.capitalize()} era: use {SERVED_BY[found]}")
 
 
 def expect(wanted: Era, found: Era, what: str) -> None:

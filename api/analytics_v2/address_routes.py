@@ -62,11 +62,11 @@ async def address_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Returns what an address sent and received in each milestone, and its balance after it. With Accept CSV or NDJSON,
-    the response contains all items.
+    """Returns what an address sent and received in each milestone, and its balance after it.
 
-    Both amounts are gross: change counts as sent and as received. The balance counts outputs whose owner is the
-    address, like the richest addresses. The list is empty for an address without history.
+    With Accept CSV or NDJSON, the response contains all items. Both amounts are gross: change counts as sent and as
+    received. The balance counts outputs whose owner is the address, like the richest addresses. The list is empty for
+    an address without history.
     """
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)

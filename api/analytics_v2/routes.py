@@ -112,7 +112,7 @@ async def asked_milestones(network: NetworkMount, start: int | None, end: int | 
     held = await complete(network.store, network.name)
     asked = intersect(held, [(first, last)]) if first <= last else []
     if size(asked) > SUMMED_MAX:
-        raise NotKept(f"one answer sums at most {SUMMED_MAX} milestones, and these are {size(asked)}: ask for fewer")
+        raise NotKept(f"{size(asked)} milestones are more than the maximum of {SUMMED_MAX}: request fewer")
     return asked
 
 
@@ -141,7 +141,7 @@ async def address_activity(network: NetworkMount, start: StartIndex, end: EndInd
                 (sent if change["is_spent"] else received).add(change["address"])
                 changes += 1
             if changes > CHANGES_MAX:
-                raise NotKept(f"addresses are told apart of at most {CHANGES_MAX} changes: ask for fewer milestones")
+                raise NotKept(f"addresses are counted over at most {CHANGES_MAX} changes: request fewer milestones")
     return {
         "totalActiveAddresses": str(len(received | sent)),
         "receivingAddresses": str(len(received)),
@@ -189,15 +189,17 @@ async def became_of(network: NetworkMount, start: int | None, end: int | None, k
 
 
 async def native_token_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """Returns how many foundries were created, transitioned and destroyed. This is how inx-chronicle counts native
-    tokens.
+    """Returns how many foundries were created, transitioned and destroyed.
+
+    This is how inx-chronicle counts native tokens.
     """
     return await became_of(network, start, end, "foundry")
 
 
 async def nft_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """Returns how many NFTs were created, transferred and destroyed. A new state with the same owner counts as a
-    transfer.
+    """Returns how many NFTs were created, transferred and destroyed.
+
+    A new state with the same owner counts as a transfer.
     """
     return await became_of(network, start, end, "nft")
 

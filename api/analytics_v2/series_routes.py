@@ -201,9 +201,10 @@ async def milestone_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Returns measures of each milestone. With Accept CSV or NDJSON, the response contains all milestones.
+    """Returns measures of each milestone.
 
-    Measures of the ledger state are null after the ledger index.
+    With Accept CSV or NDJSON, the response contains all milestones. Measures of the ledger state are null after the
+    ledger index.
     """
     return await MILESTONES.page(network, Asked(start, end, measures, newest), after or After(page_size))
 
@@ -236,10 +237,10 @@ async def hour_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Returns measures of each hour that has milestones: sums, or the state at its end. With Accept CSV or NDJSON, the
-    response contains all hours.
+    """Returns measures of each hour that has milestones: sums, or the state at its end.
 
-    A measure is null if it is unknown for a part of the hour, for example the ledger state after the ledger index.
+    With Accept CSV or NDJSON, the response contains all hours. A measure is null if it is unknown for a part of the
+    hour, for example the ledger state after the ledger index.
     """
     return await HOURS.page(network, Asked(start, end, measures, newest), after or After(page_size))
 
@@ -294,10 +295,9 @@ async def day_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Returns measures of each UTC day that has milestones, like the series by hour. With Accept CSV or NDJSON, the
-    response contains all days.
+    """Returns measures of each UTC day that has milestones, like the series by hour.
 
-    Only days count distinct addresses, indexes and tags.
+    With Accept CSV or NDJSON, the response contains all days. Only days count distinct addresses, indexes and tags.
     """
     at, asked = after or After(page_size), Asked(start, end, measures, newest)
     if not are_kept(measures):

@@ -68,12 +68,13 @@ async def transactions_of_address(
     state: State,
     newest: NewestFirst,
 ) -> Json:
-    """Returns the transactions that pay an Ed25519 address or that it signed. Every attachment is one item.
+    """Returns the transactions that pay an Ed25519 address or that it signed.
 
-    The list has only messages that a milestone references, so each transaction is included or conflicting.
+    Every attachment is one item. The list has only messages that a milestone references, so each transaction is
+    included or conflicting.
     """
     if not (none or included or conflicting):
-        raise NotFound("a transaction of no inclusion state at all")
+        raise NotFound("a transaction without any inclusion state")
     page = await transactions.list_by_address(
         network.store,
         f"{ED25519:02x}{address}",
@@ -139,7 +140,10 @@ def wide(value: int) -> int | orjson.Fragment:
 
 
 async def service(running: Service) -> Json:
-    """Returns the state of this server: one service. It is degraded while the store of a network does not respond."""
+    """Returns the state of this server: one service.
+
+    It is degraded while the store of a network does not respond.
+    """
     seconds, nanoseconds = divmod(running.up_since_ns, 10**9)
     return {
         "status": await status(running.networks),

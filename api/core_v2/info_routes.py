@@ -36,7 +36,7 @@ async def info(network: NetworkMount) -> Json:
     confirmed, newest = (held[0][1], held[-1][1]) if held else (0, 0)
     newest_row = await milestones.find_milestone(network.store, newest)
     if newest_row is not None and eras.of_milestone(newest_row) is not Era.STARDUST:
-        raise NotKept(f"network {network.name} has no milestone of Stardust here: ask node REST v1")
+        raise NotKept(f"network {network.name} has no Stardust milestone: use node REST v1")
     announced = await milestones.list_parameters(network.store, network.name, confirmed)
     return {
         "name": "Permanode",
@@ -82,37 +82,58 @@ def milestone_info(index: int, row: Row | None) -> Json:
 
 
 async def tips(network: NetworkMount) -> Json:  # noqa: ARG001 (every handler takes its network)
-    """An archive has no tips, because it attaches no blocks. The status is always 501."""
+    """An archive has no tips, because it attaches no blocks.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no tips: it attaches no blocks")
 
 
 async def submit_block(network: NetworkMount) -> Json:  # noqa: ARG001
-    """An archive does not accept blocks. Send them to a node. The status is always 501."""
+    """An archive does not accept blocks.
+
+    Send them to a node. The status is always 501.
+    """
     raise NotKept("an archive takes no blocks: send them to a node of the network")
 
 
 async def peers(network: NetworkMount) -> Json:  # noqa: ARG001
-    """An archive has no peers. The status is always 501."""
+    """An archive has no peers.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no peers")
 
 
 async def peer(network: NetworkMount, peer_id: PeerId) -> Json:  # noqa: ARG001
-    """An archive has no peers. The status is always 501."""
+    """An archive has no peers.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no peers")
 
 
 async def whiteflag(network: NetworkMount) -> Json:  # noqa: ARG001
-    """An archive computes no milestones; a node does so for its coordinator. The status is always 501."""
+    """An archive computes no milestones; a node does so for its coordinator.
+
+    The status is always 501.
+    """
     raise NotKept("an archive computes no milestones")
 
 
 async def prune_database(network: NetworkMount) -> Json:  # noqa: ARG001
-    """An archive is never pruned. The status is always 501."""
+    """An archive is never pruned.
+
+    The status is always 501.
+    """
     raise NotKept("an archive is never pruned")
 
 
 async def create_snapshots(network: NetworkMount) -> Json:  # noqa: ARG001
-    """An archive makes no snapshots. The status is always 501."""
+    """An archive makes no snapshots.
+
+    The status is always 501.
+    """
     raise NotKept("an archive makes no snapshots")
 
 

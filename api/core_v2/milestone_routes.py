@@ -70,9 +70,10 @@ async def treasury(network: NetworkMount) -> Json:
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
-    """Returns all receipts, by the legacy milestone that they migrate from. `state` is present if there are more.
+    """Returns all receipts, by the legacy milestone that they migrate from.
 
-    Nodes have no pages here. By default a page has as many receipts as a node lists.
+    `state` is present if there are more. Nodes have no pages here. By default a page has as many receipts as a node
+    lists.
     """
     page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
     return receipts_json(page)
@@ -81,7 +82,10 @@ async def receipts(network: NetworkMount, page_size: PageSize, state: State, new
 async def receipts_migrated_at(
     network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
 ) -> Json:
-    """Returns the receipts that migrate from one legacy milestone. The list is empty if there are none."""
+    """Returns the receipts that migrate from one legacy milestone.
+
+    The list is empty if there are none.
+    """
     page = await ledger.list_receipts(
         network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
     )

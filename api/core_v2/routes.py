@@ -38,7 +38,10 @@ async def block(network: NetworkMount, block_id: BlockId) -> Json:
 
 
 async def block_raw(network: NetworkMount, block_id: BlockId) -> bytes:
-    """Returns the canonical bytes of a block. Their BLAKE2b-256 is its id."""
+    """Returns the canonical bytes of a block.
+
+    Their BLAKE2b-256 is its id.
+    """
     data: bytes = (await eras.get_message(network, block_id, Era.STARDUST))["message"]
     return data
 
@@ -71,7 +74,10 @@ async def block_metadata(network: NetworkMount, block_id: BlockId) -> Json:
 
 
 async def included_block(network: NetworkMount, transaction_id: TransactionId) -> Json:
-    """Returns the block that included a transaction. Other attachments of the transaction took no effect."""
+    """Returns the block that included a transaction.
+
+    Other attachments of the transaction took no effect.
+    """
     return await block(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 

@@ -44,11 +44,10 @@ async def updates_by_address(
     page_size: ExplorerPageSize,
     after: UpdateCursor,
 ) -> Json:
-    """Returns the outputs that an address received and those of them that were spent. With Accept CSV or NDJSON, the
-    response contains all of them.
+    """Returns the outputs that an address received and those of them that were spent.
 
-    Genesis outputs come first. An expired output is spent by its return address. The list is empty for an address
-    without history.
+    With Accept CSV or NDJSON, the response contains all of them. Genesis outputs come first. An expired output is spent
+    by its return address. The list is empty for an address without history.
     """
     at = after or After(page_size, start=first_update(start))
     page = await updates_page(network, address, at, newest=newest)

@@ -23,11 +23,11 @@ DECODED_AT_ONCE = 1_000
 
 
 async def balance_of_address(network: NetworkMount, address: Address) -> Json:
-    """Returns the balance of an address at ledgerIndex. The status is 404 if no unspent output names the address.
+    """Returns the balance of an address at ledgerIndex.
 
-    An expired output counts in full for its return address. Other outputs count for their owner, without the storage
-    deposit to return. `availableBalance` leaves out outputs with a timelock. Conditions are compared with the time of
-    the milestone.
+    The status is 404 if no unspent output names the address. An expired output counts in full for its return address.
+    Other outputs count for their owner, without the storage deposit to return. `availableBalance` leaves out outputs
+    with a timelock. Conditions are compared with the time of the milestone.
     """
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)
@@ -36,7 +36,7 @@ async def balance_of_address(network: NetworkMount, address: Address) -> Json:
     if not found.outputs:
         raise NotFound(f"an unspent output of {network.bech32(serialized)}")
     if found.outputs > OUTPUTS_MAX:
-        raise NotKept(f"a balance is summed of at most {OUTPUTS_MAX} unspent outputs, and this address has more")
+        raise NotKept(f"this address has more than {OUTPUTS_MAX} unspent outputs, the maximum for a balance")
     return {
         "totalBalance": str(found.total),
         "availableBalance": str(found.available),
@@ -62,7 +62,7 @@ async def updates_by_milestone(
     """Returns the outputs that a milestone created and spent, by output id, with their owner at that time."""
     index = (await milestones.get_milestone_by_id(network.store, milestone_id))["milestone_index"]
     if index not in await ledger.get_applied(network.store, network.name):
-        raise NotFound(f"what milestone {index} changed")
+        raise NotFound(f"the changes of milestone {index}")
     at = after or After(page_size)
     page = await ledger.list_updates_by_milestone(
         network.store, index, page_size=at.page_size, cursor=at.cursor, start=at.start

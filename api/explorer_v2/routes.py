@@ -40,7 +40,10 @@ from db.times import Window, find_window
 async def children_of_block(
     network: NetworkMount, block_id: BlockId, page_size: ExplorerPageSize, page: PageNumber, after: OwnCursor
 ) -> Json:
-    """Returns the blocks that approve a block. Pending blocks count as the newest."""
+    """Returns the blocks that approve a block.
+
+    Pending blocks count as the newest.
+    """
     at = after or After(page_size)
     cursor = at.cursor
     if page and after is None:
@@ -78,7 +81,10 @@ async def blocks_by_tag(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Returns the blocks with a tag. Pending blocks count as the newest; a time range excludes them."""
+    """Returns the blocks with a tag.
+
+    Pending blocks count as the newest; a time range excludes them.
+    """
     wanted = tag_of(tag, utf8=utf8)
     at = after or After(page_size)
     page = await messages.list_tagged(
@@ -122,7 +128,10 @@ async def list_of_milestones(
     page_size: ExplorerPageSize,
     after: IndexCursor,
 ) -> Json:
-    """Returns the complete milestones, by index. A time range includes both ends."""
+    """Returns the complete milestones, by index.
+
+    A time range includes both ends.
+    """
     at = after or After(page_size)
     page = await milestones.list_milestones(
         network.store,
@@ -146,7 +155,10 @@ async def blocks_of_milestone(
     page_size: ExplorerPageSize,
     after: IndexCursor,
 ) -> Json:
-    """Returns the blocks that a milestone references, in white-flag order. By default the last one comes first."""
+    """Returns the blocks that a milestone references, in white-flag order.
+
+    By default the last one comes first.
+    """
     row = await milestones.get_milestone_by_id(network.store, milestone_id)
     return await blocks_json(network, row["milestone_index"], after or After(page_size), newest=newest)
 
@@ -158,7 +170,10 @@ async def blocks_of_milestone_by_index(
     page_size: ExplorerPageSize,
     after: IndexCursor,
 ) -> Json:
-    """Returns the blocks that a milestone references, in white-flag order. By default the last one comes first."""
+    """Returns the blocks that a milestone references, in white-flag order.
+
+    By default the last one comes first.
+    """
     await milestones.get_milestone(network.store, index)
     return await blocks_json(network, index, after or After(page_size), newest=newest)
 

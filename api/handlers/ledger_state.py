@@ -25,7 +25,7 @@ async def known_index(network: NetworkMount, asked: int | None) -> int:
 async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
     """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
     if index not in await ledger.get_applied(network.store, network.name):
-        raise NotFound(f"what milestone {index} changed")
+        raise NotFound(f"the changes of milestone {index}")
     rows = await ledger.list_changes(network.store, index)
     return {
         "index": index,

@@ -72,7 +72,7 @@ def powers(answer: Json) -> list[Json]:
 
 def not_kept(index: int) -> NotKept:
     """Returns the error for a ledger state that the archive passed but does not keep."""
-    return NotKept(f"who owned how much at {index} is not kept: ask without ledgerIndex, or for one of the last loads")
+    return NotKept(f"the balances at {index} are not kept: leave out ledgerIndex, or use that of one of the last loads")
 
 
 RICHEST_ADDRESSES = Operation(

@@ -17,11 +17,11 @@ END_OF_MILESTONES = PENDING_RANGE
 
 
 async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
-    """Returns which milestones the archive holds and which are missing, newest first. Ends are exclusive.
+    """Returns which milestones the archive holds and which are missing, newest first.
 
-    `sort=oldest`, an extension, reverses every list. `synced_but_unlogged` has the completed milestones that no durable
-    archive file is known to contain. A milestone with rejected messages counts as a gap. `proved`, an extension, lists
-    the completed milestones under the strongest level to which they are verified.
+    Ends are exclusive. `sort=oldest`, an extension, reverses every list. `synced_but_unlogged` has the completed
+    milestones that no durable archive file is known to contain. A milestone with rejected messages counts as a gap.
+    `proved`, an extension, lists the completed milestones under the strongest level to which they are verified.
     """
     found = await held(network.store, network.name)
     levels = await proved(network.store, network.name)

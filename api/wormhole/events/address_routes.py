@@ -42,7 +42,7 @@ DATED_MAX = 500_000
 Received: TypeAlias = dict[tuple[int, str], Decimal]
 """USD by receiving chain and address; 0: of what has no price."""
 
-FEWER = f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+FEWER = f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
 
 
 async def addressestransferredto(network: NetworkMount, given: Given) -> Json:

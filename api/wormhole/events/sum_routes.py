@@ -151,7 +151,7 @@ def check_numbers(keys: int, dates: int) -> None:
     if keys * dates > COUNTS_MAX:
         raise NotKept(
             f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: "
-            f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+            f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
         )
 
 

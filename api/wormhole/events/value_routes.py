@@ -38,7 +38,7 @@ async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
     page = await found(network, given, asked or ROWS_MAX, None)
     if page.cursor is not None and not 0 < asked == len(page.rows):
         raise NotKept(
-            f"more rows than are looked at for one answer: {NUM_ROWS.name} asks for fewer, findrows has pages"
+            f"more rows than one response reads: request fewer with {NUM_ROWS.name}, or use findrows, which has pages"
         )
     return await rows_json(network, given, page, details_json)
 
