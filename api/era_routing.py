@@ -1,7 +1,7 @@
-"""A network's two eras, which one store may hold, and the family that answers each.
+"""The eras of a network, Chrysalis and Stardust, and the API family that serves each. One store may hold both.
 
-Rules of this file: a row tells its era itself: a message by its version, an output by its kind, a milestone and a
-receipt by their payload's type.
+A row determines its era: a message by its version, an output by its kind, a milestone and a receipt by the type of
+their payload.
 """
 
 from enum import IntEnum
@@ -14,60 +14,60 @@ from db.store import Row
 
 
 class Era(IntEnum):
-    """Protocol versions, as `messages.version` has them."""
+    """Protocol versions, as stored in `messages.version`."""
 
     CHRYSALIS = 1
     STARDUST = 2
 
 
-ANSWERED_BY = {Era.CHRYSALIS: "node REST v1", Era.STARDUST: "core API v2"}
+SERVED_BY = {Era.CHRYSALIS: "node REST v1", Era.STARDUST: "core API v2"}
 
 MESSAGE = {Era.CHRYSALIS: "message", Era.STARDUST: "block"}
-"""What each calls it."""
+"""What each era calls a message."""
 
 MESSAGE_ERAS = {int(era): era for era in Era}
-"""By the version of a message."""
+"""Version of a message → era."""
 
 MILESTONE_ERAS = {1: Era.CHRYSALIS, 7: Era.STARDUST}
-"""By the payload type of a milestone."""
+"""Payload type of a milestone → era."""
 
 RECEIPT_ERAS = {3: Era.CHRYSALIS, 0: Era.STARDUST}
-"""By the first byte of a receipt: of the payload's type, of the option's."""
+"""First byte of a receipt → era. In Chrysalis it is the payload type, in Stardust the option type."""
 
 
 def of_message(row: Row) -> Era:
-    """The era of a row of `messages` or `pending_messages`."""
+    """Returns the era of a row of `messages` or `pending_messages`."""
     return MESSAGE_ERAS[row["version"]]
 
 
 def of_output(row: Row) -> Era:
-    """The era of a row of `outputs`."""
+    """Returns the era of a row of `outputs`."""
     return Era.CHRYSALIS if row["output_kind"] == LEGACY else Era.STARDUST
 
 
 def of_milestone(row: Row) -> Era:
-    """The era of a row of `milestones`."""
+    """Returns the era of a row of `milestones`."""
     return MILESTONE_ERAS[int.from_bytes(row["payload"][:4], "little")]
 
 
 def of_receipt(row: Row) -> Era:
-    """The era of a row of `receipts`."""
+    """Returns the era of a row of `receipts`."""
     return RECEIPT_ERAS[row["payload"][0]]
 
 
 def other(found: Era, what: str) -> OtherEra:
-    """The error that says which family answers `what`, which is of that era."""
-    return OtherEra(f"{what} is of the {found.name.capitalize()} era: {ANSWERED_BY[found]} answers it")
+    """Returns the error that names the family that serves `what`, an object of era `found`."""
+    return OtherEra(f"{what} belongs to the {found.name.capitalize()} era: use {SERVED_BY[found]}")
 
 
 def expect(wanted: Era, found: Era, what: str) -> None:
-    """Returns where both are the same; OtherEra otherwise."""
+    """Raises OtherEra if the eras differ."""
     if wanted is not found:
         raise other(found, what)
 
 
 async def get_message(network: NetworkMount, message_id: str, wanted: Era) -> Row:
-    """The row of a message of that era; NotFound when it is unknown, OtherEra for one of the other."""
+    """Returns the row of a message of that era. Raises NotFound if it is unknown, OtherEra if it has the other era."""
     row = await messages.get_message(network.store, message_id)
     found = of_message(row)
     if wanted is not found:

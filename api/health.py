@@ -1,8 +1,8 @@
-"""What a server says of itself: /health for load balancers and old clients alike, /api/routes for node software.
+"""The state of the server: /health for load balancers and old clients, /api/routes for node software.
 
-An archive is healthy when it can answer: each network's store answers and holds a complete milestone or, of Wormhole,
-whatever was loaded. That it no longer grows is no illness, so the age of its newest milestone does not count (a node's
-health, and inx-chronicle's, ends five minutes after it).
+An archive is healthy if it can serve requests: the store of each network responds and holds a complete milestone or,
+for Wormhole, any message. The age of the newest milestone does not count, because an archive need not grow. A node and
+inx-chronicle report unhealthy after five minutes without a milestone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,10 @@ from db.sync import find_ledger_index
 
 
 async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
-    """Whether this server can answer.
+    """Returns whether this server can serve requests.
 
-    503 as soon as one network's store does not answer, or holds no complete milestone yet; of Wormhole, no message.
+    The status is 503 if the store of a network does not respond or holds no complete milestone yet. A Wormhole network
+    needs a message instead.
     """
     for name, network in networks.items():
         if network.protocol == WORMHOLE:
@@ -32,7 +33,7 @@ async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
 
 
 async def api_routes(mounts: Sequence[str]) -> dict[str, object]:
-    """What stands below /api, as node software lists it."""
+    """Returns the paths below /api, as node software lists them."""
     return {"routes": list(mounts)}
 
 

@@ -1,6 +1,6 @@
-"""A network as the API sees it, and how it is found among those of a server.
+"""A network as the API sees it, and the lookup of a network by name.
 
-Rules of this file: a network is of one protocol, and only the families of that protocol answer for it.
+A network has one protocol, IOTA or Wormhole. Only families of that protocol serve it.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from ledger.stardust.protocol_parameters import ProtocolParameters
 
 @dataclass(frozen=True, slots=True)
 class NetworkMount:
-    """One network: where its tables are, and what its nodes would say of themselves in `info`."""
+    """One network: its store, and what its nodes return in `info`."""
 
     store: Store
     name: str = field(metadata={"help": "exact network name, the networkId of info"})
@@ -41,12 +41,13 @@ class NetworkMount:
 
     @property
     def protocol(self) -> str:
-        """A key of db.schema.protocols.TABLES_OF."""
+        """The protocol: a key of db.schema.protocols.TABLES_OF."""
         return IOTA_PROTOCOL if self.wormhole is None else WORMHOLE
 
     def address(self, address: tuple[str, bytes], name: str = ADDRESS.name) -> str:
-        """A bech32 address (prefix, serialized address) as the tables have it; BadParameter for another network's,
-        given in the parameter `name`.
+        """Returns a parsed bech32 address (prefix, serialized address) as the tables store it, in hex.
+
+        Raises BadParameter, which names the parameter `name`, if the prefix belongs to another network.
         """
         hrp, serialized = address
         if hrp != self.bech32_hrp:
@@ -54,16 +55,19 @@ class NetworkMount:
         return serialized.hex()
 
     def bech32(self, address: str) -> str:
-        """An address of the tables as text."""
+        """Returns a stored address as bech32 text."""
         return format_address(self.bech32_hrp, bytes.fromhex(address))
 
     def ed25519_address(self, address: tuple[str, bytes]) -> str:
-        """The hash in a bech32 address, as address()."""
+        """Returns the hash of a parsed bech32 address, without its type. Raises BadParameter like `address`."""
         return self.address(address)[2:]
 
 
 def find_network(networks: Mapping[str, NetworkMount], name: str, protocol: str) -> NetworkMount:
-    """The network of that name; NoSuchNetwork, or OtherProtocol for one that other families answer for."""
+    """Returns the network of that name.
+
+    Raises NoSuchNetwork if there is none, OtherProtocol if it has another protocol than the family.
+    """
     mount = networks.get(name)
     if mount is None:
         raise NoSuchNetwork(name)
@@ -73,8 +77,9 @@ def find_network(networks: Mapping[str, NetworkMount], name: str, protocol: str)
 
 
 def first_of(networks: Mapping[str, NetworkMount], protocol: str, default: str) -> str:
-    """The name of the network that stands where a path names none: the default one, where that is of the protocol, else
-    the first one that is; empty: there is none.
+    """Returns the network that serves paths without a network name.
+
+    That is the default network if it has this protocol, else the first network that has. Empty if there is none.
     """
     found = [name for name, mount in networks.items() if mount.protocol == protocol]
     return default if default in found else found[0] if found else ""

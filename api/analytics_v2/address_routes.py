@@ -1,6 +1,6 @@
-"""Analytics v2, ours: what an address sent and received, and its balance over time.
+"""Analytics v2, an extension: what an address sent and received, and its balance over time.
 
-Rules of this file: as in analytics_series.py.
+Exports work as in series_routes.py.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -12,8 +12,8 @@ from api.analytics_v2.series_routes import LEAST_AT_ONCE, page_of, place, remain
 from api.fields.inx_chronicle_params import After, ExplorerNewestFirst, ExplorerPageSize, OwnCursor
 from api.fields.params import Address
 from api.http.operations import Operation
+from api.http.responses import Json
 from api.http.streaming import exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.intervals import intersect
 from db.queries import ledger
@@ -33,7 +33,9 @@ async def address_batches(
     after: int | None = None,
     at_once: int = ROWS_AT_ONCE,
 ) -> AsyncIterator[Batch]:
-    """What an address sent and received in a span up to a ledger index, after a page that ended there."""
+    """Yields batches of what an address sent and received, in a span up to a ledger index, after the row where the
+    previous page ended.
+    """
     window = await remaining_milestones(network, start, end, after, newest=newest)
     known = replace(window, milestones=intersect(window.milestones, [(0, as_of)]))
     async for batch in list_of_address(network.store, address, known, newest=newest, at_once=at_once):
@@ -41,7 +43,7 @@ async def address_batches(
 
 
 def address_point(row: Row) -> Json:
-    """An item of what an address sent and received."""
+    """Returns one item of the series of an address."""
     return {
         "milestoneIndex": row["milestone_index"],
         "timestamp": row["ms_timestamp"] // 1000,
@@ -60,10 +62,11 @@ async def address_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """What an address sent and received in each milestone, and its balance after it; with Accept CSV or NDJSON, all.
+    """Returns what an address sent and received in each milestone, and its balance after it.
 
-    Both are gross: change was sent and received. The balance is of the outputs that name it their owner, as that of the
-    richest addresses. Empty for an address without history.
+    With Accept CSV or NDJSON, the response contains all items. Both amounts are gross: change counts as sent and as
+    received. The balance counts outputs whose owner is the address, like the richest addresses. The list is empty for
+    an address without history.
     """
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)
@@ -86,7 +89,7 @@ async def address_series(
 async def all_of_address(
     network: NetworkMount, address: tuple[str, bytes], start: Edge | None, end: Edge | None, *, newest: bool
 ) -> AsyncGenerator[list[Json]]:
-    """All that an address sent and received."""
+    """Yields everything that an address sent and received."""
     as_of = await ledger.get_ledger_index(network.store, network.name)
     async for batch in address_batches(network, network.address(address), start, end, newest=newest, as_of=as_of):
         yield [address_point(row) for row in batch.rows]

@@ -1,7 +1,7 @@
-"""What a series may tell: columns of the tables, and what follows from them and from the protocol parameters.
+"""The measures of a series: columns of the tables, and values derived from them and from the protocol parameters.
 
-Rules of this file: a measure is told of a row of its columns, whether that is a milestone, or an hour or a day of them;
-what follows from parameters goes by those of the last milestone. None: it is not known.
+A measure is a function of a row of its columns, for a milestone, an hour or a day. Values that depend on protocol
+parameters use those of the last milestone of the span. A measure is None if its value is unknown.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,14 +15,16 @@ from db.store import Row
 from ledger.stardust.protocol_parameters import ProtocolParameters
 
 AMOUNTS = ("_tokens", "_amount", "_owed")
-"""How columns that hold base tokens end."""
+"""Suffixes of columns that contain base tokens."""
 
 Told: TypeAlias = Callable[[Row, ProtocolParameters | None], int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One of them; `is_amount`: of base tokens, so a text; `needs_parameters`: those of `milestone_index`."""
+    """A measure. `is_amount`: base tokens, written as text. `needs_parameters`: needs the protocol parameters at
+    `milestone_index`.
+    """
 
     columns: tuple[str, ...]
     meaning: str
@@ -32,17 +34,17 @@ class Measure:
 
 
 Measures: TypeAlias = Mapping[str, Measure]
-"""Name on the wire → what is told."""
+"""Name in the API → measure."""
 
 
 def wire_name(column: str) -> str:
-    """A column in camel case."""
+    """Returns a column name in camel case."""
     head, *rest = column.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
 
 def of_column(column: str) -> Measure:
-    """What a column of ms_analytics or daily_analytics says."""
+    """Returns the measure of a column of ms_analytics or daily_analytics."""
     table = schema.ms_analytics if column in schema.ms_analytics.names else schema.daily_analytics
     return Measure(
         (column,), table.column(column).meaning, lambda row, _: row[column], is_amount=column.endswith(AMOUNTS)
@@ -50,7 +52,7 @@ def of_column(column: str) -> Measure:
 
 
 def of_parameters(name: str, meaning: str, *, is_amount: bool = False) -> Measure:
-    """One of the protocol parameters."""
+    """Returns the measure of a protocol parameter."""
     return Measure(
         ("milestone_index",),
         f"{meaning}, by the protocol parameters that hold at the milestone, or the last of them",
@@ -64,14 +66,14 @@ BOOKED = tuple(f"{kind}_created_amount" for kind in KINDS)
 
 
 def booked(row: Row, _: ProtocolParameters | None) -> int | None:
-    """Base tokens of all outputs that were created."""
+    """Base tokens of all outputs created."""
     amounts: list[int | None] = [row[name] for name in BOOKED]
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if len(known) == len(amounts) else None
 
 
 def byte_cost(row: Row, parameters: ProtocolParameters | None) -> int | None:
-    """What all unspent outputs of Stardust have to hold for their bytes (TIP-19)."""
+    """Base tokens that all unspent Stardust outputs must hold for their bytes (TIP-19)."""
     if parameters is None or None in (row["key_bytes"], row["data_bytes"]):
         return None
     key_bytes: int = row["key_bytes"] * parameters.v_byte_factor_key
@@ -80,13 +82,13 @@ def byte_cost(row: Row, parameters: ProtocolParameters | None) -> int | None:
 
 
 def treasury_amount(row: Row, _: ProtocolParameters | None) -> int | None:
-    """Base tokens that are left for migration, as far as the ledger state goes."""
+    """Base tokens left for migration at the ledger state of the row."""
     amount: int | None = row[TREASURY]
     return None if row["holders"] is None else amount
 
 
 def treasury_count(row: Row, _: ProtocolParameters | None) -> int | None:
-    """1 where there is a treasury, else 0."""
+    """1 if there is a treasury, else 0."""
     return None if row["holders"] is None else int(row[TREASURY] is not None)
 
 
@@ -110,11 +112,11 @@ DERIVED: Measures = {
     "vByteFactorData": of_parameters("v_byte_factor_data", "virtual bytes of a byte of data"),
     "tokenSupply": of_parameters("token_supply", "base tokens that there are", is_amount=True),
 }
-"""What no column holds."""
+"""Measures that are not columns."""
 
 
 def of_columns(*columns: str) -> Measures:
-    """Those, and what is DERIVED, each once."""
+    """Returns the measures of these columns, and DERIVED, each once."""
     return {wire_name(column): of_column(column) for column in columns} | dict(DERIVED)
 
 
@@ -124,5 +126,5 @@ DAY_MEASURES = of_columns(*OF_DAYS, *OF_HOURS)
 
 
 def columns_of(measures: Measures) -> tuple[str, ...]:
-    """What has to be read for them, each once."""
+    """Returns the columns that these measures need, each once."""
     return tuple(dict.fromkeys(column for measure in measures.values() for column in measure.columns))

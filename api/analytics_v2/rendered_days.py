@@ -1,7 +1,7 @@
-"""Days of a series as text: rendered once, as long as the analytics stay what they were.
+"""A cache of the days of a series as text, valid as long as the analytics do not change.
 
-Rules of this file: a network's days are few, one row each, so all of them are kept, of the measures that were asked
-for last; what says whether they still hold is read with every request, and before they are.
+A network has few days, one row each, so all days are cached for the sets of measures requested last. Each request reads
+the state of the analytics first and drops an outdated cache.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,23 +16,23 @@ from db.store import Row, Store
 from db.utc_days import DAY_S
 
 KEPT = 8
-"""Sets of measures, in one form each, of a store: of three years some 150 kB, with few measures."""
+"""Cached sets of measures per store and format. Three years take about 150 kB with few measures."""
 
 RenderDays: TypeAlias = Callable[[Sequence[Row]], list[str]]
-"""A text for each day."""
+"""Renders each day as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedDays:
-    """First second of each day, ascending, and its text; of the analytics in that `state`."""
+    """The first second of each day, ascending, and its text, for the analytics in that `state`."""
 
     state: str | None
     seconds: list[int]
     texts: list[str]
 
     def between(self, span: tuple[int, int], limit: int | None = None, *, newest: bool) -> tuple[list[str], int | None]:
-        """Texts of the days that these seconds, both, are in, or lie between; of not more than `limit` of them. And
-        where the last one stands, None where that is the end.
+        """Returns the texts of the days from the first second to the last, at most `limit`, and the position of the
+        last day. The position is None at the end.
         """
         first, end = bisect_left(self.seconds, span[0] // DAY_S * DAY_S), bisect_right(self.seconds, span[1])
         count = max(0, end - first) if limit is None else limit
@@ -50,7 +50,9 @@ _KEPT: WeakKeyDictionary[Store, dict[tuple[str, ...], RenderedDays]] = WeakKeyDi
 async def rendered_days(
     store: Store, network: str, form: str, columns: Sequence[str], render: RenderDays
 ) -> RenderedDays:
-    """All days of a network with those columns of OF_DAYS; `form` names what `render` makes of them."""
+    """Returns all days of a network with these columns of OF_DAYS. `form` is the cache key of `render`'s output
+    format.
+    """
     state, key = await find_state(store), (network, form, *columns)
     kept = _KEPT.setdefault(store, {})
     days = kept.pop(key, None)

@@ -1,7 +1,7 @@
-"""Answers of analytics v2: what inx-chronicle's had (1.0.0-beta.22), and our series.
+"""Responses of analytics v2: those of inx-chronicle 1.0.0-beta.22, and the series, an extension.
 
-Rules of this file: as in responses_explorer.py. Counts are texts where inx-chronicle had them so; in series counts and
-bytes are numbers, amounts of base tokens texts. The measures of a series stand in measures.py.
+Counts are text where inx-chronicle has text. In series, counts and bytes are numbers, and amounts of base tokens are
+text. measures.py lists the measures of series.
 """
 
 from typing import Annotated, Any, TypeAlias
@@ -20,7 +20,7 @@ Date: TypeAlias = Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 
 
 class OutputStatistics(BaseModel):
-    """How many outputs, and the base tokens in them."""
+    """Number of outputs, and the base tokens in them."""
 
     model_config = whole_example(count="12", totalValue="4500000")
     count: CountText
@@ -28,7 +28,7 @@ class OutputStatistics(BaseModel):
 
 
 class StorageDepositStatistics(BaseModel):
-    """Unspent outputs of Stardust: those that owe a storage deposit and how much, and what all of them store."""
+    """Unspent Stardust outputs: how many owe a storage deposit and how much, and the bytes that all of them store."""
 
     model_config = whole_example(
         outputCount="72",
@@ -51,7 +51,7 @@ class StorageDepositStatistics(BaseModel):
 
 
 class AddressStatistics(BaseModel):
-    """Different addresses whose outputs were created or spent, were created, and were spent."""
+    """Number of distinct addresses: of outputs created or spent, of outputs created, and of outputs spent."""
 
     model_config = whole_example(totalActiveAddresses="9", receivingAddresses="7", sendingAddresses="5")
     totalActiveAddresses: CountText
@@ -60,14 +60,14 @@ class AddressStatistics(BaseModel):
 
 
 class Claimed(BaseModel):
-    """Base tokens in outputs of genesis that were spent."""
+    """Base tokens of genesis outputs that were spent."""
 
     model_config = whole_example(count="95428996456")
     count: AmountText
 
 
 class ObjectStatistics(BaseModel):
-    """What became of chain objects, summed over transactions."""
+    """Chain objects created, transferred and destroyed, summed over transactions."""
 
     model_config = whole_example(createdCount="4", transferredCount="2", burnedCount="1")
     createdCount: CountText
@@ -86,7 +86,7 @@ class PayloadCounts(BaseModel):
 
 
 class InclusionCounts(BaseModel):
-    """Blocks by what the ledger made of them."""
+    """Blocks by inclusion state."""
 
     confirmedTxCount: U32
     conflictingTxCount: U32
@@ -113,7 +113,7 @@ class MilestoneStatistics(BaseModel):
 
 
 def measured(known: Measures) -> dict[str, Any]:
-    """A field for each measure that may be asked for, with its meaning; null: not known."""
+    """Returns a response model with one field per measure. A field is null if the value is unknown."""
     found: dict[str, Any] = {}
     for name, measure in known.items():
         kind: Any = AmountText if measure.is_amount else int
@@ -122,20 +122,20 @@ def measured(known: Measures) -> dict[str, Any]:
 
 
 class MilestoneTime(BaseModel):
-    """A milestone and the measures that were asked for."""
+    """A milestone and the requested measures."""
 
     milestoneIndex: U32
     timestamp: U32
 
 
 class HourTime(BaseModel):
-    """An hour, by its first second, and the measures that were asked for."""
+    """An hour, given by its first second, and the requested measures."""
 
     timestamp: int
 
 
 class DayTime(BaseModel):
-    """A UTC day, by its first second too, and the measures that were asked for."""
+    """A UTC day, given by its date and its first second, and the requested measures."""
 
     date: Date
     timestamp: int
@@ -176,7 +176,7 @@ class DaySeries(BaseModel):
 
 
 class AddressPoint(BaseModel):
-    """What an address sent and received in a milestone, change included, and its balance after it."""
+    """What an address sent and received in a milestone, including change, and its balance after it."""
 
     milestoneIndex: U32
     timestamp: U32

@@ -1,7 +1,7 @@
-"""Analytics v2: what inx-chronicle answered until 1.0.0-beta.22, and all operations of the family.
+"""Analytics v2: the endpoints of inx-chronicle 1.0.0-beta.22, and the list of all operations of the family.
 
-Rules of this file: as in explorer_v2.py. Of the ledger state what `ms_analytics` has of one milestone; of activity the
-sums over the milestones asked for, of which one request reads a bounded number.
+Endpoints of the ledger state read one row of `ms_analytics`. Endpoints of activity sum rows over a range of milestones,
+whose length is bounded.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,7 @@ from api.handlers.parameter_history import parameters_at
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import BadParameter, NotKept, flat_error_body
 from api.http.operations import Family, Handler, Operation
-from api.http.responses import FLAT_ERRORS
-from api.listing import Json
+from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.intervals import Intervals, intersect, size
 from db.listing.streams import get_chunk_size
@@ -38,20 +37,22 @@ from db.store import NotFound, Row
 from db.sync import complete
 
 SUMMED_MAX = 100_000
-"""Milestones that one request sums."""
+"""Maximum number of milestones that one request sums."""
 
 CHANGES_MAX = 100_000
-"""Created and spent outputs whose addresses one request looks at."""
+"""Maximum number of created and spent outputs whose addresses one request reads."""
 
 
 async def ledger_row(network: NetworkMount, asked: int | None) -> Row:
-    """The row of `ms_analytics` of a ledger index, of now where none is asked for; NotFound where it is not there."""
+    """Returns the row of `ms_analytics` at a ledger index, by default the current one. Raises NotFound if it is
+    missing.
+    """
     index = await known_index(network, asked)
     return await state_row(network, index)
 
 
 async def state_row(network: NetworkMount, index: int) -> Row:
-    """The row of `ms_analytics` of a milestone whose ledger state is analysed; NotFound otherwise."""
+    """Returns the row of `ms_analytics` of a milestone whose ledger state is analysed. Raises NotFound otherwise."""
     row = await analytics.find_milestone(network.store, await get_chunk_size(network.store), index)
     if row is None or row["holders"] is None:
         raise NotFound(f"an analysis of the ledger state of {index}")
@@ -59,7 +60,7 @@ async def state_row(network: NetworkMount, index: int) -> Row:
 
 
 async def storage_deposits(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
-    """What unspent outputs of Stardust store, what that costs, and the deposits that they owe."""
+    """Returns the bytes that unspent Stardust outputs store, their cost, and the deposits that the outputs owe."""
     row = await ledger_row(network, ledger_index)
     parameters = await parameters_at(network, row["milestone_index"])
     return {
@@ -79,19 +80,21 @@ async def storage_deposits(network: NetworkMount, ledger_index: LedgerIndex) -> 
 
 
 async def native_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
-    """The unspent foundries, each of which is a native token's, and the base tokens in them."""
+    """Returns the number of unspent foundries, one per native token, and the base tokens in them."""
     row = await ledger_row(network, ledger_index)
     return {"count": str(row["foundry_count"]), "totalValue": str(row["foundry_amount"])}
 
 
 async def nfts(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
-    """The unspent NFTs, and the base tokens in them."""
+    """Returns the number of unspent NFTs, and the base tokens in them."""
     row = await ledger_row(network, ledger_index)
     return {"count": str(row["nft_count"]), "totalValue": str(row["nft_amount"])}
 
 
 async def claimed_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
-    """The base tokens in outputs of genesis that were spent: in the milestone of ledgerIndex, without it ever."""
+    """Returns the base tokens of genesis outputs that were spent: in the milestone `ledgerIndex`, or in total
+    without it.
+    """
     row = await ledger_row(network, ledger_index)
     genesis = (await ledger.get_applied(network.store, network.name)).start - 1
     before = await state_row(network, genesis if ledger_index is None else max(genesis, ledger_index - 1))
@@ -99,8 +102,9 @@ async def claimed_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Js
 
 
 async def asked_milestones(network: NetworkMount, start: int | None, end: int | None) -> Intervals:
-    """The complete milestones from `start` on, before `end`; BadParameter for one that is lower, NotKept where they are
-    more than SUMMED_MAX.
+    """Returns the complete milestones from `start` to before `end`.
+
+    Raises BadParameter if `end` is lower than `start`, and NotKept if there are more than SUMMED_MAX.
     """
     if end is not None and end < (start or 0):
         raise BadParameter(END_INDEX.name, f"{START_INDEX.name} ({start}) or later", str(end))
@@ -108,12 +112,12 @@ async def asked_milestones(network: NetworkMount, start: int | None, end: int | 
     held = await complete(network.store, network.name)
     asked = intersect(held, [(first, last)]) if first <= last else []
     if size(asked) > SUMMED_MAX:
-        raise NotKept(f"one answer sums at most {SUMMED_MAX} milestones, and these are {size(asked)}: ask for fewer")
+        raise NotKept(f"{size(asked)} milestones are more than the maximum of {SUMMED_MAX}: request fewer")
     return asked
 
 
 async def sums(network: NetworkMount, start: int | None, end: int | None, columns: Sequence[str]) -> list[int]:
-    """Those columns of `ms_analytics`, summed over the milestones asked for; what is not known counts for nothing."""
+    """Returns the sums of these columns of `ms_analytics` over the requested milestones. Unknown values count as 0."""
     found = [0] * len(columns)
     for first, last in await asked_milestones(network, start, end):
         async for row in analytics.list_milestones(network.store, network.name, first, last, columns=columns):
@@ -123,7 +127,7 @@ async def sums(network: NetworkMount, start: int | None, end: int | None, column
 
 
 async def address_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """How many different addresses' outputs were created or spent, as far as the ledger state goes."""
+    """Returns the number of distinct addresses whose outputs were created or spent, up to the ledger index."""
     applied = await ledger.get_applied(network.store, network.name)
     known = intersect(await asked_milestones(network, start, end), [(applied.start, applied.stop - 1)])
     received, sent = set[str](), set[str]()
@@ -137,7 +141,7 @@ async def address_activity(network: NetworkMount, start: StartIndex, end: EndInd
                 (sent if change["is_spent"] else received).add(change["address"])
                 changes += 1
             if changes > CHANGES_MAX:
-                raise NotKept(f"addresses are told apart of at most {CHANGES_MAX} changes: ask for fewer milestones")
+                raise NotKept(f"addresses are counted over at most {CHANGES_MAX} changes: request fewer milestones")
     return {
         "totalActiveAddresses": str(len(received | sent)),
         "receivingAddresses": str(len(received)),
@@ -146,67 +150,73 @@ async def address_activity(network: NetworkMount, start: StartIndex, end: EndInd
 
 
 async def created(network: NetworkMount, start: int | None, end: int | None, kinds: Sequence[str]) -> Json:
-    """Outputs of those kinds that were created."""
+    """Returns the outputs of these kinds that were created."""
     names = [f"{kind}_created_{what}" for what in ("count", "amount") for kind in kinds]
     found = await sums(network, start, end, names)
     return {"count": str(sum(found[: len(kinds)])), "totalValue": str(sum(found[len(kinds) :]))}
 
 
 async def output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """The outputs that were created, of every kind, and the base tokens in them."""
+    """Returns the number of outputs of all kinds created, and the base tokens in them."""
     return await created(network, start, end, KINDS)
 
 
 async def basic_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """The basic outputs that were created, and the base tokens in them."""
+    """Returns the number of basic outputs created, and the base tokens in them."""
     return await created(network, start, end, ("basic",))
 
 
 async def alias_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """The alias outputs that were created, and the base tokens in them."""
+    """Returns the number of alias outputs created, and the base tokens in them."""
     return await created(network, start, end, ("alias",))
 
 
 async def nft_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """The NFT outputs that were created, and the base tokens in them."""
+    """Returns the number of NFT outputs created, and the base tokens in them."""
     return await created(network, start, end, ("nft",))
 
 
 async def foundry_output_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """The foundry outputs that were created, and the base tokens in them."""
+    """Returns the number of foundry outputs created, and the base tokens in them."""
     return await created(network, start, end, ("foundry",))
 
 
 async def became_of(network: NetworkMount, start: int | None, end: int | None, kind: str) -> Json:
-    """What became of chain objects of a kind."""
+    """Returns how many chain objects of a kind were created, transferred and destroyed."""
     names = ("new", "transferred", "destroyed")
     found = await sums(network, start, end, [f"{kind}_{name}_count" for name in names])
     return dict(zip(("createdCount", "transferredCount", "burnedCount"), map(str, found), strict=True))
 
 
 async def native_token_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """How often foundries were made, went on and ended, as inx-chronicle counts native tokens."""
+    """Returns how many foundries were created, transitioned and destroyed.
+
+    This is how inx-chronicle counts native tokens.
+    """
     return await became_of(network, start, end, "foundry")
 
 
 async def nft_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
-    """How often NFTs were made, went on, to whomever, and ended."""
+    """Returns how many NFTs were created, transferred and destroyed.
+
+    A new state with the same owner counts as a transfer.
+    """
     return await became_of(network, start, end, "nft")
 
 
 async def milestone_activity(network: NetworkMount, milestone_id: MilestoneId) -> Json:
-    """The blocks that a milestone references, by payload and by what the ledger made of them."""
+    """Returns the blocks that a milestone references, by payload and by inclusion state."""
     row = await milestones.get_milestone_by_id(network.store, milestone_id)
     return await blocks_of(network, row["milestone_index"])
 
 
 async def milestone_activity_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
-    """The blocks that a milestone references, by payload and by what the ledger made of them."""
+    """Returns the blocks that a milestone references, by payload and by inclusion state."""
     return await blocks_of(network, min(index, PENDING_RANGE))
 
 
 async def blocks_of(network: NetworkMount, index: int) -> Json:
-    """Counts of a milestone's blocks; NotFound for one that is not here, or not analysed."""
+    """Returns the counts of a milestone's blocks. Raises NotFound if the milestone is missing or not analysed."""
     row = await analytics.find_milestone(network.store, await get_chunk_size(network.store), index)
     if row is None or row["message_count"] is None:
         raise NotFound(f"an analysis of milestone {index}")
@@ -228,7 +238,7 @@ async def blocks_of(network: NetworkMount, index: int) -> Json:
 
 
 def of_outputs(path: str, handler: Handler) -> Operation:
-    """Created outputs."""
+    """Returns an operation that counts created outputs."""
     return Operation(f"/activity/outputs{path}", handler, OutputStatistics, (501,))
 
 

@@ -1,8 +1,8 @@
-"""Analytics v2, ours: series by milestone, hour and day.
+"""Analytics v2, an extension: series by milestone, hour and day.
 
-Rules of this file: as in explorer_v2.py. All are there as CSV and NDJSON too, whole, read some rows at a time;
-`pageSize` and `cursor` then do not matter. `start` and `end` both are in a series; hours and days are whole ones.
-Days of what is kept by day are rendered once (api/analytics_v2/rendered_days.py).
+Every series is also available as CSV and NDJSON, complete and streamed; `pageSize` and `cursor` then have no effect. A
+series contains its `start` and its `end`. Hours and days are whole. Days with measures that are stored per day are
+rendered once (api/analytics_v2/rendered_days.py).
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ from api.fields.params import OldestFirst
 from api.handlers.parameter_history import parameter_history
 from api.http.errors import BadParameter
 from api.http.operations import Operation
+from api.http.responses import Json
 from api.http.streaming import CSV, NDJSON, Export, csv_text, exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.intervals import intersect
 from db.listing.cursor import Cursor, format_cursor, parse_cursor
@@ -44,13 +44,15 @@ from db.times import Window
 from db.utc_days import DAY_S, HOUR_S
 
 LEAST_AT_ONCE = 101
-"""Rows that are read for a page where its times may leave some out: a small page would ask for them one by one."""
+"""Minimum number of rows per read. The time filter may drop rows, and a small page would otherwise read them one by
+one.
+"""
 
 Render: TypeAlias = Callable[[Row], Json]
 
 
 def edges(start: Edge | None, end: Edge | None) -> tuple[Edge, Edge]:
-    """Both ends; BadParameter for a series that ends before it starts."""
+    """Returns both ends. Raises BadParameter if the series ends before it starts."""
     first, last = start or Edge(), end or Edge()
     if None not in (first.milestone, last.milestone):
         begins, ends = first.milestone, last.milestone
@@ -64,7 +66,7 @@ def edges(start: Edge | None, end: Edge | None) -> tuple[Edge, Edge]:
 
 
 async def measured(network: NetworkMount, measures: Measures) -> Render:
-    """What is told of each row: amounts as texts."""
+    """Returns the measures of a row. Amounts are text."""
     asked = [(name, measure.told, measure.is_amount) for name, measure in measures.items()]
     needs_parameters = any(measure.needs_parameters for measure in measures.values())
     history = await parameter_history(network) if needs_parameters else None
@@ -83,14 +85,14 @@ async def measured(network: NetworkMount, measures: Measures) -> Render:
 
 
 async def page_of(batches: AsyncIterator[Batch], render: Render, position: str, question: str, at: After) -> Json:
-    """A page of a series; rows stand where their column `position` says."""
+    """Returns a page of a series. The column `position` orders its rows."""
     rows, last = await cut(batches, position, at.page_size)
     cursor = None if last is None else format_cursor(Cursor((last,)), question)
     return {"items": [render(row) for row in rows], "cursor": at.next(Page(rows, cursor))}
 
 
 def place(at: After, question: str) -> int | None:
-    """Where the page before ended; CursorError for a cursor of another series."""
+    """Returns where the previous page ended. Raises CursorError for a cursor of another series."""
     if at.cursor is None:
         return None
     (place,) = parse_cursor(at.cursor, question).key
@@ -99,7 +101,7 @@ def place(at: After, question: str) -> int | None:
 
 
 def remaining(span: tuple[int, int], after: int | None, step: int, *, newest: bool) -> tuple[int, int]:
-    """What of a span is left after a page that ended there."""
+    """Returns the rest of a span after the position where a page ended."""
     first, last = span
     if after is None:
         return span
@@ -109,7 +111,7 @@ def remaining(span: tuple[int, int], after: int | None, step: int, *, newest: bo
 async def remaining_milestones(
     network: NetworkMount, start: Edge | None, end: Edge | None, after: int | None, *, newest: bool
 ) -> Window:
-    """The milestones of a span that are left after a page that ended there."""
+    """Returns the milestones of a span after the one where a page ended."""
     window = await find_milestones(network.store, network.name, *edges(start, end))
     first, last = remaining((0, NEWEST), after, 1, newest=newest)
     return replace(window, milestones=intersect(window.milestones, [(first, last)]) if first <= last else [])
@@ -117,7 +119,7 @@ async def remaining_milestones(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a series is to tell; `after`: where the page before ended."""
+    """A requested series. `after`: where the previous page ended."""
 
     start: Edge | None
     end: Edge | None
@@ -128,13 +130,13 @@ class Asked:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Those that are measured."""
+        """The columns that the measures need."""
         return columns_of(self.measures)
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A kind of series: what its items begin with, the column that they stand by, and where they come from."""
+    """A kind of series: the first fields of its items, the column that orders them, and the source of its rows."""
 
     name: str
     head: Mapping[str, Callable[[Row], object]]
@@ -142,23 +144,23 @@ class Series:
     batches: Callable[[NetworkMount, Asked], AsyncIterator[Batch]]
 
     async def point(self, network: NetworkMount, measures: Measures) -> Render:
-        """An item."""
+        """Returns one item."""
         values, head = await measured(network, measures), self.head.items()
         return lambda row: {name: told(row) for name, told in head} | values(row)
 
     def question(self, asked: Asked) -> str:
-        """What a cursor is of."""
+        """Returns the text that binds a cursor to this series."""
         return f"{self.name} {asked.start} {asked.end} {list(asked.measures)} {asked.newest}"
 
     async def page(self, network: NetworkMount, asked: Asked, at: After) -> Json:
-        """A page of it."""
+        """Returns a page."""
         question = self.question(asked)
         batches = self.batches(network, replace(asked, after=place(at, question), at_once=at.page_size + 1))
         point = await self.point(network, asked.measures)
         return await page_of(batches, point, self.position, question, at)
 
     def exports(self) -> Mapping[str, Export]:
-        """All of it, as CSV and NDJSON."""
+        """Returns the writers of the whole series as CSV and NDJSON."""
 
         async def items(
             network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
@@ -174,7 +176,7 @@ class Series:
 
 
 async def milestone_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
-    """Milestones of a span."""
+    """Yields batches of the milestones of a span."""
     newest, at_once = asked.newest, max(asked.at_once, LEAST_AT_ONCE)
     window = await remaining_milestones(network, asked.start, asked.end, asked.after, newest=newest)
     batches = list_by_milestone(network.store, network.name, window, asked.columns, newest=newest, at_once=at_once)
@@ -199,9 +201,10 @@ async def milestone_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Each milestone in numbers; with Accept CSV or NDJSON, all of them.
+    """Returns measures of each milestone.
 
-    What depends on the ledger state is null behind the ledger index.
+    With Accept CSV or NDJSON, the response contains all milestones. Measures of the ledger state are null after the
+    ledger index.
     """
     return await MILESTONES.page(network, Asked(start, end, measures, newest), after or After(page_size))
 
@@ -210,13 +213,13 @@ async def milestone_series(
 
 
 async def seconds_of(network: NetworkMount, asked: Asked, step: int) -> tuple[int, int]:
-    """The first second and the last of what is left of a span."""
+    """Returns the first and the last second of the rest of a span."""
     span = await find_seconds(network.store, network.name, *edges(asked.start, asked.end))
     return remaining(span, asked.after, step, newest=asked.newest)
 
 
 async def hour_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
-    """Hours of a span."""
+    """Yields batches of the hours of a span."""
     left = await seconds_of(network, asked, HOUR_S)
     async for batch in list_by_hour(network.store, network.name, left, asked.columns, newest=asked.newest):
         yield batch
@@ -234,9 +237,10 @@ async def hour_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Each hour that has milestones in numbers: summed, or as it ended; with Accept CSV or NDJSON, all of them.
+    """Returns measures of each hour that has milestones: sums, or the state at its end.
 
-    What a part of it does not know, as what depends on the ledger state behind the ledger index, is null.
+    With Accept CSV or NDJSON, the response contains all hours. A measure is null if it is unknown for a part of the
+    hour, for example the ledger state after the ledger index.
     """
     return await HOURS.page(network, Asked(start, end, measures, newest), after or After(page_size))
 
@@ -245,7 +249,7 @@ async def hour_series(
 
 
 async def day_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
-    """Days of a span."""
+    """Yields batches of the days of a span."""
     left = await seconds_of(network, asked, DAY_S)
     batches = list_by_day(network.store, network.name, left, asked.columns, newest=asked.newest, at_once=asked.at_once)
     async for batch in batches:
@@ -259,12 +263,12 @@ OF_KEPT_DAYS = frozenset(OF_DAYS)
 
 
 def are_kept(measures: Measures) -> bool:
-    """Whether rows of days alone tell all of it."""
+    """Whether rows per day are enough for all these measures."""
     return OF_KEPT_DAYS.issuperset(columns_of(measures))
 
 
 async def days_as(network: NetworkMount, form: str, measures: Measures) -> RenderedDays:
-    """All days of the network as lines of that media type."""
+    """Renders all days of the network as lines of that media type."""
     point = await DAYS.point(network, measures)
     return await rendered_days(
         network.store,
@@ -279,7 +283,7 @@ LINES: Mapping[str, Callable[[Sequence[Json]], list[str]]] = {
     CSV: lambda items: csv_text([tuple(item.values()) for item in items]).splitlines(),
     NDJSON: lambda items: [orjson.dumps(item).decode() for item in items],
 }
-"""Items as lines; those of NDJSON are JSON's too."""
+"""Writers of items as lines. A line of NDJSON is also an item of JSON."""
 
 
 async def day_series(
@@ -291,9 +295,9 @@ async def day_series(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Each UTC day that has milestones in numbers, as each hour; with Accept CSV or NDJSON, all of them.
+    """Returns measures of each UTC day that has milestones, like the series by hour.
 
-    Days alone tell addresses, indexes and tags apart.
+    With Accept CSV or NDJSON, the response contains all days. Only days count distinct addresses, indexes and tags.
     """
     at, asked = after or After(page_size), Asked(start, end, measures, newest)
     if not are_kept(measures):
@@ -307,9 +311,10 @@ async def day_series(
 
 
 def day_export(form: str, summed: Export) -> Export:
-    """The whole series by day in that form, by `summed` where milestones have to be.
+    """Yields the whole series by day in that format. It uses `summed` if milestones have to be summed.
 
-    Kept days are one part: they are few, and their text is held anyway (api/analytics_v2/rendered_days.py).
+    Stored days are one part of the response: they are few, and the cache holds their text
+    (api/analytics_v2/rendered_days.py).
     """
 
     async def parts(

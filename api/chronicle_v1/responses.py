@@ -1,6 +1,6 @@
-"""Answers that only Chronicle v1 has.
+"""Responses that only Chronicle v1 has.
 
-Rules of this file: names of the fields are Chronicle's, every field is always there, null where there is nothing.
+Field names are Chronicle's. Every field is always present, and null if there is no value.
 """
 
 from typing import Annotated, Literal
@@ -33,7 +33,7 @@ class SpendableOutput(BaseModel):
 
 
 class AttachedTransaction(BaseModel):
-    """One attachment of a transaction; a pending one has neither milestone nor inclusion state."""
+    """One attachment of a transaction. A pending one has neither milestone nor inclusion state."""
 
     messageId: Hex32
     milestoneIndex: U32 | None
@@ -43,14 +43,14 @@ class AttachedTransaction(BaseModel):
 
 
 class TransactionResponse(BaseModel):
-    """A transaction by its message."""
+    """The transaction in a message."""
 
     model_config = example(**ATTACHED)
     data: AttachedTransaction
 
 
 class AttachedTransactions(BaseModel):
-    """Transactions of an address; `state` is null on the last page."""
+    """Transactions of an address. `state` is null on the last page."""
 
     transactions: list[AttachedTransaction]
     state: str | None
@@ -64,7 +64,7 @@ class TransactionsResponse(BaseModel):
 
 
 class AnalyticsRange(BaseModel):
-    """Consecutive milestones from `start` on, before `end`, and their sums."""
+    """Consecutive milestones from `start` to before `end`, and their sums."""
 
     start: U32
     end: U32
@@ -74,13 +74,13 @@ class AnalyticsRange(BaseModel):
 
 
 class AnalyticsRanges(BaseModel):
-    """Runs of milestones; the list falls."""
+    """Ranges of consecutive milestones, newest first."""
 
     ranges: list[AnalyticsRange]
 
 
 class AnalyticsResponse(BaseModel):
-    """What is known of a span of milestones."""
+    """Sums over milestones."""
 
     model_config = example(
         ranges=[{"start": 5, "end": 9, "message_count": 40, "transaction_count": 3, "transferred_tokens": 77}]
@@ -89,14 +89,14 @@ class AnalyticsResponse(BaseModel):
 
 
 class SystemTime(BaseModel):
-    """A moment since 1970."""
+    """A time since 1970."""
 
     secs_since_epoch: int
     nanos_since_epoch: Annotated[int, Field(ge=0, lt=10**9)]
 
 
 class Service(BaseModel):
-    """A service and those below it."""
+    """A service and the services below it."""
 
     status: Literal["Running", "Degraded"]
     name: str

@@ -1,7 +1,7 @@
-"""What Chronicle v1 answers beside the node's routes: a transaction by its message, analytics, sync, service.
+"""Operations that Chronicle v1 adds to node REST v1: a transaction by its message, analytics, sync, service.
 
-Rules of this file: as in node_v1.py; keys stand in Chronicle's order and are always there, null where there is nothing;
-`sync` and `service` stand without `data` around them, as there. Its errors are ours (docs/supported.md).
+Keys have Chronicle's order and are always present, null if there is no value. `sync` and `service` have no `data`
+envelope, as in Chronicle. Error bodies are the node's (docs/supported.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from api.fields.params import NewestFirst, State
 from api.fields.sync_responses import SyncResponse
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import messages, outputs, transactions
 from db.queries.analytics import SUMMED, list_runs
@@ -41,16 +41,16 @@ from ledger.ids import output_id, transaction_id
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The running server: its networks, and when it began, in nanoseconds since 1970."""
+    """The running server: its networks, and its start in nanoseconds since 1970."""
 
     networks: Mapping[str, NetworkMount]
     up_since_ns: int
 
 
 async def transaction_of_message(network: NetworkMount, message_id: MessageId) -> Json:
-    """The transaction that a message attaches, and what the ledger made of exactly this attachment.
+    """Returns the transaction in a message, and the inclusion state of this attachment.
 
-    `spendingMessageId` is the included message that spends the output; null while none does.
+    `spendingMessageId` is the included message that spends the output, or null if it is unspent.
     """
     found = await attached_transactions(network, [await eras.get_message(network, message_id, Era.CHRYSALIS)])
     if not found:
@@ -68,12 +68,13 @@ async def transactions_of_address(
     state: State,
     newest: NewestFirst,
 ) -> Json:
-    """The transactions that pay an Ed25519 address or that it signed, every attachment once, as its message tells it.
+    """Returns the transactions that pay an Ed25519 address or that it signed.
 
-    Only what milestones reference is listed: each is included or conflicting.
+    Every attachment is one item. The list has only messages that a milestone references, so each transaction is
+    included or conflicting.
     """
     if not (none or included or conflicting):
-        raise NotFound("a transaction of no inclusion state at all")
+        raise NotFound("a transaction without any inclusion state")
     page = await transactions.list_by_address(
         network.store,
         f"{ED25519:02x}{address}",
@@ -87,9 +88,9 @@ async def transactions_of_address(
 
 
 async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
-    """The transactions among those messages, in Chronicle's words; who spends their outputs is one question for all.
+    """Returns the transactions in these messages as Chronicle writes them. One query finds the spenders of all outputs.
 
-    Blocks of Stardust, which Chronicle never had, are left out.
+    Stardust blocks, which Chronicle never had, are left out.
     """
     found = []
     for row in rows:
@@ -118,10 +119,11 @@ async def attached_transactions(network: NetworkMount, rows: Sequence[Row]) -> l
 
 
 async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilestone) -> Json:
-    """What the milestones from `start` on, before `end`, come to, in runs without a gap, the newest first.
+    """Returns the sums over milestones from `start` to before `end`, one range per run of consecutive milestones,
+    newest first.
 
-    Messages of whole cones, the milestone's own included; transactions that took effect, and base tokens of all their
-    outputs, what goes back to the sender included.
+    `message_count` counts whole cones, including the milestone's own message. `transaction_count` counts transactions
+    that took effect. `transferred_tokens` sums the base tokens of all their outputs, including change.
     """
     found = list_runs(network.store, network.name, start, end - 1)
     return {
@@ -133,12 +135,15 @@ async def analytics(network: NetworkMount, start: StartMilestone, end: EndMilest
 
 
 def wide(value: int) -> int | orjson.Fragment:
-    """A number of JSON of any size: sums are of 128 bits in Chronicle, and orjson writes 64."""
+    """Returns a number as JSON. Chronicle's sums have 128 bits, and orjson writes at most 64."""
     return value if value < 2**64 else orjson.Fragment(str(value))
 
 
 async def service(running: Service) -> Json:
-    """The state of this server: one service, degraded while a store of its networks does not answer."""
+    """Returns the state of this server: one service.
+
+    It is degraded while the store of a network does not respond.
+    """
     seconds, nanoseconds = divmod(running.up_since_ns, 10**9)
     return {
         "status": await status(running.networks),
@@ -151,7 +156,7 @@ async def service(running: Service) -> Json:
 
 
 async def status(networks: Mapping[str, NetworkMount]) -> str:
-    """Running, or Degraded."""
+    """Returns "Running" or "Degraded"."""
     try:
         for network in networks.values():
             await network.store.ping()

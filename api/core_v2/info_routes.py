@@ -1,7 +1,7 @@
-"""The node's core API v2: what a node says of itself, and what an archive cannot answer as it is no node.
+"""Core API v2: `info`, and the endpoints that need a node, which an archive answers with 501.
 
-Rules of this file: as in core_v2.py. Protocol parameters are those that milestones announced, before that the network's
-own (settings); a number that nobody tells is 0.
+Protocol parameters are those that milestones announced, before the first announcement those in the settings. Unknown
+numbers are 0.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,7 @@ from api.era_routing import Era
 from api.fields.stardust_params import PeerId
 from api.http.errors import NotKept
 from api.http.operations import Handler, Operation
-from api.http.responses import ErrorResponse
-from api.listing import Json
+from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
 from api.version import program_version
 from db.queries import milestones
@@ -27,16 +26,17 @@ from ledger.stardust.values import ParametersOption
 
 
 async def info(network: NetworkMount) -> Json:
-    """What a node would say of itself: all that clients check before they ask for anything else.
+    """Returns what a node returns: everything that clients check before other requests.
 
-    Rates are zero, as an archive sees no traffic. It is healthy once it holds a milestone; `confirmedMilestone` is the
-    last one before a gap, `pruningIndex` the one before its first. 501 where all milestones are of Chrysalis.
+    Rates are 0, because an archive sees no traffic. `isHealthy` is true once the archive holds a milestone.
+    `confirmedMilestone` is the last milestone before a gap, `pruningIndex` the one before the first. The status is 501
+    if all milestones are Chrysalis milestones.
     """
     held = await complete(network.store, network.name)
     confirmed, newest = (held[0][1], held[-1][1]) if held else (0, 0)
     newest_row = await milestones.find_milestone(network.store, newest)
     if newest_row is not None and eras.of_milestone(newest_row) is not Era.STARDUST:
-        raise NotKept(f"network {network.name} has no milestone of Stardust here: ask node REST v1")
+        raise NotKept(f"network {network.name} has no Stardust milestone: use node REST v1")
     announced = await milestones.list_parameters(network.store, network.name, confirmed)
     return {
         "name": "Permanode",
@@ -61,61 +61,84 @@ async def info(network: NetworkMount) -> Json:
 
 
 def holding(network: NetworkMount, announced: Sequence[Row], milestone_index: int) -> ProtocolParameters:
-    """Those of the announced parameters that hold at a milestone, the last of them first; before any, the network's."""
+    """Returns the latest announced parameters that apply at a milestone. Before any announcement, returns those of
+    the network.
+    """
     params = next((row["params"] for row in announced if row["milestone_index"] <= milestone_index), None)
     return parameters_of(network) if params is None else decode_parameters(params)
 
 
 def parameters_of(network: NetworkMount) -> ProtocolParameters:
-    """What held before a milestone announced any parameters: what is set, else names alone."""
+    """Returns the parameters before any announcement: those in the settings, else only the names of the network."""
     names = network.stardust_name or network.name, network.bech32_hrp
     return network.parameters or ProtocolParameters(PROTOCOL_VERSION, *names, network.min_pow_score, 0, 0, 0, 0, 0)
 
 
 def milestone_info(index: int, row: Row | None) -> Json:
-    """A milestone in info's words; its index alone where it is not loaded."""
+    """Returns a milestone as `info` writes it, only its index if it is not loaded."""
     if row is None:
         return {"index": index}
     return {"index": index, "timestamp": row["timestamp"], "milestoneId": f"0x{row['milestone_id']}"}
 
 
 async def tips(network: NetworkMount) -> Json:  # noqa: ARG001 (every handler takes its network)
-    """Tips are where a node would attach new blocks; an archive has none."""
+    """An archive has no tips, because it attaches no blocks.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no tips: it attaches no blocks")
 
 
 async def submit_block(network: NetworkMount) -> Json:  # noqa: ARG001
-    """New blocks go to a node; an archive only answers."""
+    """An archive does not accept blocks.
+
+    Send them to a node. The status is always 501.
+    """
     raise NotKept("an archive takes no blocks: send them to a node of the network")
 
 
 async def peers(network: NetworkMount) -> Json:  # noqa: ARG001
-    """Peers of a node; an archive has none."""
+    """An archive has no peers.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no peers")
 
 
 async def peer(network: NetworkMount, peer_id: PeerId) -> Json:  # noqa: ARG001
-    """A peer of a node; an archive has none."""
+    """An archive has no peers.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no peers")
 
 
 async def whiteflag(network: NetworkMount) -> Json:  # noqa: ARG001
-    """What a node computes for a coordinator; an archive issues no milestones."""
+    """An archive computes no milestones; a node does so for its coordinator.
+
+    The status is always 501.
+    """
     raise NotKept("an archive computes no milestones")
 
 
 async def prune_database(network: NetworkMount) -> Json:  # noqa: ARG001
-    """Nodes drop what is old; an archive never does."""
+    """An archive is never pruned.
+
+    The status is always 501.
+    """
     raise NotKept("an archive is never pruned")
 
 
 async def create_snapshots(network: NetworkMount) -> Json:  # noqa: ARG001
-    """Snapshots are files that nodes start from; an archive makes none."""
+    """An archive makes no snapshots.
+
+    The status is always 501.
+    """
     raise NotKept("an archive makes no snapshots")
 
 
 def refused(path: str, handler: Handler, method: str = "GET") -> Operation:
-    """An operation that says why an archive does not answer it."""
+    """Returns an operation that always responds with an error that states why."""
     return Operation(path, handler, ErrorResponse, (501,), method=method, status=501)
 
 

@@ -1,6 +1,6 @@
-"""The node's core API v2, milestones and what they changed: outputs, the treasury, receipts.
+"""Core API v2: milestones and what they changed: outputs, the treasury, receipts.
 
-Rules of this file: as in core_v2.py. What a milestone changed is told of both eras, as it is ids alone.
+The outputs that a milestone changed are available for both eras, because the response has only ids.
 """
 
 from api import era_routing as eras
@@ -11,7 +11,7 @@ from api.fields.stardust_params import MILESTONE_ID, MilestoneId
 from api.fields.stardust_payloads import MilestonePayloadV2
 from api.handlers import ledger_state
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries import ledger, milestones
@@ -21,40 +21,40 @@ from ledger.stardust.json import option_json, payload_json
 
 
 def payload(row: Row) -> bytes:
-    """The bytes of a milestone's payload; OtherEra for one of Chrysalis."""
+    """Returns the bytes of a milestone's payload. Raises OtherEra for a Chrysalis milestone."""
     eras.expect(Era.STARDUST, eras.of_milestone(row), f"milestone {row['milestone_index']}")
     data: bytes = row["payload"]
     return data
 
 
 async def milestone_by_id(network: NetworkMount, milestone_id: MilestoneId) -> Json:
-    """A milestone by its id."""
+    """Returns a milestone by its id."""
     return payload_json(decode_payload(await milestone_by_id_raw(network, milestone_id)))
 
 
 async def milestone_by_id_raw(network: NetworkMount, milestone_id: MilestoneId) -> bytes:
-    """The bytes of a milestone's payload."""
+    """Returns the bytes of a milestone's payload."""
     return payload(await milestones.get_milestone_by_id(network.store, milestone_id))
 
 
 async def milestone_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
-    """A milestone by its index."""
+    """Returns a milestone by its index."""
     return payload_json(decode_payload(await milestone_by_index_raw(network, index)))
 
 
 async def milestone_by_index_raw(network: NetworkMount, index: MilestoneIndex) -> bytes:
-    """The bytes of a milestone's payload."""
+    """Returns the bytes of a milestone's payload."""
     return payload(await milestones.get_milestone(network.store, index))
 
 
 async def utxo_changes_by_id(network: NetworkMount, milestone_id: MilestoneId) -> Json:
-    """The outputs that a milestone created and spent, in the order in which they took effect."""
+    """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
     row = await milestones.get_milestone_by_id(network.store, milestone_id)
     return await utxo_changes_by_index(network, row["milestone_index"])
 
 
 async def utxo_changes_by_index(network: NetworkMount, index: MilestoneIndex) -> Json:
-    """The outputs that a milestone created and spent, in the order in which they took effect."""
+    """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
     changes = await ledger_state.utxo_changes(network, index)
     return {
         "index": index,
@@ -64,15 +64,16 @@ async def utxo_changes_by_index(network: NetworkMount, index: MilestoneIndex) ->
 
 
 async def treasury(network: NetworkMount) -> Json:
-    """What is left for migration, and the milestone whose receipt left it."""
+    """Returns the funds left for migration, and the milestone whose receipt left them."""
     left = await ledger_state.treasury(network)
     return {"milestoneId": f"0x{left['milestoneId']}", "amount": str(left["amount"])}
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
-    """All receipts, by the legacy milestone that they migrate from; `state` is there as long as there are more.
+    """Returns all receipts, by the legacy milestone that they migrate from.
 
-    No node pages them: by default a page has as many as a node lists.
+    `state` is present if there are more. Nodes have no pages here. By default a page has as many receipts as a node
+    lists.
     """
     page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
     return receipts_json(page)
@@ -81,7 +82,10 @@ async def receipts(network: NetworkMount, page_size: PageSize, state: State, new
 async def receipts_migrated_at(
     network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
 ) -> Json:
-    """The receipts that migrate from one legacy milestone; none for one that nothing migrates from."""
+    """Returns the receipts that migrate from one legacy milestone.
+
+    The list is empty if there are none.
+    """
     page = await ledger.list_receipts(
         network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
     )
@@ -89,7 +93,7 @@ async def receipts_migrated_at(
 
 
 def receipts_json(page: Page) -> Json:
-    """A page of rows of `receipts` in the node's words, those of Chrysalis left out."""
+    """Returns a page of rows of `receipts` as the node writes them, without Chrysalis receipts."""
     items = [
         {"receipt": option_json(decode_option(row["payload"])), "milestoneIndex": row["milestone_index"]}
         for row in page.rows

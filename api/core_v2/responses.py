@@ -1,7 +1,7 @@
-"""Answers of the core API v2 (Stardust: TIP-25, Hornet 2.0).
+"""Responses of the core API v2 (Stardust: TIP-25, Hornet 2.0).
 
-Rules of this file: names of the fields are the node's, without `data` around them; a field that a node leaves out may
-be absent here, and is never null; hex with 0x, u64 as decimal strings.
+Field names are the node's, without a `data` envelope. A field that a node may leave out may be absent and is never
+null. Hex has the prefix 0x, u64 are decimal strings.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -29,7 +29,7 @@ Text: TypeAlias = Annotated[str, Field(max_length=255)]
 
 
 class BlockMetadata(BaseModel):
-    """What the ledger made of a block; a pending one has neither milestone nor inclusion state."""
+    """Metadata of a block. A pending block has neither milestone nor inclusion state."""
 
     model_config = whole_example(
         blockId=BLOCK_ID,
@@ -67,7 +67,7 @@ OUTPUT_METADATA = {
 
 
 class OutputMetadata(BaseModel):
-    """Where an output came from, and what became of it."""
+    """The creation of an output, and its spending."""
 
     model_config = whole_example(**OUTPUT_METADATA)
     blockId: HexId
@@ -98,7 +98,7 @@ class OutputWithMetadata(BaseModel):
 
 
 class UtxoChangesV2(BaseModel):
-    """What a milestone changed."""
+    """The outputs that a milestone created and spent."""
 
     model_config = whole_example(index=10, createdOutputs=[OUTPUT_ID], consumedOutputs=[])
     index: U32
@@ -107,7 +107,7 @@ class UtxoChangesV2(BaseModel):
 
 
 class TreasuryV2(BaseModel):
-    """What is left for migration, and the milestone whose receipt left it."""
+    """The funds left for migration, and the milestone whose receipt left them."""
 
     model_config = whole_example(milestoneId=MILESTONE_ID, amount="999963000000")
     milestoneId: HexId
@@ -115,14 +115,14 @@ class TreasuryV2(BaseModel):
 
 
 class ReceiptTupleV2(BaseModel):
-    """A receipt and the milestone that carried it."""
+    """A receipt and the milestone that contains it."""
 
     receipt: ReceiptOption
     milestoneIndex: U32
 
 
 class ReceiptsV2(BaseModel):
-    """Receipts; there is a `state` as long as there are more."""
+    """Receipts. `state` is present if there are more."""
 
     model_config = whole_example(
         receipts=[
@@ -153,7 +153,7 @@ class ReceiptsV2(BaseModel):
 
 
 class MilestoneInfo(BaseModel):
-    """A milestone, as info names it; where there is none yet, its index alone."""
+    """A milestone in `info`. If it is not loaded, only its index."""
 
     index: U32
     timestamp: U32 = omitted()
@@ -161,7 +161,7 @@ class MilestoneInfo(BaseModel):
 
 
 class NodeStatus(BaseModel):
-    """How far this archive reaches."""
+    """The milestones that this archive holds."""
 
     isHealthy: bool
     latestMilestone: MilestoneInfo
@@ -170,7 +170,7 @@ class NodeStatus(BaseModel):
 
 
 class ProtocolParametersV2(BaseModel):
-    """What holds in the network."""
+    """The current protocol parameters."""
 
     version: U8
     networkName: Text
@@ -182,7 +182,7 @@ class ProtocolParametersV2(BaseModel):
 
 
 class BaseTokenInfo(BaseModel):
-    """How amounts are to be shown."""
+    """How to display amounts of base tokens."""
 
     name: str
     tickerSymbol: str
@@ -193,7 +193,7 @@ class BaseTokenInfo(BaseModel):
 
 
 class NodeMetrics(BaseModel):
-    """Rates of a live node; an archive's are 0."""
+    """Rates of a live node. An archive returns 0."""
 
     blocksPerSecond: float
     referencedBlocksPerSecond: float
@@ -201,7 +201,7 @@ class NodeMetrics(BaseModel):
 
 
 class InfoV2(BaseModel):
-    """What a node says of itself."""
+    """Information about the node: here, the archive."""
 
     model_config = whole_example(
         name="Permanode",

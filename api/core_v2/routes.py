@@ -1,9 +1,9 @@
-"""The node's core API v2 (Stardust: TIP-25, as Hornet 2.0 answers): its blocks and outputs, and all its operations.
+"""Core API v2 (Stardust: TIP-25, Hornet 2.0): blocks and outputs, and the list of all operations of the family.
 
-Rules of this file: as in node_v1.py, but that ids leave it with 0x, and that nothing is put around an answer. A block's
-`milestoneIndex` is told once another milestone references it; `whiteFlagIndex` from then on, 0 too. Bytes are those
-that are stored. Chrysalis's outputs are answered as Stardust took them over, basic outputs with the same address and
-amount; one that was spent before, and every message of Chrysalis, is a 404 that names the family that has it.
+Ids have the prefix 0x, and responses have no envelope. A block's `milestoneIndex` and `whiteFlagIndex` are present once
+a milestone references it. Raw bytes are the stored bytes. A Chrysalis output that was unspent at the start of Stardust
+is returned as Stardust took it over: a basic output with the same address and amount. For a Chrysalis output that was
+spent before, and for a Chrysalis message, the status is 404, and the error names the family that serves it.
 """
 
 from api import era_routing as eras
@@ -18,7 +18,7 @@ from api.fields.sync_responses import SyncResponse
 from api.handlers.ledger_state import ledger_index
 from api.handlers.sync_status import sync
 from api.http.operations import Family, Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import ledger, messages, milestones, outputs, transactions
 from db.roles import LEGACY
@@ -32,19 +32,22 @@ from ledger.stardust.values import Milestone
 
 
 async def block(network: NetworkMount, block_id: BlockId) -> Json:
-    """A block by its id."""
+    """Returns a block by its id."""
     row = await eras.get_message(network, block_id, Era.STARDUST)
     return block_json(decode_block(row["message"]))
 
 
 async def block_raw(network: NetworkMount, block_id: BlockId) -> bytes:
-    """The canonical bytes of a block, whose BLAKE2b-256 is its id."""
+    """Returns the canonical bytes of a block.
+
+    Their BLAKE2b-256 is its id.
+    """
     data: bytes = (await eras.get_message(network, block_id, Era.STARDUST))["message"]
     return data
 
 
 async def block_metadata(network: NetworkMount, block_id: BlockId) -> Json:
-    """What the ledger made of a block.
+    """Returns the metadata of a block.
 
     A pending block, which no milestone references, has neither milestone nor inclusion state.
     """
@@ -71,22 +74,27 @@ async def block_metadata(network: NetworkMount, block_id: BlockId) -> Json:
 
 
 async def included_block(network: NetworkMount, transaction_id: TransactionId) -> Json:
-    """The block that got a transaction included; other attachments of it took no effect."""
+    """Returns the block that included a transaction.
+
+    Other attachments of the transaction took no effect.
+    """
     return await block(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 
 async def included_block_raw(network: NetworkMount, transaction_id: TransactionId) -> bytes:
-    """The canonical bytes of the block that got a transaction included."""
+    """Returns the canonical bytes of the block that included a transaction."""
     return await block_raw(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 
 async def included_block_metadata(network: NetworkMount, transaction_id: TransactionId) -> Json:
-    """What the ledger made of the block that got a transaction included."""
+    """Returns the metadata of the block that included a transaction."""
     return await block_metadata(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 
 async def output_row(network: NetworkMount, output_id: str, as_of: int | None) -> Row:
-    """The row of an output that Stardust knew; OtherEra for one of Chrysalis that was spent there."""
+    """Returns the row of an output that existed in Stardust. Raises OtherEra for an output that was spent in
+    Chrysalis.
+    """
     row = await outputs.get_output(network.store, output_id, as_of)
     if row["output_kind"] == LEGACY and row["spent_message_id"] is not None:
         spender = await messages.get_message(network.store, row["spent_message_id"])
@@ -95,7 +103,7 @@ async def output_row(network: NetworkMount, output_id: str, as_of: int | None) -
 
 
 def output_bytes(row: Row) -> bytes:
-    """An output as Stardust writes it."""
+    """Returns an output in Stardust's serialization."""
     data: bytes = row["data"]
     if row["output_kind"] != LEGACY:
         return data
@@ -105,7 +113,7 @@ def output_bytes(row: Row) -> bytes:
 
 
 async def output(network: NetworkMount, output_id: OutputId) -> Json:
-    """An output that an included transaction created, and whether it is spent at ledgerIndex."""
+    """Returns an output of an included transaction, and whether it is spent at ledgerIndex."""
     as_of = await ledger.find_ledger_index(network.store, network.name)
     row = await output_row(network, output_id, as_of)
     return {
@@ -115,19 +123,21 @@ async def output(network: NetworkMount, output_id: OutputId) -> Json:
 
 
 async def output_raw(network: NetworkMount, output_id: OutputId) -> bytes:
-    """The bytes of an output."""
+    """Returns the bytes of an output."""
     as_of = await ledger.find_ledger_index(network.store, network.name)
     return output_bytes(await output_row(network, output_id, as_of))
 
 
 async def output_metadata(network: NetworkMount, output_id: OutputId) -> Json:
-    """Where an output came from, and whether it is spent at ledgerIndex."""
+    """Returns the metadata of an output, and whether it is spent at ledgerIndex."""
     as_of = await ledger.find_ledger_index(network.store, network.name)
     return await output_metadata_json(network, await output_row(network, output_id, as_of), as_of)
 
 
 async def output_metadata_json(network: NetworkMount, row: Row, as_of: int | None) -> Json:
-    """A row of `outputs` in the node's words; a milestone that is not loaded, as before genesis, has timestamp 0."""
+    """Returns a row of `outputs` as the node writes it. A milestone that is not loaded, such as one before genesis,
+    has timestamp 0.
+    """
     created, spent = row["created_milestone_index"], row["spent_milestone_index"]
     indices = [created] if spent is None else [created, spent]
     timestamps = [each or 0 for each in await milestones.find_timestamps(network.store, indices)]

@@ -1,7 +1,7 @@
-"""Explorer v2, the history of an address: what came to it and was spent, and every output that it has a part in.
+"""Explorer v2, the history of an address: outputs that it received and spent, and outputs that name it in any role.
 
-Rules of this file: as in explorer_v2.py. Both are there as CSV and NDJSON too, whole, in the order that was asked for,
-read a page at a time; where they begin is a parameter, `pageSize` and `cursor` then do not matter.
+Both lists are also available as CSV and NDJSON, complete, in the requested order, streamed page by page. A parameter
+sets where they begin; `pageSize` and `cursor` then have no effect.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -20,8 +20,8 @@ from api.fields.inx_chronicle_params import (
 from api.fields.params import Address
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
+from api.http.responses import Json
 from api.http.streaming import exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.listing.page import Page
 from db.queries import ledger, lookups, milestones, outputs, updates
@@ -30,10 +30,10 @@ from db.roles import ADDRESS, ALIAS
 from db.store import Bound, Row
 
 FEATURES = ("sender", "issuer", "governor", "storage_deposit_return", "expiration_return")
-"""Roles that rows tell of in columns of their own; whose an output is its row in `outputs` tells."""
+"""Roles that have columns of their own. The row in `outputs` has the owner of an output."""
 
 WIRE = {variant: role for role, variant in ROLES.items()}
-"""Variant in the tables → role."""
+"""Variant in the tables → role in the API."""
 
 
 async def updates_by_address(
@@ -44,10 +44,10 @@ async def updates_by_address(
     page_size: ExplorerPageSize,
     after: UpdateCursor,
 ) -> Json:
-    """The outputs that came to an address and those of it that were spent; with Accept CSV or NDJSON, all of them.
+    """Returns the outputs that an address received and those of them that were spent.
 
-    What genesis held comes first. An output that expired is spent by whom it returned to. Empty for an address without
-    history.
+    With Accept CSV or NDJSON, the response contains all of them. Genesis outputs come first. An expired output is spent
+    by its return address. The list is empty for an address without history.
     """
     at = after or After(page_size, start=first_update(start))
     page = await updates_page(network, address, at, newest=newest)
@@ -59,12 +59,12 @@ async def updates_by_address(
 
 
 def first_update(start: int | None) -> Bound | None:
-    """The first row behind a milestone."""
+    """Returns the position of the first row after a milestone."""
     return None if start is None else Bound((start,), inclusive=False)
 
 
 async def updates_page(network: NetworkMount, address: tuple[str, bytes], at: After, *, newest: bool) -> Page:
-    """A page of what came to an address and was spent."""
+    """Returns a page of the outputs that an address received and spent."""
     return await updates.list_updates_by_address(
         network.store,
         network.address(address),
@@ -77,7 +77,7 @@ async def updates_page(network: NetworkMount, address: tuple[str, bytes], at: Af
 
 
 async def update_items(network: NetworkMount, address: str, rows: Sequence[Row]) -> list[Json]:
-    """Rows of `ledger_updates_by_address` as items."""
+    """Returns rows of `ledger_updates_by_address` as items."""
     found = await outputs.find_outputs(network.store, [row["output_id"] for row in rows])
     return [
         {
@@ -94,13 +94,13 @@ async def update_items(network: NetworkMount, address: str, rows: Sequence[Row])
 
 
 def update_role(address: str, output: Row | None) -> str:
-    """As what an address had an output: it is the owner, or the one that it returned to."""
+    """Returns in which role the address had an output: owner, or return address after expiry."""
     assert output is not None, "what changed the ledger state has a row in outputs"
     return WIRE[owner_variant(output) if output["address"] == address else "expiration_return"]
 
 
 def owner_variant(output: Row) -> str:
-    """The variant that the owner of an output, as `outputs` tells it, stands in."""
+    """Returns the variant of the owner of an output."""
     return "state_controller" if output["output_kind"] == ALIAS else ADDRESS
 
 
@@ -111,7 +111,7 @@ async def all_updates(
     newest: bool,
     start: int | None,
 ) -> AsyncGenerator[list[Json]]:
-    """Everything that came to an address and was spent."""
+    """Yields all outputs that an address received and spent."""
     at: After | None = After(MAXIMUM, start=first_update(start))
     while at is not None:
         page = await updates_page(network, address, at, newest=newest)
@@ -127,9 +127,9 @@ async def outputs_by_address(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """Every output that an address ever had a part in, each once, by the milestone that created it.
+    """Returns every output that ever named an address, each once, by the milestone that created it.
 
-    With Accept CSV or NDJSON, all of them. Empty for an address without history.
+    With Accept CSV or NDJSON, the response contains all of them. The list is empty for an address without history.
     """
     at = after or After(page_size)
     page = await outputs_page(network, address, role, at, newest=newest)
@@ -144,7 +144,7 @@ async def outputs_by_address(
 async def outputs_page(
     network: NetworkMount, address: tuple[str, bytes], role: str | None, at: After, *, newest: bool
 ) -> Page:
-    """A page of the outputs that an address has that part in; None: any."""
+    """Returns a page of the outputs that name an address in a role, by default in any role."""
     serialized = network.address(address)
     return await lookups.list_created(
         network.store,
@@ -158,7 +158,7 @@ async def outputs_page(
 
 
 async def output_items(network: NetworkMount, address: str, page: Page) -> list[Json]:
-    """Rows of `outputs_by_address` as items, with what became of each output."""
+    """Returns rows of `outputs_by_address` as items, with the spending of each output."""
     found = await outputs.find_outputs(network.store, [row["output_id"] for row in page.rows], page.as_of)
     spent_in = sorted({each["spent_milestone_index"] for each in found if each and each["spent_transaction_id"]})
     times = dict(zip(spent_in, await milestones.find_timestamps(network.store, spent_in), strict=True))
@@ -193,7 +193,7 @@ async def all_outputs(
     *,
     newest: bool,
 ) -> AsyncGenerator[list[Json]]:
-    """Every output that an address has that part in."""
+    """Yields every output that names an address in that role."""
     at: After | None = After(MAXIMUM)
     while at is not None:
         page = await outputs_page(network, address, role, at, newest=newest)

@@ -1,7 +1,4 @@
-"""Explorer v2, the ledger state: balances, who owns most, how tokens are spread, what a milestone changed.
-
-Rules of this file: as in explorer_v2.py.
-"""
+"""Explorer v2, the ledger state: balances, richest addresses, token distribution, and the changes of a milestone."""
 
 from collections import Counter
 
@@ -12,7 +9,7 @@ from api.fields.stardust_params import MilestoneId
 from api.handlers.rich_list import RICHEST_ADDRESSES, TOKEN_DISTRIBUTION
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import balances, ledger, milestones, outputs
 from db.store import NotFound
@@ -20,16 +17,17 @@ from ledger.chrysalis.codec import TreasuryOutput
 from ledger.stardust.codec import decode_output
 
 OUTPUTS_MAX = 100_000
-"""Unspent outputs whose conditions one request looks at."""
+"""Maximum number of unspent outputs whose conditions one request reads."""
 
 DECODED_AT_ONCE = 1_000
 
 
 async def balance_of_address(network: NetworkMount, address: Address) -> Json:
-    """What an address may spend at ledgerIndex: 404 where no unspent output names it.
+    """Returns the balance of an address at ledgerIndex.
 
-    Outputs that expired count for their return address, whole; others for their owner, without the deposit that goes
-    back. What is locked for some time is left out of availableBalance. Times are held against that of the milestone.
+    The status is 404 if no unspent output names the address. An expired output counts in full for its return address.
+    Other outputs count for their owner, without the storage deposit to return. `availableBalance` leaves out outputs
+    with a timelock. Conditions are compared with the time of the milestone.
     """
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)
@@ -38,7 +36,7 @@ async def balance_of_address(network: NetworkMount, address: Address) -> Json:
     if not found.outputs:
         raise NotFound(f"an unspent output of {network.bech32(serialized)}")
     if found.outputs > OUTPUTS_MAX:
-        raise NotKept(f"a balance is summed of at most {OUTPUTS_MAX} unspent outputs, and this address has more")
+        raise NotKept(f"this address has more than {OUTPUTS_MAX} unspent outputs, the maximum for a balance")
     return {
         "totalBalance": str(found.total),
         "availableBalance": str(found.available),
@@ -48,7 +46,7 @@ async def balance_of_address(network: NetworkMount, address: Address) -> Json:
 
 
 async def native_tokens(network: NetworkMount, output_ids: list[str]) -> list[Json]:
-    """The native tokens in those outputs, summed, by id."""
+    """Returns the sums of native tokens in these outputs, by id."""
     amounts = Counter[bytes]()
     for first in range(0, len(output_ids), DECODED_AT_ONCE):
         for row in await outputs.find_outputs(network.store, output_ids[first : first + DECODED_AT_ONCE]):
@@ -61,10 +59,10 @@ async def native_tokens(network: NetworkMount, output_ids: list[str]) -> list[Js
 async def updates_by_milestone(
     network: NetworkMount, milestone_id: MilestoneId, page_size: ExplorerPageSize, after: ChangeCursor
 ) -> Json:
-    """The outputs that a milestone created and spent, by output id, and whose each was then."""
+    """Returns the outputs that a milestone created and spent, by output id, with their owner at that time."""
     index = (await milestones.get_milestone_by_id(network.store, milestone_id))["milestone_index"]
     if index not in await ledger.get_applied(network.store, network.name):
-        raise NotFound(f"what milestone {index} changed")
+        raise NotFound(f"the changes of milestone {index}")
     at = after or After(page_size)
     page = await ledger.list_updates_by_milestone(
         network.store, index, page_size=at.page_size, cursor=at.cursor, start=at.start

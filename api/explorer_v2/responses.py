@@ -1,7 +1,6 @@
-"""Answers of explorer v2 (inx-chronicle 1.0).
+"""Responses of explorer v2 (inx-chronicle 1.0).
 
-Rules of this file: as in responses_v2.py; names of the fields are inx-chronicle's, ours come after them. `cursor` is
-null on the last page.
+Field names are inx-chronicle's; fields of extensions follow them. `cursor` is null on the last page.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -21,14 +20,16 @@ Role: TypeAlias = Literal[
 
 
 class NativeTokenAmount(BaseModel):
-    """What an address owns of a native token."""
+    """The amount of a native token that an address owns."""
 
     id: Annotated[str, Field(pattern="^0x[0-9a-f]{76}$")]
     amount: Annotated[str, Field(pattern="^0x[0-9a-f]{1,64}$")]
 
 
 class BalanceAnswer(BaseModel):
-    """What an address may spend at ledgerIndex: all, and what no timelock holds back; ours: its native tokens."""
+    """The balance of an address at ledgerIndex: in total, and without outputs that a timelock locks. `nativeTokens`
+    is an extension.
+    """
 
     model_config = whole_example(
         totalBalance="25885090479986",
@@ -43,7 +44,7 @@ class BalanceAnswer(BaseModel):
 
 
 class Children(BaseModel):
-    """The blocks that approve a block; `count` of them are on this page. Ours: `cursor`."""
+    """The blocks that approve a block. `count` is the number on this page. `cursor` is an extension."""
 
     model_config = whole_example(blockId=MILESTONE_ID, maxResults=100, count=1, children=[BLOCK_ID], cursor=None)
     blockId: HexId
@@ -54,7 +55,7 @@ class Children(BaseModel):
 
 
 class TaggedBlock(BaseModel):
-    """A block and what the ledger made of it; null while it is pending."""
+    """A block with its milestone and inclusion state, null while it is pending."""
 
     blockId: HexId
     milestoneIndex: U32 | None
@@ -98,7 +99,7 @@ class MilestoneList(BaseModel):
 
 
 class BlockOfMilestone(BaseModel):
-    """A block and the type of its payload; null: it has none."""
+    """A block and the type of its payload, null if it has none."""
 
     blockId: HexId
     payloadType: int | None
@@ -113,9 +114,10 @@ class BlocksOfMilestone(BaseModel):
 
 
 class UpdateOfAddress(BaseModel):
-    """An output came to an address or was spent; ours: `amount`, the transaction that did it, and the address's part.
+    """An output that an address received or spent. `amount`, the transaction that changed it and the role of the
+    address are extensions.
 
-    `transactionId` of migrated funds is the milestone.
+    For migrated funds, `transactionId` is the id of the milestone.
     """
 
     outputId: HexOutputId
@@ -128,7 +130,7 @@ class UpdateOfAddress(BaseModel):
 
 
 class UpdatesOfAddress(BaseModel):
-    """What came to an address and was spent."""
+    """Outputs that an address received and spent."""
 
     model_config = whole_example(
         address=BECH32,
@@ -151,7 +153,7 @@ class UpdatesOfAddress(BaseModel):
 
 
 class UpdateOfMilestone(BaseModel):
-    """An output that a milestone created or spent, and whose it was; ours: `amount`."""
+    """An output that a milestone created or spent, and its owner. `amount` is an extension."""
 
     address: Bech32
     outputId: HexOutputId
@@ -160,7 +162,7 @@ class UpdateOfMilestone(BaseModel):
 
 
 class UpdatesOfMilestone(BaseModel):
-    """What a milestone created and spent."""
+    """Outputs that a milestone created and spent."""
 
     model_config = whole_example(
         milestoneIndex=2,
@@ -173,9 +175,9 @@ class UpdatesOfMilestone(BaseModel):
 
 
 class OutputOfAddress(BaseModel):
-    """An output that an address has a part in, what created it and what spent it; null while nothing has.
+    """An output that names an address, its creation and its spending, null while it is unspent.
 
-    A milestone that is not loaded, as before genesis, has timestamp 0.
+    A milestone that is not loaded, such as one before genesis, has timestamp 0.
     """
 
     outputId: HexOutputId
@@ -192,7 +194,7 @@ class OutputOfAddress(BaseModel):
 
 
 class OutputsOfAddress(BaseModel):
-    """Outputs that an address ever had a part in; ledgerIndex is null where the ledger state is not known."""
+    """Outputs that ever named an address. `ledgerIndex` is null if the ledger state is unknown."""
 
     model_config = whole_example(
         address=BECH32,

@@ -1,8 +1,8 @@
-"""Explorer v2 (inx-chronicle): blocks and milestones, and all its operations.
+"""Explorer v2 (inx-chronicle): blocks and milestones, and the list of all operations of the family.
 
-Rules of this file: as in core_v2.py, but that errors are inx-chronicle's and unknown parameters are refused. What is
-told of blocks, milestones and the ledger here is told of both eras, with 0x before all hex: ids, types and amounts are
-all that there is. Inside a milestone order is by id, or in white-flag order; newest first unless asked otherwise.
+Errors are inx-chronicle's, and unknown parameters are rejected. Responses cover both eras, because they have only ids,
+types and amounts; all hex has the prefix 0x. The order inside a milestone is by id or white-flag order. The default is
+newest first.
 """
 
 from api.explorer_v2.history_routes import EXPLORER_HISTORY
@@ -30,8 +30,7 @@ from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
 from api.http.params import parse_hex
-from api.http.responses import FLAT_ERRORS
-from api.listing import Json
+from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
 from db.store import NotFound
@@ -41,7 +40,10 @@ from db.times import Window, find_window
 async def children_of_block(
     network: NetworkMount, block_id: BlockId, page_size: ExplorerPageSize, page: PageNumber, after: OwnCursor
 ) -> Json:
-    """The blocks that approve a block, pending ones at the newest end."""
+    """Returns the blocks that approve a block.
+
+    Pending blocks count as the newest.
+    """
     at = after or After(page_size)
     cursor = at.cursor
     if page and after is None:
@@ -59,7 +61,7 @@ async def children_of_block(
 
 
 def children_json(block_id: str, at: After, children: list[str], cursor: str | None) -> Json:
-    """A page of children."""
+    """Returns a page of children."""
     return {
         "blockId": f"0x{block_id}",
         "maxResults": at.page_size,
@@ -79,7 +81,10 @@ async def blocks_by_tag(
     page_size: ExplorerPageSize,
     after: OwnCursor,
 ) -> Json:
-    """The blocks that carry a tag, pending ones at the newest end, but in a span of time."""
+    """Returns the blocks with a tag.
+
+    Pending blocks count as the newest; a time range excludes them.
+    """
     wanted = tag_of(tag, utf8=utf8)
     at = after or After(page_size)
     page = await messages.list_tagged(
@@ -107,7 +112,7 @@ async def blocks_by_tag(
 
 
 def tag_of(tag: str, *, utf8: bool) -> str:
-    """A tag's bytes as lowercase hex; BadParameter when it is not that."""
+    """Returns a tag's bytes as lowercase hex. Raises BadParameter for an invalid tag."""
     try:
         return parse_hex(tag.encode().hex(), 1, 64) if utf8 else parse_tag(tag)
     except ValueError as error:
@@ -123,7 +128,10 @@ async def list_of_milestones(
     page_size: ExplorerPageSize,
     after: IndexCursor,
 ) -> Json:
-    """The complete milestones, by index; a span of time holds both its ends."""
+    """Returns the complete milestones, by index.
+
+    A time range includes both ends.
+    """
     at = after or After(page_size)
     page = await milestones.list_milestones(
         network.store,
@@ -147,7 +155,10 @@ async def blocks_of_milestone(
     page_size: ExplorerPageSize,
     after: IndexCursor,
 ) -> Json:
-    """The blocks that a milestone references, in white-flag order; by default the last one first."""
+    """Returns the blocks that a milestone references, in white-flag order.
+
+    By default the last one comes first.
+    """
     row = await milestones.get_milestone_by_id(network.store, milestone_id)
     return await blocks_json(network, row["milestone_index"], after or After(page_size), newest=newest)
 
@@ -159,13 +170,16 @@ async def blocks_of_milestone_by_index(
     page_size: ExplorerPageSize,
     after: IndexCursor,
 ) -> Json:
-    """The blocks that a milestone references, in white-flag order; by default the last one first."""
+    """Returns the blocks that a milestone references, in white-flag order.
+
+    By default the last one comes first.
+    """
     await milestones.get_milestone(network.store, index)
     return await blocks_json(network, index, after or After(page_size), newest=newest)
 
 
 async def blocks_json(network: NetworkMount, index: int, at: After, *, newest: bool) -> Json:
-    """A page of a milestone's blocks."""
+    """Returns a page of a milestone's blocks."""
     page = await milestones.list_milestone_messages(
         network.store,
         index,
@@ -180,8 +194,9 @@ async def blocks_json(network: NetworkMount, index: int, at: After, *, newest: b
 
 
 async def span(network: NetworkMount, start: int | None, end: int | None) -> Window | None:
-    """The window of those seconds, the last one in it; None when neither is given. BadParameter for one that ends
-    before it starts.
+    """Returns the milestones from the first second to the last, or None if neither is given.
+
+    Raises BadParameter if the range ends before it starts.
     """
     if start is None and end is None:
         return None

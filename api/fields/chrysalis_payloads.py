@@ -1,7 +1,7 @@
-"""A Chrysalis message and all that can be inside it, as node REST v1 spells it (ledger/chrysalis/json.py renders it).
+"""The response fields of a Chrysalis message and its payloads, as node REST v1 writes them.
 
-Rules of this file: kinds are told apart by the constant in `type`; OpenAPI's `discriminator` is for texts alone, and
-client generators take the numbers for texts where one is declared.
+ledger/chrysalis/json.py renders them. The constant in `type` distinguishes the kinds. There is no OpenAPI
+`discriminator`: it supports only text, and client generators would treat the numbers as text.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -26,7 +26,7 @@ class Ed25519Address(BaseModel):
 
 
 class UtxoInput(BaseModel):
-    """Input type 0: an output by its transaction and index."""
+    """Input type 0: an output, given by its transaction and index."""
 
     type: Literal[0]
     transactionId: Hex32
@@ -34,7 +34,7 @@ class UtxoInput(BaseModel):
 
 
 class TreasuryInput(BaseModel):
-    """Input type 1: the treasury as a milestone left it."""
+    """Input type 1: the treasury after a milestone."""
 
     type: Literal[1]
     milestoneId: Hex32
@@ -49,7 +49,7 @@ class SigLockedOutput(BaseModel):
 
 
 class TreasuryOutput(BaseModel):
-    """Output type 2: what is left in the treasury."""
+    """Output type 2: the funds left in the treasury."""
 
     type: Literal[2]
     amount: Amount
@@ -71,7 +71,7 @@ class SignatureUnlockBlock(BaseModel):
 
 
 class ReferenceUnlockBlock(BaseModel):
-    """Unlock block type 1: the same as an earlier one."""
+    """Unlock block type 1: a reference to an earlier signature."""
 
     type: Literal[1]
     reference: Annotated[int, Field(ge=0, le=126)]
@@ -86,7 +86,7 @@ class IndexationPayload(BaseModel):
 
 
 class TransactionEssence(BaseModel):
-    """What the signatures of a transaction sign."""
+    """The part of a transaction that its signatures sign."""
 
     type: Literal[0]
     inputs: list[UtxoInput]
@@ -103,7 +103,7 @@ class TransactionPayload(BaseModel):
 
 
 class MigratedFunds(BaseModel):
-    """Funds that left the legacy ledger."""
+    """Funds that left the legacy network."""
 
     tailTransactionHash: Hex49
     address: Ed25519Address

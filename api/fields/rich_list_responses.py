@@ -9,14 +9,14 @@ from api.http.responses import whole_example
 
 
 class RichAddress(BaseModel):
-    """An address and the base tokens of all unspent outputs that name it their owner."""
+    """An address, and the base tokens of all unspent outputs whose owner it is."""
 
     address: Bech32
     balance: U64Text
 
 
 class RichestAddresses(BaseModel):
-    """Who owns most."""
+    """The addresses with the highest balances."""
 
     model_config = whole_example(top=[{"address": BECH32, "balance": "66290701014311"}], ledgerIndex=50)
     top: list[RichAddress]
@@ -31,7 +31,7 @@ class BalanceRange(BaseModel):
 
 
 class Bucket(BaseModel):
-    """How many addresses own so much, and what they own together."""
+    """The number of addresses with a balance in this range, and the sum of their balances."""
 
     range: BalanceRange
     addressCount: U64Text
@@ -39,7 +39,7 @@ class Bucket(BaseModel):
 
 
 class TokenDistribution(BaseModel):
-    """How tokens are spread, by power of ten of the balance."""
+    """The distribution of tokens, by power of ten of the balance."""
 
     model_config = whole_example(
         distribution=[{"range": {"start": 1000000, "end": 10000000}, "addressCount": "3", "totalBalance": "4500000"}],

@@ -1,7 +1,7 @@
-"""A Stardust block and all that can be inside it, as the core API v2 spells it (ledger/stardust/json.py renders it).
+"""The response fields of a Stardust block and its payloads, as the core API v2 writes them.
 
-Rules of this file: as in responses_v1_payloads.py; what a node leaves out when it is empty may be absent; a name that
-Chrysalis has too ends in V2.
+ledger/stardust/json.py renders them. A field that a node leaves out when it is empty may be absent. A model that
+Chrysalis also has ends in V2.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -49,21 +49,23 @@ AddressV2: TypeAlias = Ed25519AddressV2 | AliasAddress | NftAddress
 
 
 class NativeToken(BaseModel):
-    """An amount of a native token, whose id is its foundry's."""
+    """An amount of a native token. Its id is the id of its foundry."""
 
     id: HexTokenId
     amount: HexU256
 
 
 class AddressUnlockCondition(BaseModel):
-    """Type 0: whose the output is; of an alias 4 its state controller, 5 its governor; of a foundry 6 its alias."""
+    """Type 0: the owner. In an alias output, 4 is the state controller and 5 the governor; in a foundry output, 6 is
+    the alias.
+    """
 
     type: Literal[0, 4, 5, 6]
     address: AddressV2
 
 
 class StorageDepositReturnUnlockCondition(BaseModel):
-    """Type 1: what whoever spends the output sends back."""
+    """Type 1: the amount that the spender must return."""
 
     type: Literal[1]
     returnAddress: AddressV2
@@ -71,14 +73,14 @@ class StorageDepositReturnUnlockCondition(BaseModel):
 
 
 class TimelockUnlockCondition(BaseModel):
-    """Type 2: before that time nobody can spend the output."""
+    """Type 2: the output cannot be spent before this time."""
 
     type: Literal[2]
     unixTime: U32
 
 
 class ExpirationUnlockCondition(BaseModel):
-    """Type 3: from that time on the output belongs to the return address."""
+    """Type 3: from this time on, the output belongs to the return address."""
 
     type: Literal[3]
     returnAddress: AddressV2
@@ -98,14 +100,14 @@ class AddressFeature(BaseModel):
 
 
 class MetadataFeature(BaseModel):
-    """Feature type 2: data for whoever reads it."""
+    """Feature type 2: any data."""
 
     type: Literal[2]
     data: HexBytes
 
 
 class TagFeature(BaseModel):
-    """Feature type 3: what indexers find the output by."""
+    """Feature type 3: a tag for indexers."""
 
     type: Literal[3]
     tag: HexBytes
@@ -115,7 +117,7 @@ Feature: TypeAlias = AddressFeature | MetadataFeature | TagFeature
 
 
 class BasicOutput(BaseModel):
-    """Output type 3: an amount, with native tokens, for an address."""
+    """Output type 3: an amount and native tokens for an address."""
 
     type: Literal[3]
     amount: U64Text
@@ -125,7 +127,7 @@ class BasicOutput(BaseModel):
 
 
 class AliasOutput(BaseModel):
-    """Output type 4: a state of an alias; its id is zero in the first."""
+    """Output type 4: a state of an alias. In the first state, its id is zero."""
 
     type: Literal[4]
     amount: U64Text
@@ -140,7 +142,7 @@ class AliasOutput(BaseModel):
 
 
 class TokenScheme(BaseModel):
-    """Token scheme type 0: how many tokens were made and destroyed, and how many may be."""
+    """Token scheme type 0: the number of tokens minted, melted, and their maximum."""
 
     type: Literal[0]
     mintedTokens: HexU256
@@ -162,7 +164,7 @@ class FoundryOutput(BaseModel):
 
 
 class NftOutput(BaseModel):
-    """Output type 6: a state of an NFT; its id is zero in the first."""
+    """Output type 6: a state of an NFT. In the first state, its id is zero."""
 
     type: Literal[6]
     amount: U64Text
@@ -177,7 +179,7 @@ StardustOutput: TypeAlias = BasicOutput | AliasOutput | FoundryOutput | NftOutpu
 
 
 class UtxoInputV2(BaseModel):
-    """Input type 0: an output by its transaction and index."""
+    """Input type 0: an output, given by its transaction and index."""
 
     type: Literal[0]
     transactionId: HexId
@@ -185,14 +187,14 @@ class UtxoInputV2(BaseModel):
 
 
 class TreasuryInputV2(BaseModel):
-    """Input type 1: the treasury as a milestone left it."""
+    """Input type 1: the treasury after a milestone."""
 
     type: Literal[1]
     milestoneId: HexId
 
 
 class TreasuryOutputV2(BaseModel):
-    """Output type 2: what is left in the treasury."""
+    """Output type 2: the funds left in the treasury."""
 
     type: Literal[2]
     amount: U64Text
@@ -214,7 +216,7 @@ class SignatureUnlock(BaseModel):
 
 
 class ReferenceUnlock(BaseModel):
-    """Unlock type 1: the same as an earlier one; 2, 3: by the alias or the NFT that an earlier one unlocks."""
+    """Unlock type 1: a reference to an earlier signature; 2 and 3: to the unlock of an alias or NFT."""
 
     type: Literal[1, 2, 3]
     reference: OutputIndexV2
@@ -229,7 +231,7 @@ class TaggedDataPayload(BaseModel):
 
 
 class TransactionEssenceV2(BaseModel):
-    """What the signatures of a transaction sign."""
+    """The part of a transaction that its signatures sign."""
 
     type: Literal[1]
     networkId: U64Text
@@ -248,7 +250,7 @@ class TransactionPayloadV2(BaseModel):
 
 
 class MigratedFundsV2(BaseModel):
-    """Funds that left the legacy ledger."""
+    """Funds that left the legacy network."""
 
     tailTransactionHash: HexTail
     address: Ed25519AddressV2
@@ -274,7 +276,7 @@ class ReceiptOption(BaseModel):
 
 
 class ParametersOption(BaseModel):
-    """Milestone option type 1: protocol parameters that hold from a later milestone on, serialized."""
+    """Milestone option type 1: serialized protocol parameters that apply from a later milestone on."""
 
     type: Literal[1]
     targetMilestoneIndex: U32
@@ -283,7 +285,7 @@ class ParametersOption(BaseModel):
 
 
 class RentStructure(BaseModel):
-    """What a byte of an output costs."""
+    """The cost of a byte of an output."""
 
     vByteCost: U32
     vByteFactorData: U8

@@ -6,14 +6,14 @@ from api.fields.chrysalis_payloads import U32
 
 
 class MilestoneSpan(BaseModel):
-    """Milestones from `start` on, before `end`."""
+    """Milestones from `start` to before `end`."""
 
     start: U32
     end: U32
 
 
 class Proved(BaseModel):
-    """Completed milestones by how far they are proved (docs/proofs.md)."""
+    """Completed milestones by the level to which they are verified (docs/proofs.md)."""
 
     believed: list[MilestoneSpan]
     merkle: list[MilestoneSpan]
@@ -22,7 +22,9 @@ class Proved(BaseModel):
 
 
 class SyncResponse(BaseModel):
-    """Which milestones are here, and how far they are proved; each list falls, with `sort=oldest` it rises."""
+    """The milestones that this archive holds, and the level to which they are verified. Each list starts with the
+    newest milestone, with `sort=oldest` with the oldest.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -1,19 +1,21 @@
-"""The ledger state: which one an answer shows, what a milestone changed in it, and the treasury."""
+"""The ledger state: which one a response shows, what a milestone changed in it, and the treasury."""
 
 from api.fields.params import MilestoneIndex
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.queries import ledger, milestones
 from db.store import NotFound
 
 
 async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
-    """What an answer about outputs names: the ledger state it is true at, else how far all milestones are loaded."""
+    """Returns the `ledgerIndex` of a response about outputs: that of the ledger state, else the last complete
+    milestone.
+    """
     return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
 
 
 async def known_index(network: NetworkMount, asked: int | None) -> int:
-    """The ledger index asked for, else that of now; NotFound for one that is not reached."""
+    """Returns the requested ledger index, by default the current one. Raises NotFound for a later one."""
     newest = await ledger.get_ledger_index(network.store, network.name)
     if asked is not None and asked > newest:
         raise NotFound(f"the ledger state of {asked}")
@@ -21,9 +23,9 @@ async def known_index(network: NetworkMount, asked: int | None) -> int:
 
 
 async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
-    """The outputs that a milestone created and spent, in the order in which they took effect."""
+    """Returns the outputs that a milestone created and spent, in the order in which they took effect."""
     if index not in await ledger.get_applied(network.store, network.name):
-        raise NotFound(f"what milestone {index} changed")
+        raise NotFound(f"the changes of milestone {index}")
     rows = await ledger.list_changes(network.store, index)
     return {
         "index": index,
@@ -33,7 +35,7 @@ async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:
 
 
 async def treasury(network: NetworkMount) -> Json:
-    """What is left for migration, and the milestone whose receipt left it."""
+    """Returns the funds left for migration, and the milestone whose receipt left them."""
     ledger_index = await ledger.get_ledger_index(network.store, network.name)
     row = await ledger.get_treasury(network.store, network.name, ledger_index)
     return {"milestoneId": row["milestone_id"], "amount": row["amount"]}

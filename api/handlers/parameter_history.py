@@ -13,18 +13,20 @@ from ledger.stardust.protocol_parameters import ProtocolParameters, decode_param
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The protocol parameters of a network, each with the milestone from which on it holds, ascending."""
+    """The protocol parameters of a network, each with the first milestone where they apply, ascending."""
 
     held: Sequence[tuple[int, ProtocolParameters]]
 
     def at(self, milestone_index: int) -> ProtocolParameters | None:
-        """Those that hold at a milestone; None where nothing tells them."""
+        """Returns the parameters at a milestone, or None if they are unknown."""
         position = bisect_right(self.held, milestone_index, key=lambda each: each[0])
         return self.held[position - 1][1] if position else None
 
 
 async def parameter_history(network: NetworkMount) -> History:
-    """What is set, from Stardust's first milestone on, and what milestones announced."""
+    """Returns the parameters in the settings, from the first Stardust milestone on, and those that milestones
+    announced.
+    """
     announced = await milestones.list_parameters(network.store, network.name, PENDING_RANGE)
     began_with = [] if network.parameters is None else [(network.stardust_from, network.parameters)]
     changed = ((row["milestone_index"], decode_parameters(row["params"])) for row in reversed(announced))
@@ -32,11 +34,11 @@ async def parameter_history(network: NetworkMount) -> History:
 
 
 async def parameters_at(network: NetworkMount, milestone_index: int) -> ProtocolParameters:
-    """The protocol parameters that hold at a milestone; NotKept where nothing tells them."""
+    """Returns the protocol parameters at a milestone. Raises NotKept if they are unknown."""
     found = (await parameter_history(network)).at(milestone_index)
     if found is None:
         raise NotKept(
-            f"no protocol parameters are known of milestone {milestone_index}: it is of Chrysalis, or none are "
-            "announced up to it and the setting protocol_parameters of the network is empty"
+            f"the protocol parameters of milestone {milestone_index} are unknown: it is a Chrysalis milestone, or no "
+            "milestone up to it announced any and the setting protocol_parameters of the network is empty"
         )
     return found

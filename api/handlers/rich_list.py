@@ -8,23 +8,23 @@ from api.fields.rich_list_responses import RichestAddresses, TokenDistribution
 from api.handlers.ledger_state import known_index
 from api.http.errors import BadParameter, NotKept
 from api.http.operations import Operation
+from api.http.responses import Json
 from api.http.streaming import exports_of
-from api.listing import Json
 from api.network import NetworkMount
 from db.queries import ledger
 
 U64_MAX = 2**64 - 1
 
 FIGURES = ("addressCount", "totalBalance")
-"""Of a power of ten."""
+"""Fields of each power of ten."""
 
 
 async def richest_addresses(
     network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
 ) -> Json:
-    """Who owns most: the base tokens of all unspent outputs that name an address their owner.
+    """Returns the addresses with the most base tokens in unspent outputs that they own.
 
-    Conditions of an output do not matter here.
+    Unlock conditions other than the owner have no effect.
     """
     if None not in (ledger_index, as_served):
         raise BadParameter("ledger_index", "nothing beside ledgerIndex", str(as_served))
@@ -37,7 +37,7 @@ async def richest_addresses(
 
 
 async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex) -> Json:
-    """How tokens are spread over the addresses that own any, by power of ten of the balance."""
+    """Returns how tokens are distributed over addresses, by power of ten of the balance."""
     index = await known_index(network, ledger_index)
     rows = await ledger.get_distribution(network.store, network.name, index)
     if not rows:
@@ -56,23 +56,23 @@ async def token_distribution(network: NetworkMount, ledger_index: LedgerIndex) -
 async def all_richest(
     network: NetworkMount, top: Top, ledger_index: LedgerIndex, as_served: LedgerIndexAsServed
 ) -> AsyncGenerator[list[Json]]:
-    """The owners of `richest_addresses`."""
+    """Yields the items of `richest_addresses`."""
     yield (await richest_addresses(network, top, ledger_index, as_served))["top"]
 
 
 async def all_powers(network: NetworkMount, ledger_index: LedgerIndex) -> AsyncGenerator[list[Json]]:
-    """The items of `token_distribution`."""
+    """Yields the items of `token_distribution`."""
     yield powers(await token_distribution(network, ledger_index))
 
 
 def powers(answer: Json) -> list[Json]:
-    """The items of that answer, each with the ends of its range beside its figures."""
+    """Returns the items of `token_distribution`, each with its range and its figures on one level."""
     return [each["range"] | {name: each[name] for name in FIGURES} for each in answer["distribution"]]
 
 
 def not_kept(index: int) -> NotKept:
-    """The refusal of a ledger index that was reached, and is not among those that are kept."""
-    return NotKept(f"who owned how much at {index} is not kept: ask without ledgerIndex, or for one of the last loads")
+    """Returns the error for a ledger state that the archive passed but does not keep."""
+    return NotKept(f"the balances at {index} are not kept: leave out ledgerIndex, or use that of one of the last loads")
 
 
 RICHEST_ADDRESSES = Operation(

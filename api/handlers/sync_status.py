@@ -1,7 +1,9 @@
-"""Which milestones the archive holds, and how far they are proved: shared by Chronicle v1 and the core API v2."""
+"""Which milestones the archive holds, and the level to which they are verified. Chronicle v1 and core API v2 share
+it.
+"""
 
 from api.fields.params import NewestFirst
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from db.intervals import Intervals, gaps
 from db.schema import PENDING_RANGE
@@ -11,15 +13,15 @@ FIRST_MILESTONE = 1
 """Where Chronicle's sync begins."""
 
 END_OF_MILESTONES = PENDING_RANGE
-"""Where its uppermost gap ends, exclusive: 2147483647."""
+"""Exclusive end of the last gap in Chronicle's sync: 2147483647."""
 
 
 async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
-    """Which milestones are here and which are not, newest first; ends are exclusive.
+    """Returns which milestones the archive holds and which are missing, newest first.
 
-    `sort=oldest`, which Chronicle lacks, turns every list round. Of the completed ones those are synced but unlogged
-    that no durable archive file is known to hold. A milestone with rejects counts as a gap. How far the completed ones
-    are proved stands beside what Chronicle tells, each under the strongest level it reached.
+    Ends are exclusive. `sort=oldest`, an extension, reverses every list. `synced_but_unlogged` has the completed
+    milestones that no durable archive file is known to contain. A milestone with rejected messages counts as a gap.
+    `proved`, an extension, lists the completed milestones under the strongest level to which they are verified.
     """
     found = await held(network.store, network.name)
     levels = await proved(network.store, network.name)
@@ -32,5 +34,5 @@ async def sync(network: NetworkMount, newest: NewestFirst) -> Json:
 
 
 def half_open(value: Intervals, *, newest: bool) -> list[Json]:
-    """Intervals as Chronicle writes them, ends exclusive; the highest first as there, unless not `newest`."""
+    """Returns intervals as Chronicle writes them: ends exclusive, the highest first if `newest`."""
     return [{"start": first, "end": last + 1} for first, last in (reversed(value) if newest else value)]

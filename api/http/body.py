@@ -1,7 +1,7 @@
-"""The JSON body of a request, for the few operations that take one.
+"""JSON request bodies, for the few operations that take one.
 
-Rules of this file: a body is an annotation, as a parameter is, `Annotated[type, Body(...)]`; it is read no further than
-its bound and no longer than the request's deadline; `parse` raises JsonError for what is not as expected.
+A body is an annotation like a parameter: `Annotated[type, Body(...)]`. It is read up to its maximum size and until the
+deadline of the request. `parse` raises JsonError for an unexpected value.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from db.store import DeadlinePassed
 from ledger.json_reader import JsonError
 
 LENGTH_DIGITS_MAX = 20
-"""Of a Content-Length; Python reads no number of thousands of digits."""
+"""Maximum digits of a Content-Length. Python rejects numbers with thousands of digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What an operation expects: `model` is what openapi.yaml says of it, `most_bytes` how long it may be, `empty` what
-    stands for one of no bytes; none: it is no JSON.
+    """The body of an operation. `model` is its schema in openapi.yaml, `most_bytes` its maximum size. `empty` is the
+    JSON that an empty body stands for; by default an empty body is invalid JSON.
     """
 
     meaning: str
@@ -35,7 +35,10 @@ class Body:
     empty: bytes = b""
 
     async def read(self, scope: Scope, receive: Receive) -> object:
-        """The value of a request's body. BadBody names the field that is wrong, BodyTooLarge the bound."""
+        """Returns the value of a request's body.
+
+        Raises BadBody, which names the invalid field, or BodyTooLarge, which names the maximum size.
+        """
         try:
             async with asyncio.timeout(remaining_s()):
                 data = await self._collect(scope, receive)
@@ -65,10 +68,10 @@ class Body:
         return bytes(data)
 
     def documented(self) -> dict[str, object]:
-        """The OpenAPI request body object.
+        """Returns the OpenAPI request body object.
 
-        A model that is one of several has parts: what they refer to are components, as some operation answers with
-        them; the parts are not, and stand in their places.
+        The parts of a union model are written inline. The models that they refer to are components, because some
+        operation returns them.
         """
         schema = self.model.model_json_schema(ref_template="#/components/schemas/{model}")
         if "anyOf" in schema:

@@ -1,7 +1,7 @@
-"""Compressed answers for clients that ask for them (RFC 9110 12.5.3).
+"""Compresses responses for clients that accept it (RFC 9110 12.5.3).
 
-Rules of this file: a client that sends no Accept-Encoding passes by; so does an answer that is small, already encoded
-or sent in parts. A compressed answer's ETag is weak, as it vouches for the meaning and not for the bytes.
+Requests without Accept-Encoding pass through, and so do responses that are small, already encoded or streamed. A
+compressed response has a weak ETag, because the ETag is that of the uncompressed bytes.
 """
 
 import zlib
@@ -14,24 +14,26 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.http.content_negotiation import weights
 
 BROTLI_QUALITY = 3
-"""Ids are half noise: a higher one takes twice the time and gains nothing."""
+"""Ids are random, so a higher quality takes twice the time and saves nothing."""
 
 GZIP_LEVEL = 1
 
 
 def gzip(body: bytes) -> bytes:
-    """As RFC 1952; without a time, so that equal bodies stay equal."""
+    """Returns the body in gzip (RFC 1952), without a timestamp, so that equal bodies stay equal."""
     compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     return compressor.compress(body) + compressor.flush()
 
 
 CODINGS: dict[str, Callable[[bytes], bytes]] = {"br": partial(brotli.compress, quality=BROTLI_QUALITY), "gzip": gzip}
-"""What is offered, the preferred one first."""
+"""The codings that this server offers, the preferred one first."""
 
 
 @lru_cache(maxsize=256)
 def choose(header: str) -> str | None:
-    """The coding that Accept-Encoding wants most, of equals the preferred one; None: the plain bytes."""
+    """Returns the coding with the highest weight in Accept-Encoding, the preferred one among equals. None means no
+    coding.
+    """
     wanted = weights(header)
     rest = wanted.get("*", 0.0)
     best = max(CODINGS, key=lambda name: wanted.get(name, rest))
@@ -40,21 +42,21 @@ def choose(header: str) -> str | None:
 
 
 class Compression:
-    """ASGI middleware: compresses whole answers of `least_bytes` or more."""
+    """ASGI middleware that compresses complete responses of `least_bytes` or more."""
 
     def __init__(self, app: ASGIApp, least_bytes: int) -> None:
         self.app = app
         self.least_bytes = least_bytes
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Serves one request; without a frame of its own where nothing is to be compressed."""
+        """Serves one request. Without Accept-Encoding it adds no stack frame."""
         for name, _ in scope["headers"]:
             if name == b"accept-encoding":
                 return self.serve(scope, receive, send)
         return self.app(scope, receive, send)
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a request that names codings."""
+        """Serves a request with Accept-Encoding."""
         accepted = b",".join([value for name, value in scope["headers"] if name == b"accept-encoding"])
         coding = choose(accepted.decode("latin-1"))
         if coding is None:
@@ -76,7 +78,9 @@ class Compression:
         await self.app(scope, receive, compressed)
 
     def encoded(self, start: Message, message: Message, coding: str) -> Message:
-        """The body's message in that coding, where it is worth it; `start` gets the headers that go with it."""
+        """Returns the message of the body in that coding, if compression applies, and updates the headers in
+        `start`.
+        """
         body: bytes = message.get("body", b"")
         headers = dict(start["headers"])
         if len(body) < self.least_bytes or message.get("more_body") or b"content-encoding" in headers:

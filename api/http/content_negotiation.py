@@ -1,7 +1,6 @@
-"""What a client accepts, and which of the forms of an answer it gets (RFC 9110 12.4, 12.5.1).
+"""Chooses the media type of a response from Accept (RFC 9110 12.4, 12.5.1).
 
-Rules of this file: headers are read, nothing is refused: who wants nothing that there is gets the first form, as at a
-node, and may look at its content-type.
+No Accept header is rejected. A client that accepts none of the offered types gets the first one, as at a node.
 """
 
 from collections.abc import Sequence
@@ -13,14 +12,16 @@ JSON = "application/json"
 
 
 def accepted(scope: Scope) -> str:
-    """What the Accept headers of a request name, as one text."""
+    """Returns the Accept headers of a request as one text."""
     return ",".join([value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"])
 
 
 @lru_cache(maxsize=256)
 def choose_form(header: str, forms: Sequence[str]) -> str:
-    """The media type that Accept wants most: by weight, then the one named more exactly, then the one named first, then
-    the one that comes first in `forms`, which is also the answer to who accepts none of them.
+    """Returns the media type that Accept prefers.
+
+    The order is by weight, then by the more specific range, then by the position in Accept, then by the position in
+    `forms`. If Accept allows none, the result is the first of `forms`.
     """
     wanted = weights(header)
     order = list(wanted)
@@ -36,7 +37,7 @@ def choose_form(header: str, forms: Sequence[str]) -> str:
 
 
 def weights(header: str) -> dict[str, float]:
-    """Name → weight, 0 to 1, of what an Accept or Accept-Encoding names (RFC 9110 12.4.2)."""
+    """Returns name → weight, 0 to 1, for the items of an Accept or Accept-Encoding header (RFC 9110 12.4.2)."""
     named: dict[str, float] = {}
     for part in header.lower().split(","):
         name, *parameters = (text.strip() for text in part.split(";"))
@@ -45,7 +46,7 @@ def weights(header: str) -> dict[str, float]:
 
 
 def weight(parameter: str) -> float:
-    """The number of `q=0.5`; 0 for what is none, 1 for another parameter."""
+    """Returns the number of `q=0.5`: 0 if it is invalid, 1 for another parameter."""
     name, _, value = parameter.partition("=")
     if name.strip() != "q":
         return 1.0

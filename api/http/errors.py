@@ -1,9 +1,8 @@
-"""What can go wrong with a request, which status each cause has, and the error bodies: the nodes',
-inx-chronicle's and Wormhole's.
+"""Request errors, the status of each, and the error bodies of nodes, inx-chronicle and Wormhole.
 
-Rules of this file: every exception that may leave a handler has its status in STATUS; a cause that stands there for a
-client's own mistake is answered in its own words, which name the parameter and what was expected; anything else is
-answered in ours, which tell nothing, and the log has the rest.
+STATUS has every exception that may leave a handler. For a mistake of the client, the body has the message of the
+exception, which names the parameter and the expected value. For all other exceptions, the body has a general message,
+and the log has the details.
 """
 
 import orjson
@@ -12,77 +11,79 @@ from db.listing.cursor import CursorError
 from db.store import DeadlinePassed, LedgerUnknown, NotFound, StoreUnavailable
 
 SHOWN_MAX = 80
-"""How much of what a client sent is shown back."""
+"""Maximum characters of client input in an error message."""
 
 
 def shown(text: str) -> str:
-    """The beginning of a text."""
+    """Returns the beginning of a text."""
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"
 
 
 class RequestError(Exception):
-    """Root of what a request can be refused for; str() is what the client reads, `headers` go with it."""
+    """Base of errors in a request. `str()` is the message for the client, `headers` are added to the response."""
 
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class BadParameter(RequestError):
-    """A parameter is missing, repeated or not what was expected."""
+    """A parameter is missing, repeated or invalid."""
 
     def __init__(self, name: str, expected: str, found: str | None) -> None:
-        """`found` None: it is missing."""
+        """`found` is None if the parameter is missing."""
         seen = "nothing" if found is None else repr(shown(found))
         super().__init__(f"parameter {name}: expected {expected}, found {seen}")
         self.name = name
 
 
 class BadBody(RequestError):
-    """The body is not of the form that was expected."""
+    """The request body is invalid."""
 
     def __init__(self, path: str, expected: str) -> None:
-        """`path`: to the field that is wrong; empty: the whole."""
+        """`path` leads to the invalid field. Empty means the whole body."""
         super().__init__(f"body{f', field {shown(path)}' if path else ''}: expected {expected}")
 
 
 class BodyTooLarge(RequestError):
-    """The body has more bytes than any right one."""
+    """The request body is larger than the maximum size."""
 
     def __init__(self, most_bytes: int) -> None:
         super().__init__(f"body: expected at most {most_bytes} bytes")
 
 
 class NoProof(RequestError):
-    """No milestone proves what is asked of this message; the message says why."""
+    """No milestone proves the claim about this message. The message of the error states why."""
 
 
 class NoSuchRoute(RequestError):
-    """No endpoint has that path."""
+    """No endpoint has this path."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"no endpoint {shown(path)}")
 
 
 class NoSuchNetwork(RequestError):
-    """No network is mounted under that name."""
+    """No network has this name."""
 
     def __init__(self, name: str) -> None:
-        """`name` empty: none of the protocol that the path is of."""
-        super().__init__(f"no network {shown(name)} here" if name else "no network that this path could answer for")
+        """An empty `name` means that no network has the protocol of the path."""
+        super().__init__(f"no network {shown(name)} here" if name else "no network has the protocol of this path")
 
 
 class OtherProtocol(RequestError):
-    """The network is here, but other families answer for it."""
+    """The network exists, but has another protocol than the path."""
 
     def __init__(self, name: str, protocol: str) -> None:
-        super().__init__(f"network {shown(name)} is one of {protocol}, which this path does not answer for")
+        super().__init__(f"network {shown(name)} has the protocol {protocol}, which this path does not serve")
 
 
 class OtherEra(RequestError):
-    """What was asked for is here, but of the era that another family answers; the message says which."""
+    """The object exists, but belongs to the era that another family serves. The message of the error names the
+    family.
+    """
 
 
 class MethodNotAllowed(RequestError):
-    """The path exists, for other methods."""
+    """The path exists, but not for this method."""
 
     def __init__(self, method: str, allowed: str) -> None:
         super().__init__(f"method {method} is not allowed here, only {allowed}")
@@ -90,7 +91,7 @@ class MethodNotAllowed(RequestError):
 
 
 class Unauthorized(RequestError):
-    """The server answers only who shows a key or a token."""
+    """The request has no valid key or token."""
 
     def __init__(self) -> None:
         super().__init__("header Authorization: expected Bearer and a key or a token of this server")
@@ -98,19 +99,19 @@ class Unauthorized(RequestError):
 
 
 class TooManyRequests(RequestError):
-    """The client asked more often than this server lets it."""
+    """The client has exceeded the rate limit."""
 
     def __init__(self, allowed: str, wait_s: int) -> None:
-        super().__init__(f"no more than {allowed}: ask again in {wait_s} s")
+        super().__init__(f"rate limit of {allowed} exceeded: retry in {wait_s} s")
         self.headers = ((b"retry-after", b"%d" % wait_s),)
 
 
 class NotReady(RequestError):
-    """The server can answer, but has nothing to tell yet."""
+    """The server runs, but has no data yet."""
 
 
 class NotKept(RequestError):
-    """A node would answer this, an archive has nothing to answer; the message says why."""
+    """A node could respond to this request, but an archive cannot. The message of the error states why."""
 
 
 STATUS: dict[type[Exception], int] = {
@@ -135,30 +136,30 @@ STATUS: dict[type[Exception], int] = {
 }
 
 SILENT: dict[type[Exception], str] = {
-    DeadlinePassed: "the answer took longer than this server allows; ask for less at once, or later",
-    StoreUnavailable: "the store does not answer, try again later",
+    DeadlinePassed: "the request took longer than this server allows; request less at once, or retry later",
+    StoreUnavailable: "the store does not respond; retry later",
 }
-"""What a client reads where the cause is none of its business."""
+"""Messages that replace details which clients should not see."""
 
 
 RETRY_AFTER_S = 2
-"""How long a client is asked to wait for a store that is away or slow."""
+"""Retry-After of a 503, in seconds."""
 
 
 def headers_of(error: Exception) -> tuple[tuple[bytes, bytes], ...]:
-    """Headers that go with an error's body."""
+    """Returns the additional headers of an error response."""
     if isinstance(error, (StoreUnavailable, DeadlinePassed)):
         return ((b"retry-after", b"%d" % RETRY_AFTER_S),)
     return error.headers if isinstance(error, RequestError) else ()
 
 
 def status_of(error: Exception) -> int:
-    """The status of an exception: its own or its nearest ancestor's in STATUS, else 500."""
+    """Returns the status of an exception: of its class or its nearest base class in STATUS, else 500."""
     return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
 
 
 def message_of(error: Exception, cursor: str = "state") -> str:
-    """What a client reads of an exception. `cursor`: how the family calls the parameter that leads to the next page."""
+    """Returns the message for the client. `cursor` is the family's name of the parameter for the next page."""
     silent = next((SILENT[kind] for kind in type(error).__mro__ if kind in SILENT), None)
     if silent is not None:
         return silent
@@ -170,30 +171,32 @@ def message_of(error: Exception, cursor: str = "state") -> str:
 
 
 def error_body(error: Exception, cursor: str = "state") -> bytes:
-    """The body of an error as nodes have it: the ErrorResponse of TIP-13, 25 and 26, its code a string."""
+    """Returns the error body of nodes: the ErrorResponse of TIP-13, 25 and 26. The code is text."""
     return orjson.dumps({"error": {"code": str(status_of(error)), "message": message_of(error, cursor)}})
 
 
 def flat_error_body(error: Exception) -> bytes:
-    """The same as inx-chronicle has it: without an envelope, its code a number."""
+    """Returns the error body of inx-chronicle: no envelope, and the code is a number."""
     return orjson.dumps({"code": status_of(error), "message": message_of(error, "cursor")})
 
 
 GRPC_CODES = {400: 3, 401: 16, 404: 5, 405: 12, 413: 3, 429: 8, 500: 13, 501: 12, 503: 14}
-"""Status → the code of gRPC that goes with it."""
+"""HTTP status → gRPC code."""
 
 
 def grpc_error_body(error: Exception) -> bytes:
-    """The same as guardians and wormholescan have it: gRPC's code, and details, of which there are none."""
+    """Returns the error body of guardians and wormholescan: the gRPC code, the message, and an empty list of
+    details.
+    """
     return grpc_body(status_of(error), message_of(error, "cursor"))
 
 
 def guardian_error_body(error: Exception) -> bytes:
-    """The same, but that guardians have one sentence about whatever they have not, which clients look for."""
+    """Returns the error body of guardians. Their message for a missing VAA is fixed, and clients compare it."""
     missing = isinstance(error, NotFound)
     return grpc_body(status_of(error), "requested VAA not found in store" if missing else message_of(error))
 
 
 def grpc_body(status: int, message: str) -> bytes:
-    """An error of that status."""
+    """Returns an error body with the gRPC code of that status."""
     return orjson.dumps({"code": GRPC_CODES[status], "message": message, "details": []})

@@ -1,8 +1,8 @@
-"""/metrics: how many requests of which operation were answered how, and how long that took, for Prometheus.
+"""Prometheus metrics at /metrics: number and duration of requests by operation and status class.
 
-Rules of this file: labels are operations of the contract and status classes, never a path, so that no client can make
-new ones. With several workers the counts lie in files of a folder that all of them share (prometheus-client's
-multiprocess mode, chosen by an environment variable when it is imported), and any worker tells the sum.
+Labels are operations of openapi.yaml and status classes, never paths, so clients cannot create labels. With several
+workers, the counts are in files of a shared folder (prometheus-client's multiprocess mode, enabled by an environment
+variable at import), and every worker returns the sum.
 """
 
 import os
@@ -15,16 +15,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that names the workers' folder."""
+"""Environment variable with the shared folder of the workers."""
 
 OTHER = "other"
-"""The operation of what is none: pages, unknown paths, requests refused before they got to one."""
+"""Label of requests without an operation: pages, unknown paths, requests rejected before routing."""
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0)
 
 
 class Metrics:
-    """What one application answered."""
+    """The metrics of one application."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -41,7 +41,7 @@ class Metrics:
         self._observers: dict[tuple[str, int], Callable[[float], None]] = {}
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
-        """Counts one answer."""
+        """Counts one response."""
         key = operation, status // 100
         observer = self._observers.get(key)
         if observer is None:
@@ -49,7 +49,7 @@ class Metrics:
         observer(seconds)
 
     def routes(self) -> list[Route]:
-        """The page, also where Chronicle had it."""
+        """Returns the routes of the metrics, including Chronicle's path."""
 
         async def metrics(_: Request) -> Response:
             return Response(generate_latest(self._registry), headers={"content-type": CONTENT_TYPE_LATEST})

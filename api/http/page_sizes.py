@@ -1,8 +1,8 @@
-"""What each family does with a page size that is none: the table that reads requests and makes docs/limits.md.
+"""What each family does with an invalid page size. docs/limits.md shows this table.
 
-Rules of this file: a family does what its original does. Nodes had no page size, so it is ours and refused by name;
-Chronicle took what it could not read for none given and had no upper bound, so a client of it may send anything;
-inx-api-core-v1 took its maximum for both, inx-indexer for zero too.
+A family does what its original does. Nodes have no page size parameter; as an extension, it rejects invalid values.
+Chronicle used the default for values that it could not parse and had no maximum. inx-api-core-v1 uses its maximum for
+both, inx-indexer also for 0.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 MAXIMUM = 1000
-"""Hornet's limits.maxResults; no family's pages are larger."""
+"""Hornet's limits.maxResults. No family returns larger pages."""
 
 Answer: TypeAlias = Literal["400", "default", "maximum"]
 
 
 @dataclass(frozen=True, slots=True)
 class PageSizes:
-    """What a page size above the maximum, of zero, below zero, and that is no decimal integer leads to."""
+    """What happens with a page size above the maximum, of 0, below 0, or that is not a decimal integer."""
 
     above: Answer
     zero: Answer
@@ -25,7 +25,7 @@ class PageSizes:
     unreadable: Answer
 
     def read(self, text: str, default: int) -> int:
-        """The page size of that text; ValueError where it is refused."""
+        """Returns the page size for a text. Raises ValueError if the family rejects it."""
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdigit()):
             answer = self.unreadable
@@ -42,7 +42,7 @@ class PageSizes:
         return MAXIMUM if answer == "maximum" else default
 
     def schema(self) -> Mapping[str, object]:
-        """What may be sent, as JSON schema: a number in bounds, and any text where none is refused."""
+        """Returns the JSON schema: a bounded number, or any text if the family rejects none."""
         number: dict[str, object] = {"type": "integer", "minimum": 1}
         if self.above == "400":
             number["maximum"] = MAXIMUM
@@ -53,13 +53,13 @@ NODE_V1 = PageSizes(above="400", zero="400", negative="400", unreadable="400")
 CHRONICLE_V1 = PageSizes(above="maximum", zero="default", negative="default", unreadable="default")
 
 INX_API_CORE_V1 = PageSizes(above="maximum", zero="default", negative="maximum", unreadable="maximum")
-"""Of tx-history; there zero is an answer without rows, which no client can have wanted."""
+"""For tx-history. With page size 0 the original returns no rows, which no client can want."""
 
 EXPLORER_V2 = PageSizes(above="maximum", zero="400", negative="400", unreadable="400")
-"""As inx-chronicle; there zero is a page of no rows whose cursor leads to itself."""
+"""As inx-chronicle, except for 0: there a page of no rows has a cursor to itself."""
 
 INDEXER_V1 = PageSizes(above="maximum", zero="maximum", negative="maximum", unreadable="maximum")
-"""As inx-indexer reads it: whatever is no smaller page is the largest."""
+"""As inx-indexer: every invalid value means the maximum."""
 
 WORMHOLESCAN = PageSizes(above="400", zero="400", negative="400", unreadable="400")
 

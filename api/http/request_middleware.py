@@ -1,8 +1,8 @@
-"""What every request passes on its way in and out: its id, its deadline, cross-origin headers, errors, its record.
+"""ASGI middleware around every request: request id, deadline, CORS headers, error responses, metrics, access log.
 
-Rules of this file: plain ASGI, one frame; whatever an application raises is answered here and nowhere else; each
-answer, an error too, carries X-Request-Id, and the log names a request by the same id. An error's body is that of the
-family whose operation was asked, which the scope names then; else of the family below whose prefix the path is.
+Errors raised by the application become responses here and nowhere else. Every response has X-Request-Id, and the log
+names a request by the same id. The error body is that of the operation's family, which the scope names; without an
+operation, that of the family with the longest matching prefix.
 """
 
 import logging
@@ -23,10 +23,10 @@ log = logging.getLogger("permanode.api")
 access = logging.getLogger("permanode.access")
 
 ACCESS = "%(request_id)s %(method)s %(path)s %(status)d %(ms).1f ms %(bytes)d bytes %(operation)s"
-"""A request in the log, for people; as JSON it is these fields."""
+"""Format of the access log as text. As JSON, each of these is a field."""
 
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-"""A client's own request id is kept when it looks like one."""
+"""A client's own request id is used if it matches."""
 
 SHARED_HEADERS = [
     # Everything here may be read from any page.
@@ -37,9 +37,9 @@ SHARED_HEADERS = [
 
 
 class RequestMiddleware:
-    """ASGI middleware before `app` for http; what is not http (lifespan, websocket) goes to `others`.
+    """ASGI middleware in front of `app` for HTTP requests. Other scopes (lifespan, websocket) go to `others`.
 
-    `error_body_of`: path → how errors below it are written.
+    `error_body_of` returns the function that writes errors below a path.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class RequestMiddleware:
         self.numbers = count(1)
 
     def request_id(self, scope: Scope) -> bytes:
-        """The client's X-Request-Id, or a new one: unique to this process and counted."""
+        """Returns the client's X-Request-Id, or a new id: unique to this process, and counted."""
         for name, value in scope["headers"]:
             if name == b"x-request-id" and REQUEST_ID.fullmatch(value):
                 return bytes(value)
         return b"%s-%x" % (self.prefix, next(self.numbers))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one request; nothing but a broken connection gets past."""
+        """Serves one request. Only a broken connection raises."""
         if scope["type"] != "http":
             await self.others(scope, receive, send)
             return
@@ -117,7 +117,7 @@ class RequestMiddleware:
                 access.info(ACCESS, fields)
 
     def report(self, error: Exception, request_id: bytes, scope: Scope) -> None:
-        """Logs what is our fault."""
+        """Logs server errors."""
         status = status_of(error)
         where = f"{request_id.decode()} {scope['method']} {quote(scope['path'])}"
         if status == 500:

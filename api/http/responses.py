@@ -1,41 +1,43 @@
-"""What the answers of every family share: pages, errors, and how models say what may be absent.
+"""Response models that all families share: pages, errors, health; and helpers for optional fields and examples.
 
-Rules of this file and of its siblings: a model is what openapi.yaml promises; bodies are built elsewhere, and tests
-hold each answer to its model.
+A model is the schema in openapi.yaml. Handlers build the responses, and tests validate each response against its model.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.errors import GRPC_CODES
 
+Json: TypeAlias = dict[str, Any]
+"""A JSON object that a handler returns."""
+
 
 def omitted() -> Any:
-    """A field that may be absent, and is never null."""
+    """Returns a field that may be absent and is never null."""
     return Field(default_factory=lambda: None)
 
 
 def example(**data: Any) -> ConfigDict:
-    """Model settings that carry one example of the whole body."""
+    """Returns model settings with one example of the whole body, inside a `data` envelope."""
     return ConfigDict(json_schema_extra={"examples": [{"data": data}]})
 
 
 def whole_example(**body: Any) -> ConfigDict:
-    """As example, of families that put nothing around their bodies."""
+    """Returns model settings with one example of the whole body, for families without an envelope."""
     return ConfigDict(json_schema_extra={"examples": [body]})
 
 
 def example_of(model: type[BaseModel]) -> Any:
-    """The example that a model carries, its fields in their order, which pydantic's JSON schema does not keep."""
+    """Returns the example of a model with its fields in order. pydantic's JSON schema does not keep the order."""
     extra: Any = model.model_config["json_schema_extra"]
     (found,) = extra["examples"]
     return found
 
 
 class Page(BaseModel):
-    """What every listing says of itself; `state` is null on the last page."""
+    """Fields of every listing. `state` is null on the last page."""
 
     maxResults: int
     count: int
@@ -43,7 +45,7 @@ class Page(BaseModel):
 
 
 class HealthResponse(BaseModel):
-    """Every network's store answers, and holds a complete milestone or, of Wormhole, messages."""
+    """The store of every network responds and holds a complete milestone or, for Wormhole, messages."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"isHealthy": True, "networks": ["mainnet"]}]})
     isHealthy: Literal[True]
@@ -51,21 +53,21 @@ class HealthResponse(BaseModel):
 
 
 class RoutesResponse(BaseModel):
-    """What stands below /api."""
+    """The paths below /api."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"routes": ["core/v1", "mainnet", "v1"]}]})
     routes: list[str]
 
 
 class ErrorDetail(BaseModel):
-    """`code` is the status as text; `message` names the parameter and what was expected of it."""
+    """`code` is the status as text. `message` names the parameter and the expected value."""
 
     code: str
     message: str
 
 
 class ErrorResponse(BaseModel):
-    """The body of every error of a node's family."""
+    """The error body of the node families."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"error": {"code": "404", "message": "milestone 51 is not in this archive"}}]}
@@ -74,7 +76,7 @@ class ErrorResponse(BaseModel):
 
 
 class FlatErrorResponse(BaseModel):
-    """The body of every error of a family of inx-chronicle: `code` is the status."""
+    """The error body of the inx-chronicle families. `code` is the status."""
 
     model_config = whole_example(code=404, message="milestone 51 is not in this archive")
     code: int
@@ -82,7 +84,7 @@ class FlatErrorResponse(BaseModel):
 
 
 class GrpcErrorResponse(BaseModel):
-    """The body of every error of Wormhole's families: `code` is gRPC's."""
+    """The error body of the Wormhole families. `code` is the gRPC code."""
 
     model_config = whole_example(code=5, message="requested VAA not found in store", details=[])
     code: int
@@ -91,23 +93,23 @@ class GrpcErrorResponse(BaseModel):
 
 
 MEANINGS: dict[int, tuple[str, str]] = {
-    400: ("A parameter is wrong", "parameter messageId: expected 64 hex characters, found 'abc'"),
-    401: ("The server is protected", "header Authorization: expected Bearer and a key"),
+    400: ("A parameter is invalid", "parameter messageId: expected 64 hex characters, found 'abc'"),
+    401: ("The request has no valid key or token", "header Authorization: expected Bearer and a key"),
     404: ("Not in this archive", "milestone 51 is not in this archive"),
-    413: ("The body is longer than any right one", "body: expected at most 262144 bytes"),
-    429: ("The server limits how often a client asks", "no more than 100 per 1 minute: ask again in 7 s"),
-    500: ("A fault of ours", "internal server error"),
+    413: ("The body is too large", "body: expected at most 262144 bytes"),
+    429: ("The client exceeded the rate limit", "rate limit of 100 per 1 minute exceeded: retry in 7 s"),
+    500: ("A server error", "internal server error"),
     501: (
-        "Not kept here: what only a node has, or ledger state without a genesis",
+        "Not available in this archive: only a node has it, or the ledger state has no genesis",
         "the ledger state is not known: it begins with `permanode load --genesis FILE`",
     ),
-    503: ("The store does not answer", "the store does not answer, try again later"),
+    503: ("The store does not respond", "the store does not respond; retry later"),
 }
-"""Status → what it says, and an example of a message."""
+"""Status → description, and an example of a message."""
 
 
 def documented(model: type[BaseModel], body: Callable[[int, str], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """The OpenAPI response object of each error, with an example of its body."""
+    """Returns the OpenAPI response object of each error, with an example."""
     return {
         status: {
             "model": model,
@@ -119,13 +121,13 @@ def documented(model: type[BaseModel], body: Callable[[int, str], dict[str, Any]
 
 
 ERRORS = documented(ErrorResponse, lambda status, message: {"error": {"code": str(status), "message": message}})
-"""Of the nodes' families."""
+"""Errors of the node families."""
 
 FLAT_ERRORS = documented(FlatErrorResponse, lambda status, message: {"code": status, "message": message})
-"""Of inx-chronicle's."""
+"""Errors of the inx-chronicle families."""
 
 GRPC_ERRORS = documented(
     GrpcErrorResponse,
     lambda status, message: {"code": GRPC_CODES[status], "message": message, "details": []},
 )
-"""Of Wormhole's."""
+"""Errors of the Wormhole families."""

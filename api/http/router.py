@@ -1,10 +1,11 @@
-"""Finds the route of a path in one walk over its segments, however many routes there are.
+"""Finds the route of a path in one walk over its segments. The time does not depend on the number of routes.
 
-A list of regular expressions, tried one after the other, costs about a microsecond a route: with forty routes a bare
-Starlette application answers half as many requests as with one (docs/decisions/0003-hot-path.md). Rules of this file:
-it serves the very routes FastAPI documents; a literal segment wins over a parameter and there is no way back, so two
-routes may not differ in that alone; a parameter is one segment and never empty; a slash at the end is another path,
-but where a family takes it. What no operation answers is refused in the words of the first family that stands there.
+Starlette tries one regular expression after the other, about a microsecond per route: with forty routes an application
+serves half as many requests as with one (docs/decisions/0003-hot-path.md).
+
+A literal segment takes precedence over a parameter, without backtracking. A parameter is one segment and never empty. A
+trailing slash makes another path, unless the family takes it. Errors for unknown paths have the body of the first
+family at the longest known prefix.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,9 +26,10 @@ PREFLIGHT = {
 
 @dataclass(slots=True)
 class Node:
-    """What may follow, and what ends here: method → application, with the names of the parameters passed.
+    """A position in the tree: the next segments, and the applications by method, with the names of the parameters on
+    the way.
 
-    `error_body`: of the family whose prefix ends here.
+    `error_body` belongs to the family whose prefix ends here.
     """
 
     literal: dict[str, "Node"] = field(default_factory=dict)
@@ -38,15 +40,17 @@ class Node:
 
 
 def allowed(node: Node) -> list[str]:
-    """The methods that are answered where a path ends."""
+    """Returns the methods that this node serves."""
     return [*node.methods, *(["HEAD"] if "GET" in node.methods else []), "OPTIONS"]
 
 
 class OperationRouter:
-    """An ASGI application (http only) over routes whose paths hold plain segments and `{parameters}`."""
+    """An ASGI application (HTTP only) over routes whose paths have plain segments and `{parameters}`."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        """TypeError for a route that is no plain Route, ValueError for two that answer the same path and method."""
+        """Raises TypeError for a route that is not a plain Route, ValueError for two routes with the same path and
+        method.
+        """
         self.root = Node()
         for route in routes:
             if not isinstance(route, Route):
@@ -54,7 +58,7 @@ class OperationRouter:
             self.add(route)
 
     def add(self, route: Route) -> None:
-        """Hangs one route into the tree."""
+        """Adds one route to the tree."""
         node, names = self.root, []
         for depth, segment in enumerate(route.path_format[1:].split("/")):
             if isinstance(route, OperationRoute) and depth == route.prefix.count("/"):
@@ -73,7 +77,7 @@ class OperationRouter:
             node.literal[""] = Node(names=node.names, methods=node.methods)
 
     def error_body_of(self, path: str) -> Callable[[Exception], bytes]:
-        """How errors are written where nobody else says, below the longest prefix that the path begins with."""
+        """Returns the function that writes errors below a path: that of the longest known prefix."""
         node = self.root
         found: Callable[[Exception], bytes] = error_body
         for segment in path[1:].split("/"):
@@ -85,7 +89,7 @@ class OperationRouter:
         return found
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Calls the route's application with `path_params` in the scope; NoSuchRoute, MethodNotAllowed otherwise."""
+        """Calls the route's application with `path_params` in the scope. Raises NoSuchRoute or MethodNotAllowed."""
         node = self.root
         values = []
         for segment in scope["path"].removeprefix(scope.get("root_path", ""))[1:].split("/"):

@@ -1,8 +1,8 @@
-"""A whole listing as CSV or NDJSON: chosen by Accept, made and sent a part at a time.
+"""Complete listings as CSV or NDJSON, chosen by Accept and streamed in parts.
 
-Rules of this file: the first part is there before the answer begins, so what is refused is refused with its status;
-each further one is made when the one before is sent, in the time that a request has, and none for a client that is
-gone; whoever fails in between breaks the connection off, so that no piece of a listing passes for all of it.
+The first part is ready before the response starts, so a request that fails in it gets an error status. Each later part
+is read after the previous one is sent, within a new deadline, and only while the client is connected. An error in a
+later part closes the connection, so that a client can see that the listing is incomplete.
 """
 
 import asyncio
@@ -28,25 +28,25 @@ NDJSON = "application/x-ndjson"
 CONTENT_TYPES = {CSV: "text/csv; charset=utf-8"}
 
 Page: TypeAlias = Sequence[Mapping[str, Any]]
-"""Some items of a listing, all of which have the same fields."""
+"""Items of a listing. All have the same fields."""
 
 Items: TypeAlias = Callable[..., AsyncGenerator[Page]]
-"""Gives a listing, a page at a time."""
+"""Yields a listing page by page."""
 
 Columns: TypeAlias = Sequence[str] | Callable[..., Sequence[str]]
-"""The fields of its items, or what tells them from the parameters."""
+"""The fields of the items, or a function that returns them for the parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """`parts` writes a listing, a part at a time; `example` one that is an answer in JSON, for the contract."""
+    """`parts` yields a listing as text. `example` renders a JSON response as text, for openapi.yaml."""
 
     parts: Callable[..., AsyncGenerator[str]]
     example: Callable[[dict[str, Any]], str]
 
 
 def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
-    """The one of these that Accept names with most weight, and JSON with no more (RFC 9110 12.5.1); None: none."""
+    """Returns the media type that Accept prefers, or None if it prefers JSON or names none (RFC 9110 12.5.1)."""
     wanted = weights(accepted(scope))
     best = max(media_types, key=lambda each: wanted.get(each, 0.0))
     return best if wanted.get(best, 0.0) > 0 and wanted[best] >= wanted.get(JSON, 0.0) else None
@@ -55,9 +55,9 @@ def choose_export(scope: Scope, media_types: Collection[str]) -> str | None:
 def exports_of(
     items: Items, columns: Columns, listed: Callable[[dict[str, Any]], Page] = itemgetter("items")
 ) -> Mapping[str, Export]:
-    """A listing as a table with these columns, and as lines of JSON; both take the parameters that `items` takes.
+    """Returns the writers of a listing as CSV with these columns, and as NDJSON. They take the parameters of `items`.
 
-    `listed` tells the items of an answer in JSON.
+    `listed` returns the items of a JSON response.
     """
 
     @wraps(items)
@@ -84,31 +84,31 @@ def exports_of(
 
 
 def ndjson_text(page: Page) -> str:
-    """Items as lines of JSON."""
+    """Returns items as lines of JSON."""
     return "".join(orjson.dumps(item).decode() + "\n" for item in page)
 
 
 def cells(page: Page, names: Sequence[str]) -> Iterable[Sequence[object]]:
-    """Items as lines of a table with those columns."""
+    """Returns items as lines of a table with these columns."""
     return ([cell(item[name]) for name in names] for item in page)
 
 
 def cell(value: object) -> object:
-    """A value of JSON as CSV has it: words behind each other, truth in JSON's words."""
+    """Returns a JSON value as CSV: lists separated by spaces, booleans as in JSON."""
     if isinstance(value, list):
         return " ".join(value)
     return str(value).lower() if isinstance(value, bool) else value
 
 
 def csv_text(lines: Iterable[Sequence[object]]) -> str:
-    """Lines as CSV, texts quoted, numbers not."""
+    """Returns lines as CSV. Text is quoted, numbers are not."""
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerows(lines)
     return text.getvalue()
 
 
 async def send_export(parts: AsyncGenerator[str], media_type: str, scope: Scope, receive: Receive, send: Send) -> None:
-    """Sends all of the text, its parts as they come."""
+    """Sends the parts as they come."""
     allowed_s = DEADLINE.get() - time.monotonic()
     async with aclosing(parts):
         part = await anext(parts, None)

@@ -1,7 +1,4 @@
-"""Answers of the indexer (TIP-26).
-
-Rules of this file: as in responses_v2.py.
-"""
+"""Responses of the indexer API (TIP-26)."""
 
 from pydantic import BaseModel
 
@@ -9,7 +6,9 @@ from api.http.responses import omitted, whole_example
 
 
 class IndexedOutputs(BaseModel):
-    """Ids of outputs, true at ledgerIndex; `cursor` only while there are more. `pageSize` 0: a single one was asked."""
+    """Ids of outputs at ledgerIndex. `cursor` is present only if there are more. `pageSize` is 0 in the response for
+    a single output.
+    """
 
     model_config = whole_example(
         ledgerIndex=50,

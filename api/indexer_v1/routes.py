@@ -1,7 +1,8 @@
-"""The indexer (TIP-26, as inx-indexer 1.0 answers) over all history, and what seeds/003 called it.
+"""Indexer API v1 (TIP-26, inx-indexer 1.0) over the whole history, and the same under the names of the Stardust schema
+plan.
 
-Rules of this file: a route says whose table of filters it has and nothing of any filter. A cursor carries its page size
-behind a dot, which counts more than the parameter's, as inx-indexer's does. Everything is as of ledgerIndex.
+A route names the filters of a kind of output; params.py defines the filters. As in inx-indexer, a cursor ends with its
+page size, which overrides the parameter. All results are at ledgerIndex.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from api.http.errors import NotKept, error_body
 from api.http.operations import Family, Operation
 from api.http.page_sizes import INDEXER_V1 as PAGE_SIZES
 from api.http.page_sizes import MAXIMUM
+from api.http.responses import Json
 from api.indexer_v1.params import (
     ALL,
     CREATED_AFTER,
@@ -39,7 +41,6 @@ from api.indexer_v1.params import (
     seed_filters_of,
 )
 from api.indexer_v1.responses import IndexedOutputs
-from api.listing import Json
 from api.network import NetworkMount
 from db.listing.cursor import CursorError
 from db.listing.page import Page
@@ -51,89 +52,98 @@ from db.roles import ALIAS, BASIC, FOUNDRY, NFT
 from db.store import NotFound
 
 SINGLE = 0
-"""The page size that inx-indexer names where one output was asked for."""
+"""The page size in inx-indexer's response for a single output."""
 
 
 async def all_outputs(network: NetworkMount, given: AllAsked) -> Json:
-    """Outputs of every kind that meet all of the filters.
+    """Returns the outputs of all kinds that match all filters.
 
-    Those of Chrysalis that Stardust took over are basic outputs.
+    Chrysalis outputs that Stardust took over are basic outputs.
     """
     return await listed(network, ALL, filters_of(ALL), given)
 
 
 async def basic_outputs(network: NetworkMount, given: BasicAsked) -> Json:
-    """Basic outputs that meet all of the filters."""
+    """Returns the basic outputs that match all filters."""
     return await listed(network, BASIC, filters_of(BASIC), given)
 
 
 async def alias_outputs(network: NetworkMount, given: AliasAsked) -> Json:
-    """Alias outputs that meet all of the filters."""
+    """Returns the alias outputs that match all filters."""
     return await listed(network, ALIAS, filters_of(ALIAS), given)
 
 
 async def foundry_outputs(network: NetworkMount, given: FoundryAsked) -> Json:
-    """Foundry outputs that meet all of the filters."""
+    """Returns the foundry outputs that match all filters."""
     return await listed(network, FOUNDRY, filters_of(FOUNDRY), given)
 
 
 async def nft_outputs(network: NetworkMount, given: NftAsked) -> Json:
-    """NFT outputs that meet all of the filters."""
+    """Returns the NFT outputs that match all filters."""
     return await listed(network, NFT, filters_of(NFT), given)
 
 
 async def alias_output(network: NetworkMount, alias_id: AliasId, given: Paged) -> Json:
-    """The unspent output of an alias; with `spent` its earlier states, or all of them, in the order of the ledger."""
+    """Returns the unspent output of an alias.
+
+    `spent` adds or selects its earlier states, in ledger order.
+    """
     return await of_chain(network, ALIAS, alias_id, given)
 
 
 async def foundry_output(network: NetworkMount, foundry_id: FoundryId, given: Paged) -> Json:
-    """The unspent output of a foundry; with `spent` its earlier states, or all of them, in the order of the ledger."""
+    """Returns the unspent output of a foundry.
+
+    `spent` adds or selects its earlier states, in ledger order.
+    """
     return await of_chain(network, FOUNDRY, foundry_id, given)
 
 
 async def nft_output(network: NetworkMount, nft_id: NftId, given: Paged) -> Json:
-    """The unspent output of an NFT; with `spent` its earlier states, or all of them, in the order of the ledger."""
+    """Returns the unspent output of an NFT.
+
+    `spent` adds or selects its earlier states, in ledger order.
+    """
     return await of_chain(network, NFT, nft_id, given)
 
 
 async def seed_outputs(network: NetworkMount, given: SeedBasicAsked) -> Json:
-    """Basic outputs that meet all of the filters, by the names of seeds/003."""
+    """Returns the basic outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, BASIC, seed_filters_of(BASIC), given)
 
 
 async def seed_aliases(network: NetworkMount, given: SeedAliasAsked) -> Json:
-    """Alias outputs that meet all of the filters, by the names of seeds/003."""
+    """Returns the alias outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, ALIAS, seed_filters_of(ALIAS), given)
 
 
 async def seed_foundries(network: NetworkMount, given: SeedFoundryAsked) -> Json:
-    """Foundry outputs that meet all of the filters, by the names of seeds/003."""
+    """Returns the foundry outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, FOUNDRY, seed_filters_of(FOUNDRY), given)
 
 
 async def seed_nfts(network: NetworkMount, given: SeedNftAsked) -> Json:
-    """NFT outputs that meet all of the filters, by the names of seeds/003."""
+    """Returns the NFT outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, NFT, seed_filters_of(NFT), given)
 
 
 async def seed_alias(network: NetworkMount, alias_id: AliasId, given: Paged) -> Json:
-    """As outputs/alias/{aliasId}."""
+    """Returns the same as outputs/alias/{aliasId}."""
     return await of_chain(network, ALIAS, alias_id, given)
 
 
 async def seed_foundry(network: NetworkMount, foundry_id: FoundryId, given: Paged) -> Json:
-    """As outputs/foundry/{foundryId}."""
+    """Returns the same as outputs/foundry/{foundryId}."""
     return await of_chain(network, FOUNDRY, foundry_id, given)
 
 
 async def seed_nft(network: NetworkMount, nft_id: NftId, given: Paged) -> Json:
-    """As outputs/nft/{nftId}."""
+    """Returns the same as outputs/nft/{nftId}."""
     return await of_chain(network, NFT, nft_id, given)
 
 
 async def listed(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> Json:
-    """The answer of a list. NotKept for spent outputs under no key at all."""
+    """Returns a list of outputs. Raises NotKept for spent outputs without any key."""
     asked, spent = asked_of(network, route, filters, given), given[SPENT.name]
     expect_key(asked, spent)
     page_size, cursor = paging(given)
@@ -154,13 +164,13 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
 
 
 def expect_key(asked: Asked, spent: Spent) -> None:
-    """Returns where such outputs can be listed; NotKept says what it takes."""
+    """Raises NotKept, which names the required keys, if these outputs cannot be listed."""
     if spent is not Spent.UNSPENT and not asked.standing:
-        raise NotKept(f"parameter {SPENT.name}: {spent.value} needs another one that names an address or a tag")
+        raise NotKept(f"parameter {SPENT.name}: {spent.value} also needs a parameter with an address or a tag")
 
 
 async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given: Given) -> Json:
-    """The answer about a chain object: its unspent output, or its states. NotFound where there is none."""
+    """Returns the unspent output or the states of a chain object. Raises NotFound if there are none."""
     spent = given[SPENT.name]
     page_size, cursor = paging(given)
     as_of = await get_ledger_index(network.store, network.name)
@@ -185,7 +195,9 @@ async def of_chain(network: NetworkMount, output_kind: str, chain_id: str, given
 
 
 def paging(given: Given) -> tuple[int, str | None]:
-    """Page size and position: those of a cursor where one is given. CursorError for one without a page size."""
+    """Returns page size and position, those of a cursor if there is one. Raises CursorError for a cursor without a
+    page size.
+    """
     text: str | None = given[CURSOR.name]
     if text is None:
         return given[INDEXER_PAGE_SIZE.name], None
@@ -196,7 +208,7 @@ def paging(given: Given) -> tuple[int, str | None]:
 
 
 def answer(page: Page, page_size: int) -> Json:
-    """A page in the indexer's words."""
+    """Returns a page as inx-indexer writes it."""
     head: Json = {"ledgerIndex": page.as_of, "pageSize": page_size}
     if page.cursor is not None:
         head["cursor"] = f"{page.cursor}.{page_size}"
@@ -235,4 +247,4 @@ SEED_INDEXER = Family(
     wrap=lambda value: value,
     error_body=ERROR_BODY,
 )
-"""As seeds/003 names them: beside the other routes of a network."""
+"""The routes of the Stardust schema plan, beside the other routes of a network."""

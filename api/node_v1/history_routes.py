@@ -1,7 +1,7 @@
-"""Node REST v1 of Chrysalis, what an address received and sent: a page of it, or all as CSV, as inx-api-core-v1 has it.
+"""Node REST v1, the history of an address, as inx-api-core-v1 returns it: by pages, or complete as CSV.
 
-Rules of this file: as in node_v1.py; everything is as of ledgerIndex, as amounts sent follow from the ledger state. A
-history begins after genesis. CSV runs from the oldest to the newest, as there, and has all of them.
+Results are at ledgerIndex, because sent amounts follow from the ledger state. A history begins after genesis. CSV has
+the oldest transaction first, as in the original.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -12,8 +12,8 @@ from api.fields.inclusion_state import inclusion
 from api.fields.params import Address, State
 from api.http.operations import Operation
 from api.http.page_sizes import MAXIMUM
+from api.http.responses import Json
 from api.http.streaming import CSV, Export, csv_text
-from api.listing import Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import HistoryResponse
 from db.queries import ledger, messages, transactions
@@ -31,24 +31,28 @@ CSV_COLUMNS = {
     "OutputsCount": "outputsCount",
     "AddressBalanceChange": "addressBalanceChange",
 }
-"""Title of a column → the field of the JSON that it shows."""
+"""Column title → JSON field."""
 
 NO_CONFLICT = 0
-"""What CSV tells of a transaction that took effect."""
+"""CSV value of a transaction that took effect."""
 
 
 async def tx_history(network: NetworkMount, address: Address, page_size: HistoryPageSize, state: State) -> Json:
-    """What an address received and sent, newest first; with Accept: text/csv all of it, oldest first."""
+    """Returns what an address received and sent, newest first.
+
+    With `Accept: text/csv` the response contains the whole history, oldest first.
+    """
     return await ed25519_tx_history(network, network.ed25519_address(address), page_size, state)
 
 
 async def ed25519_tx_history(
     network: NetworkMount, address: Ed25519Address, page_size: HistoryPageSize, state: State
 ) -> Json:
-    """What an Ed25519 address, given in hex, received and sent, newest first; with Accept: text/csv all of it.
+    """Returns what an Ed25519 address in hex received and sent, newest first.
 
-    Conflicting transactions are there too, and change no balance. Funds migrated to the address are `migrated`, their
-    transactionId is the milestone of the treasury that they left.
+    With `Accept: text/csv` the response contains the whole history, oldest first. The list includes conflicting
+    transactions, which change no balance. Funds migrated to the address are `migrated`; their `transactionId` is the id
+    of the milestone whose treasury they left.
     """
     applied = await ledger.get_applied(network.store, network.name)
     page = await transactions.list_history(
@@ -66,7 +70,7 @@ async def ed25519_tx_history(
 
 
 async def history_items(network: NetworkMount, rows: Sequence[Row]) -> list[Json]:
-    """Rows of `transactions_by_address` in the node's words, conflicting ones with the reason where it is known."""
+    """Returns rows of `transactions_by_address` as the node writes them, with the conflict reason if it is known."""
     conflicting = [row["message_id"] for row in rows if not row["included"]]
     found = await messages.find_messages(network.store, conflicting)
     reasons = {row["message_id"]: row["conflict_reason"] for row in found}
@@ -74,7 +78,7 @@ async def history_items(network: NetworkMount, rows: Sequence[Row]) -> list[Json
 
 
 def history_item(row: Row, conflict_reason: int | None) -> Json:
-    """One of them."""
+    """Returns one row as the node writes it."""
     migrated = row["direction"] == transactions.MIGRATED
     item = {
         "messageId": row["message_id"],
@@ -93,12 +97,12 @@ def history_item(row: Row, conflict_reason: int | None) -> Json:
 
 
 def tx_history_csv(network: NetworkMount, address: Address) -> AsyncGenerator[str]:
-    """The whole history of an address."""
+    """Yields the whole history of an address."""
     return ed25519_tx_history_csv(network, network.ed25519_address(address))
 
 
 async def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address) -> AsyncGenerator[str]:
-    """The whole history of an Ed25519 address, a page a part."""
+    """Yields the whole history of an Ed25519 address, one page per part."""
     applied = await ledger.get_applied(network.store, network.name)
     lines = csv_head(address, applied.stop - 1, datetime.now(UTC).timestamp())
     cursor: str | None = None
@@ -114,7 +118,7 @@ async def ed25519_tx_history_csv(network: NetworkMount, address: Ed25519Address)
 
 
 def csv_head(address: str, ledger_index: int, made_at: float) -> list[list[object]]:
-    """The lines before the items."""
+    """Returns the lines before the items."""
     return [
         ["Transaction History"],
         [],
@@ -128,7 +132,7 @@ def csv_head(address: str, ledger_index: int, made_at: float) -> list[list[objec
 
 
 def csv_line(item: Json) -> list[object]:
-    """An item of the JSON as a line of the table."""
+    """Returns an item as a line of the table."""
     shown = item | {"milestoneTimestampReferenced": rfc3339(item["milestoneTimestampReferenced"])}
     if item["ledgerInclusionState"] != "conflicting":
         shown["conflictReason"] = NO_CONFLICT
@@ -136,12 +140,12 @@ def csv_line(item: Json) -> list[object]:
 
 
 def rfc3339(seconds: float) -> str:
-    """A time since 1970 as UTC date and time."""
+    """Returns a time since 1970 as UTC date and time."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def csv_example(answer: Json) -> str:
-    """An answer in JSON that has all of a history, as CSV made when the newest of it was."""
+    """Returns a JSON response with a whole history as CSV."""
     whole = answer["data"]
     newest, *_ = items = whole["history"]
     head = csv_head(whole["address"], whole["ledgerIndex"], newest["milestoneTimestampReferenced"])

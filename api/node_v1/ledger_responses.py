@@ -1,7 +1,4 @@
-"""Answers of node REST v1 about the ledger state.
-
-Rules of this file: as in responses_v1.py.
-"""
+"""Responses of node REST v1 about the ledger state."""
 
 from typing import Annotated, Literal
 
@@ -19,7 +16,7 @@ TAIL_HASH = "485e451c7055ab403c5cf321e80d58441948489e5700099de8fb8f1fa03da80f68a
 
 
 class Balance(BaseModel):
-    """What an address owns."""
+    """The balance of an address."""
 
     addressType: Literal[0]
     address: Hex32
@@ -36,7 +33,7 @@ class BalanceResponse(BaseModel):
 
 
 class HistoryItem(BaseModel):
-    """A transaction, or a migration, that concerns an address."""
+    """A transaction or a migration that concerns an address."""
 
     messageId: Hex32
     transactionId: Hex32
@@ -50,7 +47,7 @@ class HistoryItem(BaseModel):
 
 
 class History(BaseModel):
-    """What an address received and sent; `state` is null on the last page."""
+    """What an address received and sent. `state` is null on the last page."""
 
     addressType: Literal[0]
     address: Hex32
@@ -88,7 +85,7 @@ class HistoryResponse(BaseModel):
 
 
 class UtxoChanges(BaseModel):
-    """What a milestone changed."""
+    """The outputs that a milestone created and spent."""
 
     index: U32
     createdOutputs: list[Hex34]
@@ -110,21 +107,21 @@ class Treasury(BaseModel):
 
 
 class TreasuryResponse(BaseModel):
-    """What is left for migration."""
+    """The funds left for migration."""
 
     model_config = example(milestoneId=MILESTONE_ID, amount=999956000000)
     data: Treasury
 
 
 class ReceiptTuple(BaseModel):
-    """A receipt and the milestone that carried it."""
+    """A receipt and the milestone that contains it."""
 
     receipt: ReceiptPayload
     milestoneIndex: U32
 
 
 class Receipts(BaseModel):
-    """Receipts; `state` is null on the last page."""
+    """Receipts. `state` is null on the last page."""
 
     receipts: list[ReceiptTuple]
     state: str | None

@@ -1,10 +1,7 @@
-"""Node REST v1 of Chrysalis, the ledger state: balances, the treasury, receipts, what a milestone changed.
+"""Node REST v1, the ledger state: balances, the treasury, receipts, and the changes of a milestone.
 
-Rules of this file: as in node_v1.py; what an archive cannot know, as it has no peers and sees no traffic, is answered
-501 and says so.
+Endpoints that need a live node return 501 with the reason.
 """
-
-from typing import Any, TypeAlias
 
 from api import era_routing as eras
 from api.era_routing import Era
@@ -13,7 +10,7 @@ from api.fields.params import Address, MigratedAt, OldestFirst, PageSize, State
 from api.handlers.ledger_state import treasury, utxo_changes
 from api.http.errors import NotKept
 from api.http.operations import Operation
-from api.http.responses import ErrorResponse
+from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
 from api.node_v1.ledger_responses import BalanceResponse, ReceiptsResponse, TreasuryResponse, UtxoChangesResponse
 from db.listing.page import Page
@@ -23,18 +20,16 @@ from ledger.chrysalis.dust import Dust
 from ledger.chrysalis.json import payload_json
 from ledger.chrysalis.transaction import ED25519
 
-Json: TypeAlias = dict[str, Any]
-
 
 async def balance(network: NetworkMount, address: Address) -> Json:
-    """What an address owns at ledgerIndex; nothing for one that was never paid."""
+    """Returns the balance of an address at ledgerIndex, 0 for an address without history."""
     return await ed25519_balance(network, network.ed25519_address(address))
 
 
 async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Json:
-    """What an Ed25519 address, given in hex, owns at ledgerIndex.
+    """Returns the balance of an Ed25519 address in hex at ledgerIndex.
 
-    `dustAllowed`: it may be sent one more output below the dust threshold.
+    `dustAllowed` is true if the address may receive one more output below the dust threshold.
     """
     ledger_index = await ledger.get_ledger_index(network.store, network.name)
     row = await ledger.find_balance(network.store, f"{ED25519:02x}{address}", ledger_index)
@@ -49,7 +44,7 @@ async def ed25519_balance(network: NetworkMount, address: Ed25519Address) -> Jso
 
 
 async def receipts(network: NetworkMount, page_size: PageSize, state: State, newest: OldestFirst) -> Json:
-    """All receipts, by the legacy milestone that they migrate from."""
+    """Returns all receipts, by the legacy milestone that they migrate from."""
     page = await ledger.list_receipts(network.store, network.name, newest=newest, page_size=page_size, cursor=state)
     return receipts_json(page)
 
@@ -57,7 +52,10 @@ async def receipts(network: NetworkMount, page_size: PageSize, state: State, new
 async def receipts_of(
     network: NetworkMount, migrated_at: MigratedAt, page_size: PageSize, state: State, newest: OldestFirst
 ) -> Json:
-    """The receipts that migrate from one legacy milestone; none for one that nothing migrates from."""
+    """Returns the receipts that migrate from one legacy milestone.
+
+    The list is empty if there are none.
+    """
     page = await ledger.list_receipts(
         network.store, network.name, migrated_at=migrated_at, newest=newest, page_size=page_size, cursor=state
     )
@@ -65,7 +63,7 @@ async def receipts_of(
 
 
 def receipts_json(page: Page) -> Json:
-    """A page of rows of `receipts` in the node's words, those of Stardust left out."""
+    """Returns a page of rows of `receipts` as the node writes them, without Stardust receipts."""
     items = [
         {"receipt": payload_json(decode_payload(row["payload"])), "milestoneIndex": row["milestone_index"]}
         for row in page.rows
@@ -75,17 +73,26 @@ def receipts_json(page: Page) -> Json:
 
 
 async def tips(network: NetworkMount) -> Json:  # noqa: ARG001 (every handler takes its network)
-    """Tips are where a node would attach new messages; an archive has none."""
+    """An archive has no tips, because it attaches no messages.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no tips: it attaches no messages")
 
 
 async def peers(network: NetworkMount) -> Json:  # noqa: ARG001
-    """Peers of a node; an archive has none."""
+    """An archive has no peers.
+
+    The status is always 501.
+    """
     raise NotKept("an archive has no peers")
 
 
 async def submit_message(network: NetworkMount) -> Json:  # noqa: ARG001
-    """New messages go to a node; an archive only answers."""
+    """An archive does not accept messages.
+
+    Send them to a node. The status is always 501.
+    """
     raise NotKept("an archive takes no messages: send them to a node of the network")
 
 

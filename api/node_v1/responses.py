@@ -1,7 +1,7 @@
-"""Answers of node REST v1 (Chrysalis: TIP-13, Hornet 1.x).
+"""Responses of node REST v1 (Chrysalis: TIP-13, Hornet 1.x).
 
-Rules of this file: names of the fields are the node's; a field that a node leaves out may be absent here, and
-is never null; ids are hex without 0x, networkId and nonce decimal strings, amounts numbers.
+Field names are the node's. A field that a node may leave out may be absent and is never null. Ids are hex without 0x,
+networkId and nonce are decimal strings, amounts are numbers.
 """
 
 from typing import Annotated, Literal
@@ -27,7 +27,7 @@ class MessageResponse(BaseModel):
 
 
 class MessageMetadata(BaseModel):
-    """What the ledger made of a message; a pending one has neither milestone nor inclusion state."""
+    """Metadata of a message. A pending message has neither milestone nor inclusion state."""
 
     messageId: Hex32
     parentMessageIds: list[Hex32]
@@ -55,7 +55,7 @@ class MessageMetadataResponse(BaseModel):
 
 
 class Record(BaseModel):
-    """What `expanded` puts in place of an id; a pending message has neither state nor milestone."""
+    """Replaces an id if `expanded` is set. A pending message has neither inclusion state nor milestone."""
 
     id: Hex
     inclusionState: Literal["noTransaction", "included", "conflicting"] | None
@@ -93,7 +93,7 @@ class MessagesByIndexResponse(BaseModel):
 
 
 class Output(BaseModel):
-    """An output and what became of it."""
+    """An output, and its spending."""
 
     messageId: Hex32
     transactionId: Hex32
@@ -173,7 +173,7 @@ class MilestoneMessagesResponse(BaseModel):
 
 
 class Info(BaseModel):
-    """The 14 fields that old clients refuse to start without."""
+    """The 14 fields that old clients require."""
 
     name: str
     version: str
@@ -192,7 +192,7 @@ class Info(BaseModel):
 
 
 class InfoResponse(BaseModel):
-    """What a node says of itself."""
+    """Information about the node: here, the archive."""
 
     model_config = example(
         name="Permanode",

@@ -1,10 +1,10 @@
-"""Node REST v1 of Chrysalis (TIP-13, as Hornet 1.x answers), widened by what Chronicle v1 adds to the same routes.
+"""Node REST v1 (Chrysalis: TIP-13, Hornet 1.x), with the parameters that Chronicle v1 adds to the same routes.
 
-Rules of this file: a handler asks one named question of db/queries and puts the answer into the node's words; keys
-stand in Hornet's order and are left out where Hornet leaves them out (`referencedByMilestoneIndex` and
-`ledgerInclusionState` until a milestone references the message, `milestoneIndex` but for the milestone's own message,
-`conflictReason` but for conflicts; `shouldPromote` and `shouldReattach`, which only a live node can judge, always).
-A listing of what nobody knows is empty, not an error.
+A handler runs one named query of db/queries and writes the result as the node does. Keys have Hornet's order. They are
+left out where Hornet leaves them out: `referencedByMilestoneIndex` and `ledgerInclusionState` of pending messages,
+`milestoneIndex` except for the milestone's own message, `conflictReason` except for conflicts, and always
+`shouldPromote` and `shouldReattach`, which only a live node can determine. A listing of an unknown object is empty, not
+an error.
 """
 
 from api import era_routing as eras
@@ -39,10 +39,11 @@ from api.fields.params import (
 )
 from api.handlers.ledger_state import ledger_index
 from api.http.operations import Family, Operation
-from api.listing import Json, listing, window
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.node_v1.history_routes import HISTORY_V1
 from api.node_v1.ledger_routes import LEDGER_V1
+from api.node_v1.pages import listing, window
 from api.node_v1.responses import (
     AddressOutputsResponse,
     InfoResponse,
@@ -65,13 +66,13 @@ MILESTONE_PAYLOAD = 1
 
 
 async def message(network: NetworkMount, message_id: MessageId) -> Json:
-    """A message by its id."""
+    """Returns a message by its id."""
     row = await eras.get_message(network, message_id, eras.Era.CHRYSALIS)
     return message_json(decode_message(row["message"]))
 
 
 async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json:
-    """What the ledger made of a message.
+    """Returns the metadata of a message.
 
     A pending message, which no milestone references, has neither milestone nor inclusion state.
     """
@@ -97,7 +98,10 @@ async def message_metadata(network: NetworkMount, message_id: MessageId) -> Json
 
 
 async def message_raw(network: NetworkMount, message_id: MessageId) -> bytes:
-    """The canonical bytes of a message, whose BLAKE2b-256 is its id."""
+    """Returns the canonical bytes of a message.
+
+    Their BLAKE2b-256 is its id.
+    """
     data: bytes = (await eras.get_message(network, message_id, eras.Era.CHRYSALIS))["message"]
     return data
 
@@ -112,7 +116,10 @@ async def message_children(
     start: StartTimestamp,
     end: EndTimestamp,
 ) -> Json:
-    """The messages that approve a message, pending ones at the newest end."""
+    """Returns the messages that approve a message.
+
+    Pending messages count as the newest.
+    """
     span = await window(network, start, end)
     page = await messages.list_children(
         network.store,
@@ -138,7 +145,10 @@ async def messages_by_index(
     start: StartTimestamp,
     end: EndTimestamp,
 ) -> Json:
-    """The messages under an index, direct or inside a transaction, pending ones at the newest end."""
+    """Returns the messages with an index, direct or inside a transaction.
+
+    Pending messages count as the newest.
+    """
     tag = tag_of(index, utf8=utf8)
     span = await window(network, start, end)
     page = await messages.list_tagged(
@@ -148,17 +158,20 @@ async def messages_by_index(
 
 
 async def included_message(network: NetworkMount, transaction_id: TransactionId) -> Json:
-    """The message that got a transaction included; other attachments of it took no effect."""
+    """Returns the message that included a transaction.
+
+    Other attachments of the transaction took no effect.
+    """
     return await message(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 
 async def included_message_metadata(network: NetworkMount, transaction_id: TransactionId) -> Json:
-    """What the ledger made of the message that got a transaction included."""
+    """Returns the metadata of the message that included a transaction."""
     return await message_metadata(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 
 async def included_message_raw(network: NetworkMount, transaction_id: TransactionId) -> bytes:
-    """The canonical bytes of the message that got a transaction included."""
+    """Returns the canonical bytes of the message that included a transaction."""
     return await message_raw(network, await transactions.get_included_message_id(network.store, transaction_id))
 
 
@@ -172,7 +185,7 @@ async def included_message_children(
     start: StartTimestamp,
     end: EndTimestamp,
 ) -> Json:
-    """The messages that approve the one that got a transaction included."""
+    """Returns the messages that approve the message that included a transaction."""
     message_id = await transactions.get_included_message_id(network.store, transaction_id)
     return await message_children(network, message_id, page_size, state, newest, expanded, start, end)
 
@@ -180,12 +193,12 @@ async def included_message_children(
 async def output_of_transaction(
     network: NetworkMount, transaction_id: TransactionId, output_index: OutputIndex
 ) -> Json:
-    """An output by its transaction and index."""
+    """Returns an output by its transaction and index."""
     return await output(network, transaction_id + output_index.to_bytes(2, "little").hex())
 
 
 async def output(network: NetworkMount, output_id: OutputId) -> Json:
-    """An output that an included transaction created, and whether it is spent at ledgerIndex."""
+    """Returns an output of an included transaction, and whether it is spent at ledgerIndex."""
     as_of = await ledger.find_ledger_index(network.store, network.name)
     found = await outputs.get_output(network.store, output_id, as_of)
     eras.expect(eras.Era.CHRYSALIS, eras.of_output(found), f"output {output_id}")
@@ -216,7 +229,7 @@ async def address_outputs(
     start: StartTimestamp,
     end: EndTimestamp,
 ) -> Json:
-    """The outputs of an address; without include-spent those that are unspent at ledgerIndex."""
+    """Returns the outputs of an address, by default only those that are unspent at ledgerIndex."""
     return await ed25519_outputs(
         network,
         network.ed25519_address(address),
@@ -245,7 +258,7 @@ async def ed25519_outputs(
     start: StartTimestamp,
     end: EndTimestamp,
 ) -> Json:
-    """The outputs of an Ed25519 address, given in hex."""
+    """Returns the outputs of an Ed25519 address in hex."""
     page = await outputs.list_outputs_by_address(
         network.store,
         f"{ED25519:02x}{address}",
@@ -266,7 +279,7 @@ async def ed25519_outputs(
 
 
 async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
-    """A milestone by its index."""
+    """Returns a milestone by its index."""
     row = await milestones.get_milestone(network.store, index)
     eras.expect(eras.Era.CHRYSALIS, eras.of_milestone(row), f"milestone {index}")
     return {"index": index, "messageId": row["message_id"], "timestamp": row["timestamp"]}
@@ -275,9 +288,10 @@ async def milestone(network: NetworkMount, index: MilestoneIndex) -> Json:
 async def milestone_messages(
     network: NetworkMount, index: MilestoneIndex, page_size: PageSize, state: State, newest: OldestFirst
 ) -> Json:
-    """The messages that a milestone references, in white-flag order, its own message last.
+    """Returns the messages that a milestone references, in white-flag order.
 
-    No node answers this; it is the listing of the permanode plan. `sort=newest` is the exact reverse.
+    Its own message is the last. No node has this endpoint; it comes from the permanode plan. `sort=newest` returns the
+    exact reverse.
     """
     await milestones.get_milestone(network.store, index)
     page = await milestones.list_milestone_messages(
@@ -287,10 +301,10 @@ async def milestone_messages(
 
 
 async def info(network: NetworkMount) -> Json:
-    """What a node would say of itself: all that clients check before they ask for anything else.
+    """Returns what a node returns: everything that clients check before other requests.
 
-    Rates are zero, as an archive sees no traffic. It is healthy once it holds a milestone; `confirmedMilestoneIndex` is
-    the last one before a gap, `pruningIndex` the one before its first.
+    Rates are 0, because an archive sees no traffic. `isHealthy` is true once the archive holds a milestone.
+    `confirmedMilestoneIndex` is the last milestone before a gap, `pruningIndex` the one before the first.
     """
     held = await complete(network.store, network.name)
     newest = held[-1][1] if held else 0

@@ -1,9 +1,9 @@
-"""Proof of inclusion: that a milestone references a message, or applied it to the ledger; created, and validated.
+"""Proof of inclusion: a milestone references a message, or applied it to the ledger. Creates and validates proofs.
 
-Rules of this file: routes and shapes are inx-chronicle's (`referenced-block`, `applied-block`) and inx-poi's (`create`,
-`validate`: of references). A Chrysalis milestone commits only to what it applied, so there a proof of reference is one
-of application, and a message that was referenced but not applied has none. A body that is no proof is refused by field;
-a proof that does not hold is `{"valid": false}`, whatever is wrong with it.
+Routes and shapes are inx-chronicle's (`referenced-block`, `applied-block`) and inx-poi's (`create`, `validate`, for
+references). A Chrysalis milestone commits only to the messages that it applied. There a proof of reference is a proof
+of application, and a message that was referenced but not applied has no proof. An invalid body is rejected with the
+name of the field. An invalid proof returns `{"valid": false}`, whatever the fault.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from api.fields.stardust_params import BLOCK_ID
 from api.http.body import Body
 from api.http.errors import NoProof, NotKept
 from api.http.operations import Family, Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.poi_v1.responses import InclusionProof as InclusionProofModel
 from api.poi_v1.responses import PostedProof, Validity
@@ -36,50 +36,55 @@ from ledger.milestone_proof import Milestone, find_signature_fault
 from ledger.stardust import codec as stardust
 
 CONE_MAX = 100_000
-"""Messages of the largest cone that a proof is made of: a minute at 1 700 a second. Its rows and hashes take about a
-second; larger ones are refused."""
+"""Maximum number of messages in a cone for which a proof is created: a minute at 1,700 messages per second. Reading
+and hashing that many takes about a second.
+"""
 
 BODY_MAX_BYTES = 262_144
-"""A block and a milestone have 32 KiB each at most, and twice that as hex; a path of 32 levels about 3 KiB."""
+"""A block and a milestone have at most 32 KiB each, twice that as hex; a path of 32 levels has about 3 KiB."""
 
 INCLUDED = 1
 
 APPLIED_BLOCK_ID = replace(
     BLOCK_ID,
-    meaning="Id of a block, or of a message of Chrysalis",
+    meaning="Id of a block or of a Chrysalis message",
     example="0x5af7f6b6f97334daa7ec42100087df9694dbb23a8847e3d88d8bf432da4b0d38",
 )
 
 BlockId: TypeAlias = Annotated[str, APPLIED_BLOCK_ID]
 Proof: TypeAlias = Annotated[
     InclusionProof,
-    Body("What `create` answers, from here or from elsewhere", PostedProof, parse_proof_json, BODY_MAX_BYTES),
+    Body("A proof as `create` returns it, from this server or another", PostedProof, parse_proof_json, BODY_MAX_BYTES),
 ]
 
 
 async def create_for_referenced_block(network: NetworkMount, block_id: BlockId) -> Json:
-    """The proof that a milestone references a block, or a message of Chrysalis.
+    """Returns the proof that a milestone references a block or a Chrysalis message.
 
-    400 for one that no milestone references, and for a message of Chrysalis that was not applied.
+    The status is 400 if no milestone references it, or if it is a Chrysalis message that was not applied.
     """
     return await create(network, block_id, REFERENCED)
 
 
 async def create_for_applied_block(network: NetworkMount, block_id: BlockId) -> Json:
-    """The proof that a milestone applied a block, or a message of Chrysalis, to the ledger.
+    """Returns the proof that a milestone applied a block or a Chrysalis message to the ledger.
 
-    400 for one that no milestone references, that carries no transaction, or whose transaction was in conflict.
+    The status is 400 if no milestone references it, if it contains no transaction, or if its transaction is in
+    conflict.
     """
     return await create(network, block_id, APPLIED)
 
 
 async def create_proof(network: NetworkMount, block_id: BlockId) -> Json:
-    """The proof that a milestone references a block, as inx-poi has it; as referenced-block/create."""
+    """Returns the proof that a milestone references a block, as inx-poi does; the same as referenced-block/create."""
     return await create(network, block_id, REFERENCED)
 
 
 async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
-    """The proof of a claim. NoProof where there can be none, NotFound where the archive has not what it takes."""
+    """Returns the proof of a claim.
+
+    Raises NoProof if none can exist, NotFound if the archive does not have the data for it.
+    """
     row = await messages.get_message(network.store, message_id)
     index = row.get("milestone_index")
     if index is None:
@@ -92,7 +97,7 @@ async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
         raise NoProof(f"message {message_id} was not applied to the ledger{reason}")
     cone = await milestones.list_cone(network.store, index, CONE_MAX + 1)
     if len(cone) > CONE_MAX:
-        raise NotKept(f"milestone {index} references more than {CONE_MAX} messages: no proofs are made of so many")
+        raise NotKept(f"milestone {index} references more than {CONE_MAX} messages: the maximum for a proof")
     ids = leaves(cone, proved)
     if message_id not in ids:
         raise NotFound(f"the whole cone of milestone {index}")
@@ -103,12 +108,12 @@ async def create(network: NetworkMount, message_id: str, claim: str) -> Json:
 
 
 def leaves(cone: Sequence[Row], claim: str) -> list[str]:
-    """The ids that a milestone commits to, in white-flag order."""
+    """Returns the ids that a milestone commits to, in white-flag order."""
     return [row["message_id"] for row in cone if claim == REFERENCED or row["inclusion_state"] == INCLUDED]
 
 
 def decode_milestone(row: Row) -> Milestone:
-    """The milestone of a row of `milestones`, of either era: the type of its payload tells which."""
+    """Returns the milestone of a row of `milestones`. The type of its payload determines the era."""
     data: bytes = row["payload"]
     decode = chrysalis.decode_payload if data[0] == chrysalis.Milestone.KIND else stardust.decode_payload
     milestone = decode(data)
@@ -117,33 +122,36 @@ def decode_milestone(row: Row) -> Milestone:
 
 
 async def validate_for_referenced_block(network: NetworkMount, proof: Proof) -> Json:
-    """Whether a proof that a milestone references a block, or a message of Chrysalis, holds.
+    """Returns whether a proof that a milestone references a block or a Chrysalis message is valid.
 
-    The milestone has to be signed by this network's coordinator or, where its keys are not set, to be this archive's.
+    The coordinator of this network must have signed the milestone. If its keys are not configured, the milestone must
+    be in this archive.
     """
     return await validate(network, proof, REFERENCED)
 
 
 async def validate_for_applied_block(network: NetworkMount, proof: Proof) -> Json:
-    """Whether a proof that a milestone applied a block, or a message of Chrysalis, holds.
+    """Returns whether a proof that a milestone applied a block or a Chrysalis message is valid.
 
-    As referenced-block/validate.
+    The milestone is checked as in referenced-block/validate.
     """
     return await validate(network, proof, APPLIED)
 
 
 async def validate_proof(network: NetworkMount, proof: Proof) -> Json:
-    """Whether a proof that a milestone references a block holds, as inx-poi has it; as referenced-block/validate."""
+    """Returns whether a proof that a milestone references a block is valid, as inx-poi does; the same as
+    referenced-block/validate.
+    """
     return await validate(network, proof, REFERENCED)
 
 
 async def validate(network: NetworkMount, proof: InclusionProof, claim: str) -> Json:
-    """The answer about a claim. NotFound for a milestone that nothing here can tell genuine or not."""
+    """Returns whether a claim is valid. Raises NotFound for a milestone that cannot be checked here."""
     return {"valid": claim in find_claims(proof) and await is_genuine(network, proof.milestone)}
 
 
 async def is_genuine(network: NetworkMount, milestone: Milestone) -> bool:
-    """Whether the coordinator signed a milestone; without its keys, whether it is this archive's own."""
+    """Whether the coordinator signed a milestone. Without its keys: whether the milestone is in this archive."""
     if network.coordinator is not None:
         return find_signature_fault(milestone, network.coordinator) is None
     own = await milestones.get_milestone(network.store, milestone.index)

@@ -13,7 +13,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from api.listing import Json
+from api.http.responses import Json
 from api.wormhole.params import APPS
 from db.store import Row
 from ledger.wormhole.addresses import format_address, format_emitter, format_token

@@ -89,14 +89,14 @@ async def test_each_family_answers_its_own_and_names_the_other(
 ) -> None:
     for entry in [each for line in oracle.milestones[::10] for each in line["messages"]]:
         assert (await client.get(f"/api/v1/messages/{entry['id']}")).json()["data"] == entry["message"]
-        text = f"message {entry['id']} is of the Chrysalis era: node REST v1 answers it"
+        text = f"message {entry['id']} belongs to the Chrysalis era: use node REST v1"
         for part in ("", "/metadata"):
             assert await refusal(client, f"/api/core/v2/blocks/{entry['id']}{part}") == text
         assert await refusal(client, f"/api/core/v2/blocks/{entry['id']}", accept=SERIALIZED) == text
     for entry in [each for line in stardust.milestones[::10] for each in line["blocks"]]:
         block_id = entry["id"].removeprefix("0x")
         assert (await client.get(f"/api/core/v2/blocks/{block_id}")).json() == entry["block"]
-        text = f"block {block_id} is of the Stardust era: core API v2 answers it"
+        text = f"block {block_id} belongs to the Stardust era: use core API v2"
         for part in ("", "/metadata", "/raw"):
             assert await refusal(client, f"/api/v1/messages/{block_id}{part}") == text
         assert await refusal(client, f"/api/mixed/transactions/{block_id}") == text
@@ -121,7 +121,7 @@ async def test_included_transactions_milestones_and_outputs_do_too(
         text = await refusal(client, f"/api/{path}")
         other = "node REST v1" if "v2" in path else "core API v2"
         assert text.startswith(named)
-        assert text.endswith(f"era: {other} answers it")
+        assert text.endswith(f"era: use {other}")
     for path in (f"milestones/by-index/{LATER + 5}", f"milestones/{milestone['milestoneId']}"):
         assert (await client.get(f"/api/core/v2/{path}")).json() == milestone["payload"]
     assert (await client.get("/api/v1/milestones/5")).json()["data"]["index"] == 5
@@ -175,7 +175,7 @@ async def test_outputs_that_chrysalis_spent_itself_were_never_stardust_s(
     for output_id in gone[::20]:
         for part in ("", "/metadata"):
             text = await refusal(client, f"/api/core/v2/outputs/{output_id}{part}")
-            assert text == f"output {output_id} is of the Chrysalis era: node REST v1 answers it"
+            assert text == f"output {output_id} belongs to the Chrysalis era: use node REST v1"
 
 
 async def test_info_of_both_families_reaches_to_the_newest_milestone(client: httpx.AsyncClient) -> None:
@@ -275,9 +275,7 @@ async def test_one_server_answers_for_a_network_of_each_era(
         )
         none = await client.get("/api/old/core/v2/info")
         assert (none.status_code, none.json()["error"]["code"]) == (501, "501")
-        assert none.json()["error"]["message"] == (
-            "network permatest-1 has no milestone of Stardust here: ask node REST v1"
-        )
+        assert none.json()["error"]["message"] == ("network permatest-1 has no Stardust milestone: use node REST v1")
         assert (await client.get("/api/routes")).json() == {
             "routes": ["analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "new", "old", "poi/v1", "v1"]
         }

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from api.http.errors import NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import (
@@ -42,7 +42,7 @@ DATED_MAX = 500_000
 Received: TypeAlias = dict[tuple[int, str], Decimal]
 """USD by receiving chain and address; 0: of what has no price."""
 
-FEWER = f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+FEWER = f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
 
 
 async def addressestransferredto(network: NetworkMount, given: Given) -> Json:

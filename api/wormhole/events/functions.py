@@ -13,8 +13,7 @@ from pydantic import BaseModel, create_model
 from api.http.body import Body
 from api.http.operations import Operation
 from api.http.params import Param, Params
-from api.http.responses import omitted
-from api.listing import Json
+from api.http.responses import Json, omitted
 from api.network import NetworkMount
 from ledger.json_reader import JsonError
 
@@ -49,9 +48,9 @@ def function(
     """The GET and the POST of a function; its name and docstring are the operations'."""
     name, meaning = answers.__name__, answers.__doc__
     members = tuple([replace(each, empty_is_none=True) for each in members])
-    model = posted_model(f"Posted{name.title().replace('_', '')}", "What is asked, as texts.", members)
+    model = posted_model(f"Posted{name.title().replace('_', '')}", "The parameters, as text.", members)
     empty = b"" if any(each.required for each in members) else b"{}"
-    body = Body("What is asked", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)
+    body = Body("The parameters, as text", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)
 
     async def asked(network: NetworkMount, given: Annotated[Given, Params(members)]) -> Json | list[Json]:
         return await answers(network, given)

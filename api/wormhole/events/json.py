@@ -9,7 +9,7 @@ import base64
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from api.listing import Json
+from api.http.responses import Json
 from api.wormhole.json import rfc3339
 from db.schema.event_columns import (
     ASSET,

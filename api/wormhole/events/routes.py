@@ -8,8 +8,7 @@ from collections import defaultdict
 
 from api.http.errors import grpc_error_body
 from api.http.operations import Family
-from api.http.responses import GRPC_ERRORS
-from api.listing import Json
+from api.http.responses import GRPC_ERRORS, Json
 from api.network import NetworkMount
 from api.wormhole.events.address_routes import RECEIVERS
 from api.wormhole.events.functions import Given, function

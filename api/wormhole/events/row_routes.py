@@ -8,7 +8,7 @@ from asyncio import gather
 from collections.abc import Collection, Sequence
 
 from api.http.errors import BadParameter, NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.json import OF_PAYLOAD, EventRow, chosen_json, details_json, keyed_json, summary_json
@@ -95,7 +95,7 @@ async def recent(network: NetworkMount, given: Given) -> Json:
     if len(groups) * most > RECENT_MAX:
         raise NotKept(
             f"more than {RECENT_MAX} rows, {most} of each of {len(groups)} groups: "
-            f"{NUM_ROWS.name} or {FOR_CHAIN.name} asks for fewer"
+            f"request fewer with {NUM_ROWS.name} or {FOR_CHAIN.name}"
         )
     pages = await gather(
         *(list_vaas(network.store, [asked], newest=True, page_size=most, cursor=None) for asked in groups.values())
@@ -120,7 +120,7 @@ async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str,
         return {str(each): ("chain", str(each)) for each, emitters in zip(chains, held, strict=True) if emitters}
     places = [(each, emitter) for each, emitters in zip(chains, held, strict=True) for emitter in emitters]
     if len(places) > GROUPS_MAX:
-        raise NotKept(f"more than {GROUPS_MAX} contracts: {FOR_CHAIN.name} or {FOR_ADDRESS.name} asks for fewer")
+        raise NotKept(f"more than {GROUPS_MAX} contracts: request fewer with {FOR_CHAIN.name} or {FOR_ADDRESS.name}")
     return {f"{each}:{emitter}": ("emitter", f"{each}/{emitter}") for each, emitter in places}
 
 

@@ -12,7 +12,7 @@ from itertools import accumulate, product
 from typing import TypeAlias, TypeVar
 
 from api.http.errors import NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import (
@@ -151,7 +151,7 @@ def check_numbers(keys: int, dates: int) -> None:
     if keys * dates > COUNTS_MAX:
         raise NotKept(
             f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: "
-            f"{NUM_DAYS.name} or {FOR_CHAIN.name} asks for fewer"
+            f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
         )
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from decimal import Decimal
 
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.params import LAST_24_HOURS, LOCKED, LOCKED_SO_FAR, NUM_DAYS

@@ -8,7 +8,7 @@ tells the same by pages.
 from collections.abc import Callable
 
 from api.http.errors import BadParameter, NotKept
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.events.functions import Given, function
 from api.wormhole.events.json import EventRow, details_json, keyed_json
@@ -38,7 +38,7 @@ async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
     page = await found(network, given, asked or ROWS_MAX, None)
     if page.cursor is not None and not 0 < asked == len(page.rows):
         raise NotKept(
-            f"more rows than are looked at for one answer: {NUM_ROWS.name} asks for fewer, findrows has pages"
+            f"more rows than one response reads: request fewer with {NUM_ROWS.name}, or use findrows, which has pages"
         )
     return await rows_json(network, given, page, details_json)
 

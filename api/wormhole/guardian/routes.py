@@ -7,8 +7,7 @@ import base64
 
 from api.http.errors import NotReady, guardian_error_body
 from api.http.operations import Family, Operation
-from api.http.responses import GRPC_ERRORS
-from api.listing import Json
+from api.http.responses import GRPC_ERRORS, Json
 from api.network import NetworkMount
 from api.wormhole.params import Chain, EmitterHex, SequenceNumber
 from api.wormhole.responses import CurrentGuardianSet, SignedVaa

@@ -7,7 +7,7 @@ times as everywhere in this family.
 import asyncio
 
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339
 from api.wormhole.ours.responses import GapReport, GuardianSets, Signatures, Verification

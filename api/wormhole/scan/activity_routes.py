@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from api.http.errors import BadParameter, NotKept
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import rfc3339
 from api.wormhole.params import PORTAL, Until
@@ -26,7 +26,7 @@ from api.wormhole.scan.activity_params import (
     TopSpan,
 )
 from api.wormhole.scan.activity_responses import ChainActivity, LastTxs, Scorecards, TopAssets, TopPairs
-from api.wormhole.scan.listing import contracts_of
+from api.wormhole.scan.vaa_pages import contracts_of
 from db.queries.wormhole.daily import (
     LAUNCH_DAY,
     each_day,

@@ -10,7 +10,7 @@ import base64
 
 from api.http.errors import BadParameter
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import message_id, rfc3339
 from api.wormhole.params import (

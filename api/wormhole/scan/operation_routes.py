@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from api.http.errors import BadParameter
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import message_id, payload_json, properties_json, rfc3339
 from api.wormhole.params import (
@@ -45,7 +45,7 @@ from api.wormhole.scan.activity_responses import (
     TransactionItem,
     TransactionList,
 )
-from api.wormhole.scan.listing import contracts_of, documents, lister, numbered
+from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered
 from db.listing.page import Page
 from db.queries.wormhole.vaas import ANY, Filter, Span, find_payloads, get_verified, read_listed
 from db.store import NotFound, Row

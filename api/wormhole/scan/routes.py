@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 from api.http.body import Body
 from api.http.operations import Operation
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import payload_json, properties_json, vaa_document
 from api.wormhole.params import (
@@ -29,7 +29,7 @@ from api.wormhole.params import (
     emitter_of,
 )
 from api.wormhole.responses import ChainCounts, DuplicatedVaas, ParsedVaa, PostedVaa, VaaAnswer, VaaList
-from api.wormhole.scan.listing import contracts_of, documents, lister, numbered
+from api.wormhole.scan.vaa_pages import contracts_of, documents, lister, numbered
 from db.listing.page import Page
 from db.queries.wormhole.daily import count_by_chain, each_day_of_all
 from db.queries.wormhole.vaas import ANY, Filter, find_bodies, get_verified

@@ -193,7 +193,7 @@ class Answers:
             protocol = figures.protocol_at(index)
             if protocol is None:
                 refusal = await ledger.refused("ledger/storage-deposit", 501, **at)
-                assert f"no protocol parameters are known of milestone {index}" in refusal
+                assert f"the protocol parameters of milestone {index} are unknown" in refusal
             else:
                 found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
                 assert found == figures.deposits(index, protocol["rentStructure"])

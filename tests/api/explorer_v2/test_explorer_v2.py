@@ -386,7 +386,7 @@ async def test_token_distribution(client: httpx.AsyncClient, explorer: Explorer)
 
 async def test_wealth_of_another_time(client: httpx.AsyncClient) -> None:
     for path in ("ledger/richest-addresses", "ledger/token-distribution"):
-        assert "7 is not kept" in await refused(client, path, 501, ledgerIndex=7)
+        assert "7 are not kept" in await refused(client, path, 501, ledgerIndex=7)
         assert "51" in await refused(client, path, 404, ledgerIndex=51)
     both = {"ledgerIndex": 50, "ledger_index": 50}
     assert "ledger_index" in await refused(client, "ledger/richest-addresses", 400, **both)

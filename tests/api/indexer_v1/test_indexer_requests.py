@@ -32,8 +32,8 @@ def app(stardust: StardustLedger, stardust_store: Any) -> Any:
         ("nft", {"cursor": "AAAA"}, 400, "parameter cursor: expected what an earlier page"),
         ("alias/0xabc", {}, 400, "parameter aliasId: expected 64 hex characters"),
         ("foundry/0x" + "ab" * 32, {}, 400, "parameter foundryId: expected 76 hex characters"),
-        ("basic", {"spent": "any"}, 501, "parameter spent: any needs another one that names an address or a tag"),
-        ("alias", {"spent": "only", "hasNativeTokens": "true"}, 501, "parameter spent: only needs another one"),
+        ("basic", {"spent": "any"}, 501, "parameter spent: any also needs a parameter with an address or a tag"),
+        ("alias", {"spent": "only", "hasNativeTokens": "true"}, 501, "parameter spent: only also needs a parameter"),
     ],
 )
 async def test_what_is_wrong_is_named(app: Any, path: str, query: Json, status: int, message: str) -> None:

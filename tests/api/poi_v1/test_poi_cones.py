@@ -138,7 +138,7 @@ async def test_a_cone_that_is_not_whole_has_no_proofs(small: WritableStore, monk
     path = f"{BASE}/create/{cone[0].message_id}"
     assert await ask(app, path) == (200, cone[0].proof(cone[0].by_reference))
     monkeypatch.setattr(poi_v1, "CONE_MAX", len(cone) - 1)
-    too_many = f"milestone 9 references more than {len(cone) - 1} messages: no proofs are made of so many"
+    too_many = f"milestone 9 references more than {len(cone) - 1} messages: the maximum for a proof"
     assert await ask(app, path) == refusal(501, too_many)
     monkeypatch.undo()
     with small.batch() as batch:

@@ -98,11 +98,11 @@ async def test_routes_of_one_protocol_never_answer_for_the_other(
                 assert (await client.get(each)).status_code == 200, each
             for name in of_iota:
                 answer = await client.get(f"/api/signed/{name}")
-                expected = "network signed is one of wormhole, which this path does not answer for"
+                expected = "network signed has the protocol wormhole, which this path does not serve"
                 error = answer.json().get("error", answer.json())
                 assert (answer.status_code, error["message"]) == (404, expected)
             answer = await client.get(f"/api/iota/{path}")
-            expected = "network iota is one of iota, which this path does not answer for"
+            expected = "network iota has the protocol iota, which this path does not serve"
             assert (answer.status_code, answer.json()) == (404, {"code": 5, "message": expected, "details": []})
             assert (await client.get("/health")).json() == {"isHealthy": True, "networks": ["iota", "signed"]}
 
@@ -110,7 +110,7 @@ async def test_routes_of_one_protocol_never_answer_for_the_other(
 async def test_a_server_of_one_protocol_says_so_where_the_other_would_stand(
     iota: NetworkMount, signed: httpx.AsyncClient
 ) -> None:
-    nobody = "no network that this path could answer for"
+    nobody = "no network has the protocol of this path"
     answer = await signed.get("/api/v1/info")
     assert (answer.status_code, answer.json()["error"]["message"]) == (404, nobody)
     routes = (await signed.get("/api/routes")).json()["routes"]

@@ -13,8 +13,8 @@ import pytest
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from api.wormhole.scan import activity_routes as wormhole_activity
-from api.wormhole.scan import listing as wormhole_listing
 from api.wormhole.scan import operation_routes as wormhole_operations
+from api.wormhole.scan import vaa_pages
 from db import schema
 from db.listing.page import Page
 from tests.api.wormhole.test_wormhole_v1 import KINDS
@@ -337,7 +337,7 @@ async def test_a_page_by_number_reads_no_more_rows_than_results_may_be_skipped(
     answer = await signed.get(f"{API}/operations", params={"appId": "PORTAL_NFT_BRIDGE", "page": 1})
     expected = "parameter page: expected a page with fewer messages before it: the cursor leads there, found '1'"
     assert (answer.status_code, answer.json()["message"]) == (400, expected)
-    assert asked == 3 * wormhole_listing.SKIPPED_MAX / 300
+    assert asked == 3 * vaa_pages.SKIPPED_MAX / 300
 
 
 async def test_messages_of_too_many_chains_are_not_merged(signed: httpx.AsyncClient) -> None:

@@ -299,7 +299,7 @@ async def test_too_many_addresses_are_not_told_on_every_date(
     assert (found["code"], found["message"]) == (
         12,
         f"more than {10 * addresses - 1} numbers, of {addresses} addresses on 10 dates:"
-        " numDays or forChain asks for fewer",
+        " request fewer with numDays or forChain",
     )
     # All time together has no dates, and fewer dates are told.
     assert (await both(signed, "addressestransferredtocumulative", until=date(last)))["AllTimeCounts"]["*"] == addresses
@@ -309,7 +309,7 @@ async def test_too_many_addresses_are_not_told_on_every_date(
     assert (await both(signed, "addressestransferredto", **daily))["DailyCounts"]
     monkeypatch.setattr(wormhole_event_addresses, "ADDRESSES_MAX", 1)
     found = await both(signed, "addressestransferredtocumulative", until=date(last))
-    assert found["message"] == "more than 1 addresses and days: numDays or forChain asks for fewer"
+    assert found["message"] == "more than 1 addresses and days: request fewer with numDays or forChain"
 
 
 def test_cents_of_any_number_that_may_have_been_written() -> None:

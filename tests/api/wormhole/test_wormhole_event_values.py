@@ -125,8 +125,8 @@ async def test_more_rows_than_one_answer_has_are_refused_where_all_are_asked_for
     given = {"columnFamily": "MessagePublication", "columnName": "EmitterChain", "value": chain}
     monkeypatch.setattr(wormhole_event_values, "ROWS_MAX", count - 1)
     found = await both(signed, "findvalues", **given)
-    fewer = "numRows asks for fewer, findrows has pages"
-    assert (found["code"], found["message"]) == (12, f"more rows than are looked at for one answer: {fewer}")
+    fewer = "request fewer with numRows, or use findrows, which has pages"
+    assert (found["code"], found["message"]) == (12, f"more rows than one response reads: {fewer}")
     monkeypatch.setattr(wormhole_event_values, "ROWS_MAX", count)
     assert len(await both(signed, "findvalues", **given)) == count
     # None of the rows that are looked at is shown, and there are more.

@@ -403,7 +403,7 @@ async def test_counts_of_too_many_keys_and_days_are_not_made(
     found = await both(signed, "totals", **given)
     assert (found["code"], found["message"]) == (
         12,
-        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys on 10 dates: numDays or forChain asks for fewer",
+        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys on 10 dates: request fewer with numDays or forChain",
     )
     assert (await both(signed, "totals", **given | {"numDays": "8"}))["TotalCount"]
 
@@ -414,7 +414,7 @@ async def test_the_newest_of_too_many_groups_are_not_told_and_have_no_pages(
     groups = len({int(UNSIGNED.split(":")[0]), *(each.record["emitter_chain"] for each in world.told)} - {26})
     monkeypatch.setattr(wormhole_event_rows, "RECENT_MAX", 3 * groups - 1)
     found = await both(signed, "recent", groupBy="chain", numRows="3")
-    fewer = f"3 of each of {groups} groups: numRows or forChain asks for fewer"
+    fewer = f"3 of each of {groups} groups: request fewer with numRows or forChain"
     assert (found["code"], found["message"]) == (12, f"more than {3 * groups - 1} rows, {fewer}")
     assert max(map(len, (await both(signed, "recent", groupBy="chain", numRows="2")).values())) == 2
     found = await both(signed, "recent", cursor="abc")

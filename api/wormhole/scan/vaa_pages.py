@@ -1,14 +1,13 @@
-"""Pages of messages, as every list of wormholescan's has them: by number, or by our cursor.
+"""Pages of VAAs in wormholescan's lists: by page number, as wormholescan has them, or by cursor, an extension.
 
-Rules of this file: what all lists share, and nothing of any single one. A page by number reads those before it; where
-a filter drops most of them, no more than a page would read of which it drops none.
+A page by number reads all pages before it. If a filter drops most rows, the number of rows read stays bounded.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from api.http.errors import BadParameter
-from api.listing import Json
+from api.http.responses import Json
 from api.network import NetworkMount
 from api.wormhole.json import vaa_document
 from api.wormhole.params import PAGE, SKIPPED_MAX
@@ -19,7 +18,7 @@ Lister: TypeAlias = Callable[[int, str | None], Awaitable[Page]]
 
 
 def contracts_of(network: NetworkMount) -> str:
-    """Whose contracts the network has: mainnet, testnet or devnet."""
+    """Returns which Wormhole contracts the network uses: mainnet, testnet or devnet."""
     assert network.wormhole is not None
     return network.wormhole
 
@@ -27,7 +26,7 @@ def contracts_of(network: NetworkMount) -> str:
 def lister(
     network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filter, *, span: Span | None = None, newest: bool
 ) -> Lister:
-    """Pages of a listing by size and cursor."""
+    """Returns a function that reads a page of VAAs by page size and cursor."""
 
     def pages(page_size: int, cursor: str | None) -> Awaitable[Page]:
         return list_vaas(
@@ -38,7 +37,10 @@ def lister(
 
 
 async def numbered(pages: Lister, page: int, page_size: int, cursor: str | None) -> Page:
-    """A page by its cursor, or by its number. BadParameter for a number too far behind, in results or in rows."""
+    """Returns a page by its cursor, or by its number.
+
+    Raises BadParameter if too many results or rows precede the page.
+    """
     if cursor is None:
         left = page * page_size
         if left > SKIPPED_MAX:
@@ -56,6 +58,6 @@ async def numbered(pages: Lister, page: int, page_size: int, cursor: str | None)
 
 
 async def documents(network: NetworkMount, page: Page, *, with_payload: bool) -> list[Json]:
-    """The VaaDocs of a page."""
+    """Returns the VAAs of a page as wormholescan's VaaDoc."""
     found = await read_listed(network.store, page.rows)
     return [vaa_document(contracts_of(network), row, written, with_payload=with_payload) for row, written in found]
