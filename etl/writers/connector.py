@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.plans import STATES
 from db.model import Table, Type
-from db.retry import patiently
+from db.retry import retry
 from db.store import Batch, Store, StoreUnavailable
 from etl.engine.session import EtlSettings
 from etl.tables.frames import FACT, TableFrame
@@ -86,7 +86,7 @@ class Cluster:
 
     def wait(self) -> None:
         """Returns when a node answers; StoreUnavailable when none does for too long."""
-        patiently(self._ping, self.patience_s)
+        retry(self._ping, self.patience_s)
 
     def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
         """The port's error where it was the cluster that failed; None: it was something else."""
