@@ -78,9 +78,9 @@ async def get_holdings(store: Store) -> Holdings:
         if found.examined >= EXAMINED:
             found.is_whole = False
             break
-        lacking = await _walk(store, chain, emitter, found, verdicts)
-        if lacking is not None and lacking.missing:
-            gaps.append(lacking)
+        gap = await _walk(store, chain, emitter, found, verdicts)
+        if gap is not None and gap.missing:
+            gaps.append(gap)
     found.verdicts = dict(verdicts.most_common())
     found.missing = sum(each.missing for each in gaps)
     found.gaps = sorted(gaps, key=lambda each: -each.missing)[:GAPS_SHOWN]

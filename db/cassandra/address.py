@@ -40,8 +40,8 @@ class ClusterSettings:
     consistency_immutable: str = field(
         default="LOCAL_ONE",
         metadata={
-            "help": "consistency level of reads of rows that no longer change; a row that is not found is read again with"
-            " `consistency`"
+            "help": "consistency level of reads of rows that no longer change; a missing row is read again with "
+            "`consistency`"
         },
     )
     query_timeout_s: float = field(default=5.0, metadata={"help": "timeout of a query on a cluster, in seconds"})
@@ -109,7 +109,8 @@ def parse_address(url: str, network: str) -> Address:
     if not well_formed:
         # The URL is not shown, because it might contain a password.
         raise StoreError(
-            f"the URL of a cluster must have the form {FORM}: the same port for all hosts, KEYSPACE of a-z, 0-9 and _, at most 48"
+            f"the URL of a cluster must have the form {FORM}: the same port for all hosts, "
+            "KEYSPACE of a-z, 0-9 and _, at most 48"
         )
     return Address(
         scheme=scheme,

@@ -268,7 +268,7 @@ class CassandraSession:
             distrusted = [found[1] for cause in causes if (found := DISTRUSTED.search(str(cause)))]
             if distrusted:
                 return StoreError(
-                    f"{self.address}: the node's certificate is not trusted (see tls_ca, tls_hostnames): {distrusted[0]}"
+                    f"{self.address}: tls_ca and tls_hostnames reject the node's certificate: {distrusted[0]}"
                 )
             kinds = sorted({type(cause).__name__ for cause in causes})
             return StoreUnavailable(
@@ -287,7 +287,7 @@ class CassandraSession:
 
     def _refused(self) -> str:
         if self.address.user is None:
-            return "authentication is required: add a user to the URL (USER@HOST) and set `password`"
+            return "authentication is required: add a user to the URL, as USER@HOST, and set `password`"
         return f"wrong user {self.address.user} or password"
 
     async def _in_time(self, work: "asyncio.Future[PreparedStatement]", remaining: float | None) -> PreparedStatement:

@@ -94,7 +94,7 @@ class Cluster:
         if not is_broken_off and DRIVER not in text:
             return None
         found = None if is_broken_off else REASON.search(text)
-        reason = found[1].strip() if found else "no node answers"
+        reason = found[1].strip() if found else "no node responds"
         return StoreUnavailable(f"{self.address}: rows of {table.name} were not taken: {reason}")
 
     def _append(self, table: Table, rows: DataFrame) -> int:
