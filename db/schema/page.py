@@ -5,6 +5,8 @@ seeds' names to ours, stands here as data.
 """
 
 from db import schema
+from db.measures import MEASURES
+from db.measures.measure import Kind
 from db.model import Table, Type
 from db.schema.dialects import cql_type, spark_type, sqlite_type
 from db.schema.selects import selects_text
@@ -84,7 +86,10 @@ NOT_KEPT: tuple[tuple[str, str], ...] = (
 def schema_page() -> str:
     """The page's text."""
     parts = [_HEAD, _types(), "\n## Tables\n"]
-    parts += [_table(table) for table in schema.TABLES]
+    for table in schema.TABLES:
+        parts.append(_table(table))
+        if table is schema.ms_analytics:
+            parts.append(_measures())
     parts.append("\n## From the plans' tables to these\n\n| plan | here | why |\n|---|---|---|\n")
     parts += [f"| seeds/{seed} | {ours} | {why} |\n" for seed, ours, why in SEEDS]
     parts.append(
@@ -110,6 +115,16 @@ def _table(table: Table) -> str:
     for column in table.columns:
         kinds = f"{column.type} | {cql_type(column.type)} | {sqlite_type(column.type)}"
         text += f"| {column.name} | {kinds} | {column.meaning} |\n"
+    return text
+
+
+def _measures() -> str:
+    text = "\nThe columns by measure, and how the milestones of an hour or a day combine:\n\n"
+    text += "| measure | kind | hour, day | columns |\n|---|---|---|---|\n"
+    for name, measure in MEASURES.items():
+        combined = "last value" if measure.kind in (Kind.STATE, Kind.CALENDAR) else "sum"
+        combined = combined if measure.is_summable else "not available"
+        text += f"| {name} | {measure.kind.value} | {combined} | {', '.join(measure.names)} |\n"
     return text
 
 
