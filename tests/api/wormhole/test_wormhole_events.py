@@ -403,7 +403,8 @@ async def test_counts_of_too_many_keys_and_days_are_not_made(
     found = await both(signed, "totals", **given)
     assert (found["code"], found["message"]) == (
         12,
-        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys on 10 dates: request fewer with numDays or forChain",
+        f"more than {10 * len(keys) - 1} numbers, of {len(keys)} keys on 10 dates: "
+        "request fewer with numDays or forChain",
     )
     assert (await both(signed, "totals", **given | {"numDays": "8"}))["TotalCount"]
 
