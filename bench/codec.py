@@ -24,6 +24,7 @@ import orjson
 
 from bench import codec_stardust
 from bench.measure import measure
+from bench.peers import install_peer
 from ledger.chrysalis.archive_json import message_from_archive
 from ledger.chrysalis.codec import decode_message, encode_message
 from ledger.chrysalis.json import message_json
@@ -121,7 +122,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         if sdk is not None and options.sdk is None:
             print("pip install", codec_stardust.PACKAGE, flush=True)
-            sdk = codec_stardust.install(sdk, Path(name))
+            sdk = install_peer(codec_stardust.PACKAGE, Path(name), sdk)
         codec_stardust.report(sdk, options.rounds, options.seconds)
     return 0
 

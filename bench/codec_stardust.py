@@ -73,15 +73,6 @@ def find_python() -> str | None:
     return next((found for major, minor in WHEELS if (found := shutil.which(f"python{major}.{minor}"))), None)
 
 
-def install(python: str, directory: Path) -> str:
-    """The Python of a new environment that has the peer."""
-    subprocess.run([python, "-m", "venv", directory], check=True)
-    program = str(directory / "bin" / "python")
-    pip = [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--only-binary", ":all:", PACKAGE], check=True)
-    return program
-
-
 def peer_rates(python: str, file: Path, seconds: float) -> dict[str, Any]:
     """One measurement of each way of the peer, in a fresh process."""
     script = Path(__file__).with_name("codec_sdk.py")

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
+from bench.peers import install_peer
 from bench.servers import Figure, add_seconds, ask, free_port, running, serving, uvicorn, wrk_is_missing
 
 SAMPLE = 1000
@@ -186,13 +187,13 @@ def oracle_stores(folder: Path) -> dict[Path, str]:
     return {store: oracle_store(f"sqlite:///{store}", era) for store, era in eras.items()}
 
 
-def run(store: Path, network: str, seconds: int, folder: Path) -> Figures:
+def run(store: Path, network: str, seconds: int, folder: Path, peer_python: str) -> Figures:
     """Server → kind of question → figure, each the median of ROUNDS in which the servers take turns."""
     database = database_of(store)
     asked, bodies = questions(database), folder / "bodies.jsonl"
     rows = {kind: datasette_paths(database, asked[kind]) for kind in BY_ID if kind in asked}
     port = free_port()
-    datasette = [sys.executable, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
+    datasette = [peer_python, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
     with serving(f"sqlite:///{store.absolute()}", network) as own:
         sizes = record(own.base, asked, bodies)
         with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
@@ -239,10 +240,11 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        peer_python = install_peer("datasette", folder / "peer", sys.executable)
         stores = {options.store: options.network} if options.store else oracle_stores(folder)
         figures: Figures = {name: {} for name in (OURS, BARE, DATASETTE)}
         for store, network in stores.items():
-            for name, kinds in run(store, network, options.seconds, folder).items():
+            for name, kinds in run(store, network, options.seconds, folder, peer_python).items():
                 figures[name] |= kinds
     missed = [
         f"{kind}: {ratio:.2f} x {peer}, wanted {bar}"

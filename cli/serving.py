@@ -51,7 +51,7 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
         run(settled_app(settings), listener, api)
     else:
         os.environ |= settings.environment()
-        run("serving:make_worker_app", listener, api)
+        run("cli.serving:make_worker_app", listener, api)
 
 
 def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:

@@ -183,7 +183,7 @@ def test_the_images_hold_what_they_copy_and_install() -> None:
     packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
     assert packages | {"migrations", "pyproject.toml", "constraints.txt"} <= copied
     extras = {extra for group in re.findall(r"'\.\[([\w,]+)\]'", text) for extra in group.split(",")}
-    for_work = project["project"]["optional-dependencies"].keys() - {"bench", "dev", "scylla"}
+    for_work = project["project"]["optional-dependencies"].keys() - {"dev", "scylla"}
     assert extras == for_work, "scylla-driver installs the same module as cassandra-driver"
 
 

@@ -177,7 +177,7 @@ def test_any_worker_tells_what_all_of_them_answered(
 
 FAULTS = """
 import resource
-from serving import make_worker_app
+from cli.serving import make_worker_app
 
 app = make_worker_app()
 
