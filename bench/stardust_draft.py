@@ -26,7 +26,7 @@ from ledger.stardust.values import (
     Unlock,
 )
 
-_LEANING: dict[int, type[ReferenceUnlock | AliasUnlock | NftUnlock]] = {
+_REFERENCES: dict[int, type[ReferenceUnlock | AliasUnlock | NftUnlock]] = {
     ED25519: ReferenceUnlock,
     ALIAS: AliasUnlock,
     NFT: NftUnlock,
@@ -100,7 +100,7 @@ def sign(draft: Draft, wallets: Mapping[bytes, Wallet], network_id: int, payload
             unlocks.append(SignatureUnlock(wallet.public_key, wallet.sign(digest)))
             unlocked[address] = index
         else:
-            unlocks.append(_LEANING[address[0]](unlocked.get(address, 0)))
+            unlocks.append(_REFERENCES[address[0]](unlocked.get(address, 0)))
         if chain := chain_name(spent, output_id(each.transaction_id, each.index)):
             unlocked[chain] = index
     return Transaction(essence, tuple(unlocks))

@@ -143,7 +143,7 @@ def _fetch_vaas(
     missing: bool,
 ) -> "Fetched":
     from db.connect import open_store
-    from db.queries.wormhole.gaps import list_lacking
+    from db.queries.wormhole.gaps import list_missing
     from etl.fetch.guardian import Emitter
     from etl.fetch.vaas import fetch_vaas
 
@@ -154,7 +154,7 @@ def _fetch_vaas(
     lacking = [wanted]
     if missing:
         with closing(open_store(network)) as store:
-            lacking = asyncio.run(list_lacking(store, sent.chain, sent.address.hex(), *wanted))
+            lacking = asyncio.run(list_missing(store, sent.chain, sent.address.hex(), *wanted))
     return fetch_vaas(network, urls, sent, into, lacking, asking, notify)
 
 

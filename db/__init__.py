@@ -1,5 +1,5 @@
-"""Stores: what is stored, where, and how to query it.
+"""Stores: the port, the schema, the adapters, and the queries.
 
-Input: rows of tables (writes) or questions of queries (reads). Output: rows. No Spark, no web framework; no query scans
+Input: rows of tables (writes) or arguments of queries (reads). Output: rows. No Spark, no web framework. No query scans
 a table.
 """

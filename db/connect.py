@@ -1,7 +1,8 @@
-"""From a URL to an open store.
+"""Opens the store that a URL names.
 
-Rules of this file: adapters are imported only when their scheme is asked for, as their drivers are extras; a store
-that was made for something else is refused here, so nobody above needs to check.
+Invariants:
+1. Adapters are imported only if their scheme is used, because their drivers are extras.
+2. A store that was created for something else is rejected here, so callers need not check.
 """
 
 from dataclasses import dataclass, field
@@ -19,23 +20,22 @@ from ledger.networks import Network, find_network
 
 SQLITE = "sqlite:///"
 CLUSTERS = {"cassandra": "cassandra-driver", "scylla": "scylla-driver"}
-"""Scheme of a cluster's URL → the distribution that speaks to it; both install the module `cassandra`."""
+"""The distribution of the driver for each cluster scheme. Both install the module `cassandra`."""
 
 
 @dataclass(frozen=True)
 class StoreSettings(NetworkSettings, ClusterSettings):
-    """Where one network is kept, and how its lookups are cut."""
+    """Settings of one network's store: its location and how its lookups are partitioned."""
 
     url: str = field(metadata={"help": "sqlite:///FOLDER, or cassandra://HOST/KEYSPACE, scylla://HOST/KEYSPACE"})
-    network: str = field(metadata={"help": "exact network name, as mainnet; a store holds one network"})
-    chunk_size: int = field(
-        default=100_000, metadata={"help": "milestones of a range; fixed when the store is created"}
-    )
+    network: str = field(metadata={"help": "exact network name, e.g. mainnet; a store holds one network"})
+    chunk_size: int = field(default=100_000, metadata={"help": "milestones per range; fixed when the store is created"})
     partition_size: int = field(
-        default=100_000, metadata={"help": "rows a lookup partition is meant to hold; fixed when the store is created"}
+        default=100_000,
+        metadata={"help": "target rows per lookup partition; fixed when the store is created"},
     )
     chunk_days: int = field(
-        default=100, metadata={"help": "days of a range of a Wormhole network; fixed when the store is created"}
+        default=100, metadata={"help": "days per range of a Wormhole network; fixed when the store is created"}
     )
 
     def __post_init__(self) -> None:
@@ -46,21 +46,23 @@ class StoreSettings(NetworkSettings, ClusterSettings):
 
     @property
     def protocol(self) -> str:
-        """A key of db.schema.protocols.TABLES_OF."""
+        """A key of `db.schema.protocols.TABLES_OF`."""
         return IOTA if self.wormhole_network is None else WORMHOLE
 
     @property
     def wormhole_network(self) -> str | None:
-        """Whose contracts and guardians a Wormhole network has: mainnet, testnet or devnet; None for one of IOTA."""
+        """The Wormhole network whose contracts and guardians apply (mainnet, testnet or devnet); None for an IOTA
+        network.
+        """
         return self.wormhole_of(self.network)
 
     @property
     def range_size(self) -> int:
-        """Milestones of a range, days of one in a Wormhole network: what keyspace_info calls chunk_size."""
+        """Milestones per range (days in a Wormhole network): `chunk_size` in keyspace_info."""
         return self.chunk_size if self.wormhole_network is None else self.chunk_days
 
     def info(self) -> dict[str, str]:
-        """What keyspace_info says of a store created with these settings."""
+        """The keyspace_info of a store that is created with these settings."""
         return {
             "network": self.network,
             "protocol": self.protocol,
@@ -71,9 +73,10 @@ class StoreSettings(NetworkSettings, ClusterSettings):
         }
 
     def coordinator(self) -> Coordinator | None:
-        """Who signs its milestones, as these settings say, else as is known of the network; None where neither does.
+        """The coordinator from the settings, else the built-in one of the network; None if there is neither.
 
-        Raises ValueError for settings that do not fit each other.
+        Raises:
+            ValueError: The settings contradict each other.
         """
         if self.coordinator_keys:
             return parse_coordinator(self.coordinator_keys, self.coordinator_threshold)
@@ -81,16 +84,20 @@ class StoreSettings(NetworkSettings, ClusterSettings):
         return parse_coordinator(known.coordinator_keys, self.coordinator_threshold or known.coordinator_threshold)
 
     def known_network(self) -> Network:
-        """The network, as it is known by name and by these settings."""
+        """The built-in values of the network, overridden by these settings."""
         return self.network_of(self.network)
 
     def eras(self, only: Codec) -> Eras:
-        """Its eras; `only` is the codec of all of it where nothing says where Stardust begins. Raises ValueError."""
+        """The eras of the network. `only` is the codec of all milestones if the first Stardust milestone is unknown.
+
+        Raises:
+            ValueError: The protocol parameters are invalid.
+        """
         return self.eras_of(self.network, only)
 
 
 def open_adapter(settings: StoreSettings, *, writable: bool) -> Migratable:
-    """The adapter behind those settings, its store unchecked and perhaps not yet created."""
+    """The adapter for these settings. The store is not checked and may not exist yet."""
     url = settings.url
     if url.startswith(SQLITE) and len(url) > len(SQLITE):
         from db.sqlite.store import SqliteStore
@@ -104,18 +111,19 @@ def open_adapter(settings: StoreSettings, *, writable: bool) -> Migratable:
             from db.cassandra.store import CassandraStore
         except ModuleNotFoundError as error:
             raise StoreError(
-                f"a store of scheme {scheme} needs {CLUSTERS[scheme]}: install permanode[{scheme}]"
+                f"scheme {scheme} needs the driver {CLUSTERS[scheme]}: install permanode[{scheme}]"
             ) from error
         return CassandraStore(address, settings, writable=writable, protocol=settings.protocol)
     raise StoreError(
-        f"no store is called {scheme!r}; a URL is {SQLITE}FOLDER, with a fourth slash for an absolute path, or {FORM}"
+        f"unknown store scheme {scheme!r}; expected {SQLITE}FOLDER (a fourth slash for an absolute path) or {FORM}"
     )
 
 
 def open_store(settings: StoreSettings, *, writable: bool = False) -> WritableStore:
-    """The store of those settings; StoreMismatch when it is missing, outdated or made for something else.
+    """Opens the store of these settings. Unless `writable`, its write methods raise.
 
-    Unless `writable`, its writing half refuses.
+    Raises:
+        StoreMismatch: The store is missing, outdated or was created for something else.
     """
     store = open_adapter(settings, writable=writable)
     try:

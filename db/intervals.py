@@ -1,6 +1,6 @@
-"""Closed intervals of milestones: ascending, disjoint, never touching; as JSON text in the table `ranges`.
+"""Closed intervals of milestones: ascending, disjoint, not adjacent; stored as JSON text in the table `ranges`.
 
-Rules of this file: pure; every function takes and gives intervals in that one form.
+All functions are pure. They take and return intervals in this normal form.
 """
 
 import json
@@ -11,7 +11,7 @@ Intervals: TypeAlias = list[tuple[int, int]]
 
 
 def intervals(parts: Iterable[tuple[int, int]]) -> Intervals:
-    """Any closed intervals, in any order, overlapping or touching, in the one form."""
+    """Normalizes closed intervals that may be in any order, overlap or touch."""
     merged: Intervals = []
     for first, last in sorted(parts):
         if merged and first <= merged[-1][1] + 1:
@@ -22,34 +22,34 @@ def intervals(parts: Iterable[tuple[int, int]]) -> Intervals:
 
 
 def of_indices(indices: Iterable[int]) -> Intervals:
-    """The intervals that hold exactly these milestones."""
+    """The intervals that contain exactly these milestones."""
     return intervals((index, index) for index in indices)
 
 
 def parse_intervals(text: str) -> Intervals:
-    """From `[[first, last], …]`."""
+    """Parses `[[first, last], …]`."""
     return [(int(first), int(last)) for first, last in json.loads(text)]
 
 
 def format_intervals(value: Intervals) -> str:
-    """As `[[first, last], …]`."""
+    """Formats as `[[first, last], …]`."""
     return json.dumps(value)
 
 
 def in_words(value: Intervals) -> str:
-    """As 1–20, 22; the first twenty of them."""
+    """Formats the first twenty intervals as 1–20, 22."""
     texts = [f"{first}–{last}" if first < last else str(first) for first, last in value]
     more = f" and {len(texts) - 20:,} more" if len(texts) > 20 else ""
     return (", ".join(texts[:20]) or "none") + more
 
 
 def size(value: Intervals) -> int:
-    """How many milestones they hold."""
+    """The number of milestones in the intervals."""
     return sum(last - first + 1 for first, last in value)
 
 
 def nth(value: Intervals, position: int) -> int:
-    """The milestone at a position among all they hold, from 0; IndexError beyond the last."""
+    """The milestone at a position (from 0) among all in the intervals. Raises IndexError beyond the last."""
     for first, last in value:
         if position <= last - first:
             return first + position
@@ -58,17 +58,17 @@ def nth(value: Intervals, position: int) -> int:
 
 
 def contains(value: Intervals, index: int) -> bool:
-    """Whether one of them holds the milestone."""
+    """Whether an interval contains the milestone."""
     return any(first <= index <= last for first, last in value)
 
 
 def add(left: Intervals, right: Intervals) -> Intervals:
-    """Milestones of either."""
+    """The union."""
     return intervals([*left, *right])
 
 
 def intersect(left: Intervals, right: Intervals) -> Intervals:
-    """Milestones of both."""
+    """The intersection."""
     found: Intervals = []
     ours, theirs = 0, 0
     while ours < len(left) and theirs < len(right):
@@ -84,12 +84,12 @@ def intersect(left: Intervals, right: Intervals) -> Intervals:
 
 
 def subtract(left: Intervals, right: Intervals) -> Intervals:
-    """Milestones of the first that are not in the second."""
+    """The milestones of the first that are not in the second."""
     return intersect(left, gaps(right, left[0][0], left[-1][1])) if left else []
 
 
 def gaps(value: Intervals, first: int, last: int) -> Intervals:
-    """Milestones of first..last that are in none of them."""
+    """The milestones of first..last that are in none of the intervals."""
     missing: Intervals = []
     start = first
     for low, high in value:

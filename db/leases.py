@@ -1,6 +1,6 @@
-"""What every store's lease has alike: its one name, and when its holder is known to be gone.
+"""What the leases of all stores share: the name, the errors, and when a holder is known to be dead.
 
-Rules of this file: no store; only this machine's processes are looked at.
+The module accesses no store, and looks only at processes of this machine.
 """
 
 import os
@@ -9,27 +9,27 @@ import socket
 from db.store import Lease, LeaseHeld
 
 NAME = "writer"
-"""lease.name of the one row."""
+"""`lease.name` of the single row."""
 
 
 def held_by(lease: Lease) -> LeaseHeld:
-    """The refusal that names the holder."""
+    """The error that names the holder."""
     return LeaseHeld(f"another run writes to this store: {lease.owner}, run {lease.run}")
 
 
 def lost(lease: Lease, held: Lease | None) -> LeaseHeld:
-    """The news that the lease is another's now, or nobody's."""
+    """The error for a lease that another run holds now, or nobody."""
     holder = f"{held.owner}, run {held.run}" if held else "nobody"
     return LeaseHeld(f"the lease of run {lease.run} was lost; it is held by {holder}")
 
 
 def is_same(lease: Lease, held: Lease | None) -> bool:
-    """Whether the holder is this run."""
+    """Whether this run is the holder."""
     return held is not None and (held.owner, held.run) == (lease.owner, lease.run)
 
 
 def is_dead(lease: Lease) -> bool:
-    """Whether the holder is a process of this machine that no longer runs; elsewhere only expiry tells."""
+    """Whether the holder was a process of this machine that no longer runs. Other machines' leases only expire."""
     host, _, process = lease.owner.rpartition(":")
     if host != socket.gethostname() or not process.isdecimal():
         return False

@@ -1,7 +1,8 @@
-"""What a table is: columns, a partition key, clustering columns. Empty of tables.
+"""The model of a table: columns, a partition key, clustering columns. The tables are in db/schema.
 
-Rules of this file: every value is frozen; a table's clustering columns all run one way, so that the exact reverse of a
-listing is the same slice read backwards, in both stores; nothing here knows a store.
+Invariants:
+1. All values are frozen, and nothing here depends on a store.
+2. The clustering columns of a table all sort in the same direction, so both stores can read any slice backwards.
 """
 
 from dataclasses import dataclass, replace
@@ -9,10 +10,10 @@ from enum import Enum, StrEnum
 
 
 class Type(StrEnum):
-    """Logical column types; db/schema/dialects.py spells each for CQL, SQLite and Spark.
+    """Logical column types. db/schema/dialects.py maps each to CQL, SQLite and Spark.
 
-    Python values through the Store port: HEX and TEXT and DATE (ISO 8601) are `str`, BLOB is `bytes`, BOOLEAN is
-    `bool`, the integers and TIMESTAMP (milliseconds since 1970, UTC) are `int`. HEX is lowercase without 0x.
+    In Python, through the Store port: HEX, TEXT and DATE (ISO 8601) are `str`, BLOB is `bytes`, BOOLEAN is `bool`, the
+    integers and TIMESTAMP (milliseconds since 1970, UTC) are `int`. HEX is lowercase without 0x.
     """
 
     HEX = "hex"
@@ -28,7 +29,7 @@ class Type(StrEnum):
 
 
 class Order(Enum):
-    """Which way the rows of a partition run."""
+    """The sort direction of the rows of a partition."""
 
     ASC = "ASC"
     DESC = "DESC"
@@ -36,8 +37,8 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, logical type and one line of meaning. `layout`: the migration that added it to a table
-    which was there before; 0: it came with its table.
+    """One column: name, logical type and description. `layout` is the migration that added it to an existing table; 0
+    if it came with its table.
     """
 
     name: str
@@ -48,10 +49,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table; key columns are never null, every other column may be.
+    """One table. Key columns are never null; every other column may be.
 
-    `ttl_s`: rows live that long after they were written (pending data only); None means for ever.
-    `layout`: the migration that introduced the table.
+    `ttl_s` is the lifetime of rows (pending data only); None: no limit. `layout` is the migration that created the
+    table.
     """
 
     name: str
@@ -74,11 +75,11 @@ class Table:
         return tuple(column.name for column in self.columns)
 
     def at(self, layout: int) -> "Table":
-        """The table as the migration that introduced it left it, or a later one: without columns still to come."""
+        """The table as of a migration, without columns of later migrations."""
         return replace(self, columns=tuple(column for column in self.columns if column.layout <= layout))
 
     def column(self, name: str) -> Column:
-        """The column of that name; KeyError names table and column."""
+        """The column with this name. Raises KeyError."""
         for column in self.columns:
             if column.name == name:
                 return column
@@ -87,13 +88,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A table split by (key, range, partition_id), and the hint table that names its partitions.
+    """A table partitioned by (key, range, partition_id), and the hint table that lists its partitions.
 
-    Ranges are of milestones (ms_range_id) or of days: of whatever the rows are ordered by first. `key` are the columns
-    that make the lookup key; the table's partition is `key`, what divides its rows further but is counted and hinted
-    together (outputs_by_tag.included), then the range and partition_id. The hint table's
-    partition and clustering name the same columns: `hint_names` says which of them has another name than the lookup's
-    (hint's, lookup's), `hint_constants` fills those that the lookup itself does not carry.
+    Ranges are ranges of milestones (ms_range_id) or days, whichever rows are sorted by first. The table's partition key
+    is: `key`, the lookup key; then columns that divide its rows further but are counted and hinted together
+    (outputs_by_tag.included); then the range and partition_id. The hint table has the same key columns. `hint_names`
+    lists those with another name (hint's, lookup's). `hint_constants` are values for columns that the lookup does not
+    have.
     """
 
     table: Table
@@ -104,26 +105,26 @@ class Lookup:
 
     @property
     def asked_by(self) -> tuple[str, ...]:
-        """The columns that a listing names: the partition's before the range."""
+        """The columns that a listing must specify: those of the partition key before the range."""
         return self.table.partition[:-2]
 
     @property
     def range_column(self) -> str:
-        """The column of the range: position // the positions of a range (chunk_size)."""
+        """The column of the range: position // chunk_size."""
         return self.table.partition[-2]
 
     @property
     def position_column(self) -> str:
-        """The column that ranges and partitions are cut by: a milestone's index, a day."""
+        """The column that ranges and partitions divide: a milestone index or a day."""
         return self.table.clustering[0]
 
     @property
     def hint_columns(self) -> tuple[tuple[str, str], ...]:
-        """(hint's column, the lookup's that fills it), constants apart."""
+        """Pairs (hint's column, lookup's column), without constants."""
         names, constants = dict(self.hint_names), dict(self.hint_constants)
         return tuple((name, names.get(name, name)) for name in self.hints.key if name not in constants)
 
 
 def columns(*specs: tuple[str, Type, str], layout: int = 0) -> tuple[Column, ...]:
-    """Columns from (name, type, meaning) triples; `layout` as in Column."""
+    """Creates columns from (name, type, description) triples. `layout` as in Column."""
     return tuple(Column(*spec, layout) for spec in specs)

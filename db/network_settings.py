@@ -1,7 +1,6 @@
-"""What distinguishes one network from another: its names, its address prefix, its token, and where its eras begin.
+"""Settings of one network: its names, address prefix, token and eras.
 
-Rules of this file: what is known of a public network stands in ledger/networks.py and needs no setting; a setting wins
-over it.
+Public networks are built in (ledger/networks.py) and need no settings. A setting overrides the built-in value.
 """
 
 from collections.abc import Callable
@@ -23,49 +22,62 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSettings:
-    """A network's eras and who signs its milestones, as far as they are not known by its name."""
+    """A network's eras, and who signs its milestones. Defaults are the built-in values for the network."""
 
     chrysalis_name: str = field(
-        default="", metadata={"help": "name whose hash is the network id of Chrysalis messages; empty: as known"}
+        default="",
+        metadata={
+            "help": "name whose hash is the network id of Chrysalis messages; default: built-in value for the network"
+        },
     )
     stardust_name: str = field(
-        default="", metadata={"help": "name whose hash is the network id of Stardust transactions; empty: as known"}
+        default="",
+        metadata={
+            "help": "name whose hash is the network id of Stardust transactions; default: built-in value for the "
+            "network"
+        },
     )
-    bech32_hrp: str = field(default="", metadata={"help": "human-readable part of its addresses; empty: as known"})
+    bech32_hrp: str = field(
+        default="", metadata={"help": "human-readable part of addresses; default: built-in value for the network"}
+    )
     stardust_from: int | None = field(
         default=None,
         metadata={
-            "help": "first milestone of Stardust, before which all is Chrysalis; nothing: as known, else one era alone"
+            "help": "first Stardust milestone; earlier ones are Chrysalis; default: built-in value for the network, "
+            "else a single era"
         },
     )
     protocol_parameters: str = field(
         default="",
         metadata={
-            "help": "JSON file of those that Stardust began with: a node's answer to info, which tells the token "
-            "too, or its `protocol`"
+            "help": "JSON file with the first Stardust parameters: a node's response to /api/core/v2/info, which "
+            "also contains the token, or its `protocol` object"
         },
     )
 
     coordinator_keys: tuple[str, ...] = field(
         default=(),
         metadata={
-            "help": "keys that sign milestones: KEY, KEY:FIRST or KEY:FIRST:LAST each; none: as known, else genesis's"
+            "help": "keys that sign milestones, each KEY, KEY:FIRST or KEY:FIRST:LAST; default: built-in keys of the "
+            "network, else those of the genesis"
         },
     )
     coordinator_threshold: int = field(
-        default=0, metadata={"help": "signatures that a milestone needs; 0: one of each key that may sign it"}
+        default=0, metadata={"help": "signatures that a milestone needs; 0: one per key that may sign it"}
     )
 
     wormhole: str = field(
         default="",
         metadata={
-            "help": "mainnet, testnet or devnet: a Wormhole network, whose contracts and guardians are that one's; "
-            "empty: as known, wormhole-mainnet and so on are, else a network of IOTA"
+            "help": "mainnet, testnet or devnet: the Wormhole network whose contracts and guardians apply; default: "
+            "derived from the names wormhole-mainnet, wormhole-testnet and wormhole-devnet, else an IOTA network"
         },
     )
 
     def wormhole_of(self, name: str) -> str | None:
-        """mainnet, testnet or devnet, where the network of that name is one of Wormhole; ValueError for another."""
+        """mainnet, testnet or devnet for a Wormhole network; None for an IOTA network. Raises ValueError for another
+        value.
+        """
         if self.wormhole:
             if self.wormhole not in NETWORKS:
                 raise ValueError(f"wormhole must be {', '.join(NETWORKS)} or empty, not {self.wormhole!r}")
@@ -74,7 +86,7 @@ class NetworkSettings:
         return known if prefix == "wormhole" and known in NETWORKS else None
 
     def network_of(self, name: str) -> Network:
-        """The network of that name with what these settings say of it."""
+        """The network with this name, with the values of these settings."""
         known = find_network(name)
         return Network(
             known.name,
@@ -85,9 +97,10 @@ class NetworkSettings:
         )
 
     def eras_of(self, name: str, only: Codec) -> Eras:
-        """The eras of the network of that name; where nothing says where Stardust begins, all of it is of `only`.
+        """The eras of a network. `only` is the codec of all milestones if the first Stardust milestone is unknown.
 
-        Raises ValueError for protocol parameters that cannot be read.
+        Raises:
+            ValueError: The protocol parameters are invalid.
         """
         network = self.network_of(name)
         first = network.stardust_from
@@ -103,7 +116,7 @@ class NetworkSettings:
         return Eras((chrysalis, stardust) if first else (stardust,))
 
     def stardust_parameters(self) -> ProtocolParameters | None:
-        """Those that Stardust began with; None where no file tells. Raises ValueError for one that cannot be read."""
+        """The first Stardust protocol parameters; None without a file. Raises ValueError for an invalid file."""
 
         def parse(document: dict[str, Any]) -> ProtocolParameters:
             if "protocol" in document:
@@ -113,7 +126,7 @@ class NetworkSettings:
         return self._read(parse)
 
     def base_token_of(self, name: str) -> BaseToken:
-        """The token of the network of that name: the file's, else as known. Raises ValueError too."""
+        """The token of a network: from the file, else the built-in one. Raises ValueError for an invalid file."""
 
         def parse(document: dict[str, Any]) -> BaseToken | None:
             return nested(document, "baseToken", parse_base_token_json) if "baseToken" in document else None

@@ -1,14 +1,14 @@
 """Partitions of lookup rows: ranges, windows, hot keys, splits. Pure arithmetic.
 
 Invariants:
-1. A partition's id is its first milestone, and 0 for the first of a range. `place` is a pure function of the recorded
-   splits.
-2. A key is split only where it is hot: it has `hot_threshold` rows in one window of milestones.
+1. A partition's id is its first milestone, or 0 for the first partition of a range. `place` is a pure function of the
+   recorded splits.
+2. A key is split only if it is hot: if it has `hot_threshold` rows in one window of milestones.
 3. Only milestones above the tail (the highest milestone ever begun for that lookup and range) are counted, and only
-   they may begin a partition. No row ever moves.
-4. If milestones arrive in ascending order, windows that are not hot hold fewer than `limit` rows together, and a
-   counted partition holds fewer than `limit` rows before its last milestone: at most partition_size plus one
-   milestone's rows.
+   they may begin a partition. Rows never move.
+4. If milestones arrive in ascending order, windows that are not hot have fewer than `limit` rows in total, and a
+   counted partition has fewer than `limit` rows before its last milestone. So a partition has at most partition_size
+   plus one milestone's rows.
 
 etl/tables/partition_columns.py counts and splits in Spark columns; tests compare it with tests/partition_model.py.
 """
@@ -19,10 +19,10 @@ from collections.abc import Iterable, Sequence
 from db.store import Value
 
 WINDOW = 100
-"""Milestones of a window, at most; ranges are cut into equal windows no larger than this."""
+"""The largest number of milestones per window. Ranges consist of equal windows of at most this size."""
 
 DAY_WINDOW = 1
-"""The same of lookups that are cut by days."""
+"""The same for lookups by day."""
 
 
 def ms_range_id(milestone_index: int, chunk_size: int) -> int:
@@ -31,41 +31,43 @@ def ms_range_id(milestone_index: int, chunk_size: int) -> int:
 
 
 def ranges_of(first: int, last: int, chunk_size: int) -> range:
-    """The ranges that the milestones [first, last] stand in."""
+    """The ranges of the milestones [first, last]."""
     return range(ms_range_id(first, chunk_size), ms_range_id(last, chunk_size) + 1)
 
 
 def window_size(chunk_size: int, at_most: int = WINDOW) -> int:
-    """Milestones, or days, of a window: `at_most`, or less where that cuts the range into equal windows."""
+    """Milestones or days per window: `at_most`, or fewer so that the windows of a range are equal."""
     count = -(-chunk_size // at_most)
     return -(-chunk_size // count)
 
 
 def window(milestone_index: int, chunk_size: int) -> int:
-    """The window of a milestone, named by its first milestone; windows are aligned inside a range."""
+    """The window of a milestone, named by its first milestone. Windows are aligned within a range."""
     offset = milestone_index % chunk_size
     return milestone_index - offset % window_size(chunk_size)
 
 
 def limit(partition_size: int) -> int:
-    """Rows from which the next milestone begins a new partition: half the size, as uncounted rows may take the rest."""
+    """Rows at which the next milestone begins a new partition: half the size, because uncounted rows may take the
+    rest.
+    """
     return max(1, partition_size // 2)
 
 
 def hot_threshold(partition_size: int, chunk_size: int, at_most: int = WINDOW) -> int:
-    """Rows of one window that make a key hot: its share of `limit` if every window of the range were alike."""
+    """Rows in one window that make a key hot: the share of `limit` if all windows of the range were equally full."""
     windows = -(-chunk_size // window_size(chunk_size, at_most))
     return -(-limit(partition_size) // windows)
 
 
 def place(first_milestones: Sequence[int], milestone_index: int) -> int:
-    """The partition of a row: the greatest split at or below its milestone, else 0."""
+    """The partition of a row: the last split at or before its milestone, else 0."""
     position = bisect_right(first_milestones, milestone_index)
     return first_milestones[position - 1] if position else 0
 
 
 def lookup_key_text(values: Iterable[Value]) -> str:
-    """A lookup key as the text that `splits.key` and `pending.key` hold: parts joined by ':', ids as hex."""
+    """A lookup key as in `splits.key` and `pending.key`: parts joined by ':', ids as hex."""
     return ":".join(_part(value) for value in values)
 
 

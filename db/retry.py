@@ -1,6 +1,6 @@
-"""Waiting for a store that is away: the same thing again, after pauses that grow, for as long as anyone would wait.
+"""Retries while a store is unavailable, with exponential backoff, up to a total time.
 
-Rules of this file: only what may be repeated without harm is, and only what StoreUnavailable says may succeed later.
+Only operations that are safe to repeat may be retried, and only after StoreUnavailable.
 """
 
 import time
@@ -12,18 +12,18 @@ from db.store import StoreUnavailable
 T = TypeVar("T")
 
 FIRST_S, LONGEST_S = 0.1, 5.0
-"""The first pause; each is twice the one before, up to the longest."""
+"""The first pause and the longest. Each pause doubles the previous one."""
 
 
-class Patience:
-    """The pauses between tries of one thing, `patience_s` in all."""
+class Backoff:
+    """The pauses between the attempts of one operation, `total_s` in all."""
 
-    def __init__(self, patience_s: float) -> None:
-        self._end = time.monotonic() + patience_s
+    def __init__(self, total_s: float) -> None:
+        self._end = time.monotonic() + total_s
         self._pause_s = FIRST_S
 
     def pause(self, error: Exception) -> None:
-        """Waits a little longer than the last time; raises `error` when there is no patience left."""
+        """Sleeps longer than the last time. Raises `error` when the time is used up."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise error
@@ -31,11 +31,11 @@ class Patience:
         self._pause_s = min(2 * self._pause_s, LONGEST_S)
 
 
-def patiently(ask: Callable[[], T], patience_s: float) -> T:
-    """What `ask` returns, asked again while the store is away; StoreUnavailable when it stays away."""
-    patience = Patience(patience_s)
+def retry(operation: Callable[[], T], total_s: float) -> T:
+    """Calls `operation` until it succeeds or the time is used up; then raises its StoreUnavailable."""
+    backoff = Backoff(total_s)
     while True:
         try:
-            return ask()
+            return operation()
         except StoreUnavailable as error:
-            patience.pause(error)
+            backoff.pause(error)

@@ -1,7 +1,7 @@
-"""Under which keys an output stands: one list, which the frames of a load, the ledger state and all queries follow.
+"""The keys that each kind of output is listed under. The load, the ledger state and all queries use this list.
 
-Rules of this file: data, and what is read off it. Each role is a view of seeds/003, or one that it lacked; a key is a
-column of an output as the lake tells it, and an output that has none does not stand there.
+Each role is a view of the Stardust schema plan, or one that is missing there. A key is a column of an output in the
+lake. An output without that column is not listed under the role.
 """
 
 from dataclasses import dataclass
@@ -20,17 +20,19 @@ from db.output_kinds import STARDUST_KINDS as STARDUST_KINDS
 from db.store import Key
 
 ADDRESS, TAG, CHAIN = "address", "tag", "chain"
-"""Variants that are more than one address role each: the owner's, and the keys that are no address."""
+"""Variants that are not a single address role: the owner's address, and keys that are not addresses."""
 
 ALL = ""
-"""unspent_outputs.lookup of every output, and its key there; of genesis the key is the first byte of the output id."""
+"""unspent_outputs.lookup for all outputs, and the key in it. Genesis outputs have the first byte of the output id as
+key.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Outputs of a kind stand in `table` by what they have in `column`.
+    """Outputs of one kind, listed in `table` by the value of `column`.
 
-    `variant` tells the roles of a kind apart: it is that of outputs_by_address, and unspent_outputs.lookup.
+    `variant` distinguishes the roles of a kind. It is outputs_by_address.variant and unspent_outputs.lookup.
     """
 
     table: Table
@@ -61,17 +63,17 @@ LOOKUP_OF_TABLE: dict[Table, Lookup] = {lookup.table: lookup for lookup in schem
 
 @cache
 def roles_of(variant: str) -> tuple[Role, ...]:
-    """The roles of that variant, one a kind that has it."""
+    """The roles with this variant, one for each kind that has it."""
     return tuple(role for role in ROLES if role.variant == variant)
 
 
 def in_table(table: Table) -> tuple[Role, ...]:
-    """The roles whose outputs stand in that table."""
+    """The roles whose outputs are in this table."""
     return tuple(role for role in ROLES if role.table is table)
 
 
 def listing_key(role: Role, key: str, *, included: bool) -> Key:
-    """The key that a listing names of the role's table. Only what took effect is a state of a chain object."""
+    """The key of a listing in the role's table. Tables of chain objects contain only included outputs."""
     values: dict[str, str | bool] = {
         "address": key,
         "tag": key,

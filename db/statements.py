@@ -1,6 +1,6 @@
-"""What SQL and CQL say alike: the conditions and the order of a slice, what an upsert or a delete may name.
+"""SQL and CQL fragments that both stores share: conditions and order of a slice, checks of upserts and deletes.
 
-Rules of this file: text without values; a shape holds none either, so that what is asked alike is rendered once.
+Texts contain no values. A Shape contains none either, so statements with the same shape are rendered once.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from db.store import Bound
 
 
 class Shape(NamedTuple):
-    """How many columns each bound names, whether it includes them, the direction."""
+    """Number of columns in each bound, whether each is inclusive, and the direction."""
 
     lower: int
     lower_inclusive: bool
@@ -21,7 +21,7 @@ class Shape(NamedTuple):
 
 
 WHOLE = {reverse: Shape(0, True, 0, True, reverse) for reverse in (False, True)}  # noqa: FBT003
-"""Of slices without bounds."""
+"""Shapes of slices without bounds."""
 
 
 def shape_of(lower: Bound | None, upper: Bound | None, *, reverse: bool) -> Shape:
@@ -38,7 +38,7 @@ def shape_of(lower: Bound | None, upper: Bound | None, *, reverse: bool) -> Shap
 
 
 def conditions(table: Table, shape: Shape) -> list[str]:
-    """What holds of the clustering columns, as row values, which both stores answer from the primary key."""
+    """Conditions on the clustering columns as row values, which both stores answer from the primary key."""
     clustering = table.clustering
     found = []
     if shape.lower:
@@ -49,7 +49,7 @@ def conditions(table: Table, shape: Shape) -> list[str]:
 
 
 def ordering(table: Table, shape: Shape) -> str:
-    """ORDER BY with a space before it; empty for a table of single rows."""
+    """` ORDER BY …` with a leading space; empty for a table with single rows."""
     if not table.clustering:
         return ""
     falls = (table.order is Order.DESC) != shape.reverse
@@ -57,16 +57,16 @@ def ordering(table: Table, shape: Shape) -> str:
 
 
 def check_written(table: Table, columns: Sequence[str]) -> None:
-    """KeyError for a column that an upsert may not name, or for a key column that it lacks."""
+    """Raises KeyError for an unknown column, or a key column that is missing."""
     for name in columns:
         table.column(name)
     missing = [name for name in table.key if name not in columns]
     if missing:
-        raise KeyError(f"upsert into {table.name} lacks key column {', '.join(missing)}")
+        raise KeyError(f"upsert into {table.name} is missing key column {', '.join(missing)}")
 
 
 def check_deleted(table: Table, count: int) -> None:
-    """ValueError unless that many key values cover the partition key."""
+    """Raises ValueError unless that many key values cover the partition key."""
     if not len(table.partition) <= count <= len(table.key):
         raise ValueError(f"delete from {table.name} needs {len(table.partition)} to {len(table.key)} key values")
 

@@ -1,8 +1,10 @@
-"""The port of a store. Every query reads one partition; `scan` filters the rows of one where they are stored.
+"""The port of a store: protocols, frozen values and errors.
 
-Rules of this file: protocols, frozen values and the error tree only. Values are those of db.model.Type; rows are
-dicts by column name. Reads are coroutines (a cluster answers asynchronously, SQLite inline); the writing half is
-synchronous, as one writer at a time loads a store.
+Invariants:
+1. Every query reads one partition. `scan` filters a partition's rows inside the store.
+2. Values are those of `db.model.Type`. Rows are dicts by column name.
+3. Reads are coroutines: a cluster responds asynchronously, SQLite inline. Writes are synchronous, because a single
+   writer loads a store.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,36 +16,36 @@ from db.model import Table
 
 Value: TypeAlias = str | bytes | bool | int | None
 Row: TypeAlias = dict[str, Any]
-"""Values by column name, each of its column's type: a Value, which mypy cannot tell apart by name."""
+"""Values by column name, each a Value of its column's type, which mypy cannot express per name."""
 Key: TypeAlias = tuple[Value, ...]
 
 
 class StoreError(Exception):
-    """Root of what a store can fail with."""
+    """Base class of a store's errors."""
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be reached or did not answer in time; the same question may succeed later."""
+    """The store cannot be reached or did not respond in time. A retry may succeed."""
 
 
 class DeadlinePassed(StoreError):
-    """The question took longer than whoever asked would wait (db.deadline)."""
+    """The query exceeded the deadline of the request (db.listing.deadline)."""
 
 
 class StoreMismatch(StoreError):
-    """The store was made for something else: network, chunk_size, partition_size, layout or migrations differ."""
+    """The store was created for something else: network, chunk_size, partition_size, layout or migrations differ."""
 
 
 class NotFound(StoreError):
-    """What a `get_` question asked for is not in the store; the message names it."""
+    """A `get_` query found nothing. The message names what is missing."""
 
 
 class LedgerUnknown(StoreError):
-    """A question about the ledger state of a store that has none; the message says how it comes by one."""
+    """The query needs the ledger state, and the store has none. The message says how to add it."""
 
 
 class LeaseHeld(StoreError):
-    """Another run writes to this store; the message names the holder."""
+    """Another run writes to this store. The message names the holder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ Relation: TypeAlias = Literal["null", "not null", "=", "<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a column of a row is: null, or not, or so related to `value`. Null is related to nothing."""
+    """A condition on a column: null, not null, or a relation to `value`. Null satisfies no relation."""
 
     column: str
     relation: Relation
@@ -67,20 +69,20 @@ class Condition:
 
 
 Test: TypeAlias = tuple[Condition, ...]
-"""Conditions any of which holds."""
+"""Conditions, at least one of which must hold."""
 
 Where: TypeAlias = Sequence[Test]
-"""Tests all of which are met."""
+"""Tests, all of which must hold."""
 
 
 class Passed(Row):
-    """A row that meets no such tests: nobody is shown it, it tells how far was read."""
+    """A row that does not satisfy the tests. It is never returned to clients; it marks how far the scan read."""
 
     __slots__ = ()
 
 
 class Scan(NamedTuple):
-    """What a scan found, and how many rows it looked at."""
+    """The rows that a scan found, and the number of rows that it read."""
 
     rows: list[Row]
     examined: int
@@ -97,7 +99,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """Rows and bytes of one table; None where the store cannot tell."""
+    """Rows and bytes of one table; None if the store does not know."""
 
     table: str
     rows: int | None
@@ -105,13 +107,13 @@ class TableSize:
 
 
 class Store(Protocol):
-    """Reads. Each ends with DeadlinePassed, at the latest, soon after the deadline of its context (db.deadline)."""
+    """Reads. Each raises DeadlinePassed soon after the deadline of its context (db.listing.deadline)."""
 
     async def get(self, table: Table, key: Key) -> Row | None:
-        """The row of that whole primary key, or None. Expired rows do not exist."""
+        """The row with this whole primary key, or None. Expired rows do not exist."""
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
-        """One answer a key, in the order asked; bounded in flight."""
+        """One result per key, in the order of `keys`. Concurrency is bounded."""
 
     async def slice(
         self,
@@ -126,8 +128,8 @@ class Store(Protocol):
     ) -> list[Row]:
         """Up to `limit` rows of one partition in clustering order (`reverse`: exactly backwards).
 
-        `columns`: rows have these alone, all where None. `lower` and `upper` compare by value, whichever way the table
-        runs: lower <= row <= upper.
+        `columns` limits the columns of the rows; None: all. `lower` and `upper` compare by value, whichever way the
+        table is sorted: lower <= row <= upper.
         """
 
     async def scan(
@@ -142,74 +144,80 @@ class Store(Protocol):
         limit: int,
         columns: tuple[str, ...],
     ) -> Scan:
-        """Of the rows that such a slice gives those that meet `where`.
+        """The rows of a slice that satisfy `where`.
 
-        The last row that was looked at is among them where `limit` were, or where none meets it: Passed if it does not.
+        If `limit` rows were read, or none satisfies `where`, the last row read is included, as Passed if it does not
+        satisfy `where`.
         """
 
     async def ping(self) -> None:
-        """Returns when the store answers; StoreUnavailable otherwise."""
+        """Returns when the store responds. Raises StoreUnavailable otherwise."""
 
     async def describe(self) -> list[TableSize]:
-        """Rows and bytes of every table; an operator's question, not an endpoint's."""
+        """Rows and bytes of every table. For operators, not for endpoints."""
 
 
 class Batch(Protocol):
-    """Writes that become durable together (SQLite) or step by step in the order given (a cluster)."""
+    """Writes that become durable together (SQLite) or step by step in the given order (a cluster)."""
 
     def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
-        """Writes only the columns given, key columns among them; other columns of a row keep their values.
+        """Writes the given columns, which include the key columns. Other columns of a row keep their values.
 
-        A None takes a value's place in `sync` and `ranges`; no other row ever loses a value, and a cluster is not told
-        of what it does not have. Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that
-        long from now. Returns the number of rows.
+        Only in `sync` and `ranges` does None replace a value. Elsewhere no row ever loses a value, and nulls are not
+        sent to a cluster. Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that long from
+        now. Returns the number of rows.
         """
 
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
-        """The row of that key, or every row under a prefix of it that covers the partition key. Native values.
+        """Deletes the row with this key, or all rows under a key prefix that covers the partition key. Native values.
 
-        `fact`: a milestone, or what `last_fact` told. Where writes are ordered by such (etl.tables.frames.FACT), a
-        cluster deletes what was told up to that one, and nothing that is told later, whatever clocks say.
+        `fact` is a milestone, or a result of `last_fact`. Where writes are ordered by facts (etl.tables.frames.FACT), a
+        cluster deletes rows written for facts up to this one and keeps later ones, independently of clocks.
         """
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:
-        """A fact that is no earlier than that of what stands under that prefix of a key, nor than now: rows told as of
-        the next one take the place of what a delete as of this one removes. What stands there was told as of one fact,
-        and its first column behind the key has a value.
+        """A fact not before the present and not before that of the rows under this key prefix. A delete as of it
+        removes these rows; rows written as of the next fact replace them.
+
+        All rows under the prefix must have the same fact, and their first column after the key must have a value.
         """
 
     def clear(self, table: Table) -> None:
-        """Every row of the table."""
+        """Deletes all rows of the table."""
 
 
 class WritableStore(Store, Protocol):
     """Writes, under a lease."""
 
     def batch(self, *, publish: bool = False) -> AbstractContextManager[Batch]:
-        """A batch; durable when the block ends. LeaseHeld when another run holds the lease, or took it meanwhile.
+        """A batch, durable when the block ends. Raises LeaseHeld if another run holds the lease or took it in the
+        meantime.
 
-        SQLite shows nothing of it before it ends, nor when it raises. A cluster shows rows as they are written, and a
-        batch that raised is completed by running it again: what may be read is said by rows that are written last.
-        `publish`: SQLite builds a new generation beside what is served and switches at the end; a cluster does not.
+        In SQLite, rows are visible only after the block ends without an error. A cluster shows rows as they are
+        written, and a failed batch is completed by running it again; the rows that declare what may be read are written
+        last. With `publish`, SQLite builds a new generation beside the current one and switches at the end; a cluster
+        does not.
         """
 
     def nodes(self) -> int:
-        """How many nodes of a cluster hold the rows, as far as they are known to be up; 0: this process holds them."""
+        """The number of cluster nodes known to be up; 0 if this process holds the rows."""
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
-        """The lease, or LeaseHeld. A lease whose holder is known to be dead or expired is taken over."""
+        """Acquires the lease, or raises LeaseHeld. Takes over a lease whose holder is dead or whose time has
+        expired.
+        """
 
     def renew(self, lease: Lease, ttl_s: int) -> Lease:
-        """The same lease, longer; LeaseHeld when it was lost."""
+        """Extends the lease. Raises LeaseHeld if it was lost."""
 
     def release(self, lease: Lease) -> None:
-        """Gives the lease back; nothing when it was lost already."""
+        """Releases the lease. Does nothing if it was lost."""
 
     def holder(self) -> Lease | None:
-        """Whom the lease names; None when nobody holds it. A cluster forgets a holder that expired."""
+        """The recorded holder, or None. A cluster forgets an expired holder."""
 
     def purge(self) -> int:
-        """Removes expired rows and says how many; nothing to do where the store itself does."""
+        """Removes expired rows and returns their number. Does nothing if the store removes them itself."""
 
     def close(self) -> None:
-        """Frees connections and files."""
+        """Closes connections and files."""

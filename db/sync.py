@@ -1,7 +1,8 @@
-"""What is complete: the table `ranges` from the table `sync`, and questions about it.
+"""Which milestones are complete: computes `ranges` from `sync`, and reads both.
 
-Rules of this file: a milestone is complete when its rows are durable in the current layout (synced_by is set); a range
-row is a pure function of that range's sync rows, so writing it again never does harm.
+Invariants:
+1. A milestone is complete if its rows are durable in the current layout (synced_by is set).
+2. A row of `ranges` is a pure function of the range's `sync` rows, so writing it again is harmless.
 """
 
 import json
@@ -18,8 +19,8 @@ RANGES_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Milestones of a network: `incomplete` ones were loaded, but with rejects or in an earlier layout; `logged` ones
-    stand whole in a durable archive file. `messages`: of the complete ones.
+    """Milestones of a network. `incomplete` ones were loaded with rejects or in an earlier layout. `logged` ones are
+    whole in a durable archive file. `messages` counts those of complete milestones.
     """
 
     complete: Intervals
@@ -29,12 +30,12 @@ class Held:
 
     @property
     def unlogged(self) -> Intervals:
-        """Complete milestones that no archive file is known to hold."""
+        """Complete milestones that no known archive file contains."""
         return subtract(self.complete, self.logged)
 
 
 def range_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
-    """The `ranges` row of one range from all its `sync` rows, in any order."""
+    """Computes the `ranges` row of a range from all its `sync` rows, in any order."""
     rows = sorted(sync_rows, key=lambda row: row["milestone_index"])
     complete = [row for row in rows if is_complete(row)]
     times = [row["ms_timestamp"] for row in complete if row["ms_timestamp"] is not None]
@@ -54,12 +55,12 @@ def range_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
 
 
 def is_complete(row: Row) -> bool:
-    """Whether a `sync` row says that every row of its milestone is durable, in the layout of today."""
+    """Whether a `sync` row says that all rows of its milestone are durable in the current layout."""
     return row["synced_by"] is not None and row["layout"] == schema.LAYOUT
 
 
 def proof_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
-    """The `proofs` row of one range from all its `sync` rows, in any order."""
+    """Computes the `proofs` row of a range from all its `sync` rows, in any order."""
     indices: dict[str, list[int]] = {level: [] for level in LEVELS}
     for row in sync_rows:
         if is_complete(row):
@@ -69,7 +70,7 @@ def proof_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
 
 
 async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
-    """Rows of `ranges`, lowest range first; read as far as they are asked for."""
+    """Yields rows of `ranges`, lowest range first, reading only as many as needed."""
     after: Bound | None = None
     while True:
         rows = await store.slice(schema.ranges, (network,), lower=after, reverse=True, limit=RANGES_AT_ONCE)
@@ -81,7 +82,9 @@ async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:
 
 
 async def held(store: Store, network: str) -> Held:
-    """All of it in one pass. A range written before `logged` was kept names none, until it is noted again."""
+    """Reads all ranges in one pass. A range written before the column `logged` existed has none until it is written
+    again.
+    """
     rows = [row async for row in list_ranges(store, network)]
 
     def joined(column: str) -> Intervals:
@@ -111,7 +114,7 @@ async def proved(store: Store, network: str) -> dict[str, Intervals]:
 
 
 async def find_ledger_index(store: Store, network: str) -> int | None:
-    """The end of the first contiguous run of complete milestones; None when none is complete."""
+    """The end of the first contiguous run of complete milestones; None without complete milestones."""
     end: int | None = None
     async for row in list_ranges(store, network):
         for first, last in parse_intervals(row["complete"]):
@@ -122,7 +125,7 @@ async def find_ledger_index(store: Store, network: str) -> int | None:
 
 
 async def find_newest_milestone(store: Store, network: str) -> int | None:
-    """The highest complete milestone; None when none is complete."""
+    """The highest complete milestone; None without complete milestones."""
     rows = await store.slice(schema.ranges, (network,), limit=RANGES_AT_ONCE)
     ends = [last for row in rows for _, last in parse_intervals(row["complete"])]
     return max(ends, default=None)

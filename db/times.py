@@ -1,8 +1,8 @@
-"""Which milestones a span of time may hold.
+"""Converts time spans to the milestones that may lie in them.
 
-Rules of this file: milestone timestamps may stand still or fall, and ranges are cut by milestone, so a span of time is
-some intervals of milestones, and each row's own time decides. `ranges` drops what cannot be in it; where time rises
-inside a range, the ends are found in `sync` by halving.
+Milestone timestamps may repeat or fall, and ranges are ranges of milestones. So a time span becomes intervals of
+milestones, and the timestamp of each row decides. `ranges` excludes ranges outside the span. If timestamps rise within
+a range, its bounds are found in `sync` by binary search.
 """
 
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from db.store import Row, Store
 from db.sync import list_ranges
 
 FOREVER = 2**63
-"""Later than any timestamp that a store can hold."""
+"""Later than any timestamp in a store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """start_ms <= t < end_ms, in milliseconds since 1970. No row outside `milestones` is in it.
+    """start_ms <= t < end_ms, in milliseconds since 1970. All rows of the window are in `milestones`.
 
-    `timeless`: rows without a time are in it, as those of genesis are that no milestone dates.
+    `timeless`: the window includes rows without a timestamp, such as genesis outputs that no milestone dates.
     """
 
     start_ms: int
@@ -29,16 +29,16 @@ class Window:
     timeless: bool = False
 
     def holds(self, ms_timestamp: int | None) -> bool:
-        """Whether that time is in it."""
+        """Whether the timestamp is in the window."""
         return self.timeless if ms_timestamp is None else self.start_ms <= ms_timestamp < self.end_ms
 
     def from_genesis(self, genesis: int) -> "Window":
-        """The same window with everything to genesis, whose time nobody tells but that it was before."""
+        """The same window, extended back to the genesis, whose own timestamp is unknown."""
         return replace(self, milestones=add(self.milestones, [(0, genesis)]), timeless=True)
 
 
 async def find_window(store: Store, network: str, start_ms: int = 0, end_ms: int = FOREVER) -> Window:
-    """The window over all milestones that `sync` knows; an empty one when it ends where it starts, or before."""
+    """The window over all milestones in `sync`. It is empty if it ends at or before its start."""
     if start_ms >= end_ms:
         return Window(start_ms, end_ms, [])
     parts = [part async for row in list_ranges(store, network) for part in await _inside(store, row, start_ms, end_ms)]
@@ -46,10 +46,10 @@ async def find_window(store: Store, network: str, start_ms: int = 0, end_ms: int
 
 
 async def _inside(store: Store, row: Row, start_ms: int, end_ms: int) -> Intervals:
-    """Of one range the milestones that may be in the window: one interval or none."""
+    """The milestones of one range that may be in the window: one interval or none."""
     complete, incomplete = parse_intervals(row["complete"]), parse_intervals(row["incomplete"])
     if incomplete:
-        # A range sums its complete milestones only, and the rows of the others are listed too.
+        # A range summarizes only its complete milestones, and listings include rows of the others too.
         known = add(complete, incomplete)
         return [(known[0][0], known[-1][1])]
     if not complete or row["max_timestamp"] < start_ms or row["min_timestamp"] >= end_ms:
@@ -63,7 +63,7 @@ async def _inside(store: Store, row: Row, start_ms: int, end_ms: int) -> Interva
 
 
 async def _count_before(store: Store, ms_range_id: int, complete: Intervals, time_ms: int) -> int:
-    """How many of a range's complete milestones, among which time rises, are earlier than that."""
+    """The number of complete milestones before a time in a range whose timestamps rise."""
     low, high = 0, size(complete)
     while low < high:
         middle = (low + high) // 2

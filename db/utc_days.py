@@ -1,7 +1,4 @@
-"""UTC days as numbers since 1970-01-01, by which daily tables are kept; how days and times are written.
-
-Rules of this file: arithmetic alone; it knows no table.
-"""
+"""UTC days as numbers since 1970-01-01, which key the daily tables, and the text form of days and times."""
 
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -12,12 +9,12 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 
 def this_day() -> int:
-    """The day that it is now."""
+    """The current day."""
     return int(time.time()) // DAY_S
 
 
 def calendar_interval(unit: str, day: int) -> tuple[int, int]:
-    """The day, week (ISO 8601), month or year that a day is in: its first day, and the one behind its last."""
+    """The day, week (ISO 8601), month or year that contains a day: its first day and the day after its last."""
     today = date.fromordinal(EPOCH + day)
     if unit == "day":
         return day, day + 1
@@ -30,13 +27,13 @@ def calendar_interval(unit: str, day: int) -> tuple[int, int]:
 
 
 def format_day(day: int) -> str:
-    """The day as 2021-09-13."""
+    """Formats a day as 2021-09-13."""
     return f"{datetime.fromtimestamp(day * DAY_S, UTC):%Y-%m-%d}"
 
 
 def format_time(milliseconds: int) -> str:
-    """A time since 1970 as Go writes it, and so the event tables: 2021-09-21 01:52:26.038 +0000 UTC, without zeros
-    behind the point.
+    """Formats a time since 1970 as Go does, which the event tables use: 2021-09-21 01:52:26.038 +0000 UTC, without
+    trailing zeros of the fraction.
     """
     moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
     digits = f"{milliseconds % 1000:03d}".rstrip("0")

@@ -1,4 +1,4 @@
-"""What the bytes of each ledger mean: codecs, ids, addresses, order, proofs.
+"""Codecs, ids, addresses, message order and proofs of each ledger.
 
-Input: bytes or JSON text. Output: frozen values. No input or output, no framework, no store, no Spark.
+Input: bytes or JSON text. Output: frozen values. No I/O, no framework, no store, no Spark.
 """

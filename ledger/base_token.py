@@ -1,6 +1,6 @@
-"""How a network's amounts are shown: the object `baseToken` of the core API v2's info, value ⇄ JSON.
+"""The native token of a network, and its JSON object `baseToken` in the info endpoint of the core API v2.
 
-Rules of this file: what is known of a public network's token stands here; nothing is computed with it.
+Values of the public networks are built in. They are used for display only.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from ledger.json_reader import JsonError, member, uint
 
 @dataclass(frozen=True, slots=True)
 class BaseToken:
-    """A token's names; `decimals` of `unit` are one, `subunit` is the smallest part, if that has a name."""
+    """A token's names. 10^`decimals` subunits are one `unit`; `subunit` is None if the smallest part has no name."""
 
     name: str
     ticker_symbol: str
@@ -27,12 +27,12 @@ SHIMMER = BaseToken("Shimmer", "SMR", "SMR", "glow", 6, use_metric_prefix=False)
 
 
 def known_token(network: str) -> BaseToken:
-    """The token of the network of that name; an unknown one is taken for a test network of IOTA."""
+    """The built-in token of a network. An unknown network is treated as an IOTA test network."""
     return SHIMMER if network == "shimmer" else IOTA
 
 
 def base_token_json(token: BaseToken) -> dict[str, Any]:
-    """The object `baseToken`, as Hornet writes it."""
+    """Renders the object `baseToken`, in Hornet's form."""
     return {
         "name": token.name,
         "tickerSymbol": token.ticker_symbol,
@@ -44,7 +44,7 @@ def base_token_json(token: BaseToken) -> dict[str, Any]:
 
 
 def parse_base_token_json(value: Any) -> BaseToken:
-    """The token of such an object. Raises JsonError."""
+    """Parses an object `baseToken`. Raises JsonError."""
     metric = member(value, "useMetricPrefix")
     if type(metric) is not bool:
         raise JsonError("useMetricPrefix", "true or false")

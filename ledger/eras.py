@@ -1,10 +1,10 @@
-"""Which codec, key ranges and protocol parameters hold at which milestone: a network's eras, in order, and its
-coordinator, whose keys no era bounds.
+"""The eras of a network: which codec and which protocol parameters apply at a milestone, and who may sign milestones.
 
-Rules of this file:
-1. Values only: what is learned from a milestone gives new eras, and the old ones stay as they were.
-2. A milestone belongs to the last era that begins at or below its index. Protocol parameters are an era's own; those
-   that a milestone announces hold from its target on.
+Invariants:
+1. Eras are immutable. `learn` returns new eras.
+2. A milestone belongs to the last era that begins at or below its index. Each era has its own protocol parameters.
+   Parameters that a milestone announces apply from its target milestone.
+3. Coordinator keys are independent of eras.
 """
 
 from bisect import bisect_right
@@ -22,12 +22,12 @@ from ledger.stardust.protocol_parameters import ProtocolParameters, decode_param
 from ledger.stardust.values import Milestone, ParametersOption
 
 MAX_PARAMETERS_DELAY = 30
-"""Parameters hold from at most so many milestones after the one that announces them (TIP-29)."""
+"""Most milestones between an announcement of parameters and their target (TIP-29)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How one protocol reads and writes what its tangle is made of: messages, or blocks as Stardust calls them."""
+    """How one protocol reads and writes its messages (Stardust: blocks)."""
 
     name: str
     protocol_version: int
@@ -63,20 +63,22 @@ STARDUST = Codec(
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """A coordinator's key, 32 bytes, and the milestones that it may sign, first and last; None: no last one."""
+    """A coordinator's key, 32 bytes, with the first and last milestone that it may sign. `last` is None if
+    open-ended.
+    """
 
     public_key: bytes
     first: int
     last: int | None
 
     def holds(self, milestone_index: int) -> bool:
-        """Whether the key may sign that milestone."""
+        """Whether the key may sign this milestone."""
         return self.first <= milestone_index and (self.last is None or milestone_index <= self.last)
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """Who may sign milestones: keys with the milestones they may sign, and how many of them must."""
+    """The keys that may sign milestones, each with its range, and how many must."""
 
     key_ranges: tuple[KeyRange, ...]
     threshold: int
@@ -87,35 +89,37 @@ class Coordinator:
             raise ValueError(f"a threshold of 1 to {len(keys)} signatures expected, not {self.threshold}")
 
     def keys_at(self, milestone_index: int) -> frozenset[bytes]:
-        """The keys that may sign a milestone."""
+        """The keys that may sign this milestone."""
         return frozenset(each.public_key for each in self.key_ranges if each.holds(milestone_index))
 
 
 @dataclass(frozen=True, slots=True)
 class Era:
-    """The milestones from `first` on that one codec reads."""
+    """The milestones from `first` that one codec reads."""
 
     first: int
     codec: Codec
     parameters: tuple[tuple[int, ProtocolParameters], ...] = ()
-    """With the milestone from which on each holds, ascending; none in Chrysalis, which has none in its data."""
+    """Pairs of the first milestone of some parameters and the parameters, ascending. Empty in Chrysalis, whose data
+    contains none.
+    """
     network_name: str = ""
-    """What its network id is the hash of."""
+    """The name whose hash is the network id."""
 
     @property
     def network_id(self) -> int:
-        """The number that its messages (Chrysalis) or transactions (Stardust) carry."""
+        """The number in the era's messages (Chrysalis) or transactions (Stardust)."""
         return ids.network_id(self.network_name)
 
     def parameters_at(self, milestone_index: int) -> ProtocolParameters | None:
-        """The protocol parameters that hold at a milestone, None where none are known."""
+        """The protocol parameters that apply at a milestone; None if unknown."""
         position = bisect_right(self.parameters, milestone_index, key=lambda each: each[0])
         return self.parameters[position - 1][1] if position else None
 
 
 @dataclass(frozen=True, slots=True)
 class Eras:
-    """All eras of a network, ascending and without gaps between them."""
+    """All eras of a network, ascending, without gaps."""
 
     eras: tuple[Era, ...]
 
@@ -125,21 +129,23 @@ class Eras:
             raise ValueError(f"eras: expected one or more, each beginning after the one before, found {firsts}")
 
     def at(self, milestone_index: int) -> Era:
-        """The era of a milestone. Raises ValueError below the first."""
+        """The era of a milestone. Raises ValueError for a milestone before the first era."""
         position = bisect_right(self.eras, milestone_index, key=lambda each: each.first)
         if position == 0:
             raise ValueError(f"milestone {milestone_index}: expected one from {self.eras[0].first} on")
         return self.eras[position - 1]
 
     def read_by(self, codec: Codec) -> Era | None:
-        """The era that a codec reads; None: the network has none such."""
+        """The era that a codec reads; None if the network has none."""
         found = (each for each in self.eras if each.codec.protocol_version == codec.protocol_version)
         return next(found, None)
 
     def learn(self, milestone: Milestone) -> "Eras":
-        """These eras, with the protocol parameters that a milestone announces, if it does.
+        """Adds the protocol parameters that a milestone announces, if any.
 
-        Raises ValueError for a target that TIP-29 does not allow, and CodecError for parameters that cannot be read.
+        Raises:
+            ValueError: TIP-29 does not allow the target milestone.
+            CodecError: The parameters are malformed.
         """
         announced = [each for each in milestone.options if isinstance(each, ParametersOption)]
         if not announced:

@@ -1,8 +1,8 @@
-"""Ids: what is hashed, and nothing else. H = BLAKE2b-256.
+"""Ids as hashes. H = BLAKE2b-256.
 
-Rules of this file: bytes in, bytes out; nothing is checked. Sources: TIP-6 and TIP-7 (message, transaction, output),
-TIP-8 (milestone: the whole payload with its signatures). In Stardust a block is a message (TIP-24), transaction and
-output ids are as before (TIP-20), and a milestone's id is the hash that its signatures sign (TIP-29).
+The functions do not check their input. Sources: TIP-6 and TIP-7 (message, transaction, output), TIP-8 (milestone: the
+whole payload with its signatures). In Stardust a block is a message (TIP-24), transaction and output ids are unchanged
+(TIP-20), and a milestone's id is the hash that its signatures sign (TIP-29).
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 
 def message_id(message_bytes: bytes) -> bytes:
-    """The 32-byte id of an encoded message: H of all of it, nonce included."""
+    """The 32-byte id of an encoded message: H of all its bytes, including the nonce."""
     return blake2b(message_bytes, digest_size=32).digest()
 
 
@@ -25,7 +25,7 @@ def milestone_id(payload_bytes: bytes) -> bytes:
 
 
 def signing_hash(essence_bytes: bytes) -> bytes:
-    """The 32 bytes that signatures of a transaction or milestone essence sign."""
+    """The 32 bytes that the signatures of a transaction or milestone essence sign."""
     return blake2b(essence_bytes, digest_size=32).digest()
 
 
@@ -40,16 +40,16 @@ def chain_id(output_id_bytes: bytes) -> bytes:
 
 
 def inputs_commitment(outputs: Iterable[bytes]) -> bytes:
-    """What a Stardust transaction says of the encoded outputs it spends, in their order: H of their H (TIP-20)."""
+    """The inputs commitment of a Stardust transaction: H of the H of each encoded output that it spends (TIP-20)."""
     hashes = b"".join([blake2b(each, digest_size=32).digest() for each in outputs])
     return blake2b(hashes, digest_size=32).digest()
 
 
 def ed25519_address(public_key: bytes) -> bytes:
-    """The 33-byte serialized address of a public key: type 0, then H of it (TIP-7)."""
+    """The 33-byte serialized address of a public key: type 0, then H of the key (TIP-7)."""
     return b"\x00" + blake2b(public_key, digest_size=32).digest()
 
 
 def network_id(id_name: str) -> int:
-    """The number that stands for a network's name in messages: the first 8 bytes of H(name), little-endian."""
+    """The number that identifies a network in messages: the first 8 bytes of H(name), little-endian."""
     return int.from_bytes(blake2b(id_name.encode(), digest_size=32).digest()[:8], "little")

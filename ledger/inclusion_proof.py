@@ -1,11 +1,12 @@
-"""Proofs of inclusion: that a milestone references a message, or applied it to the ledger, as values and as JSON.
+"""Proofs that a milestone references a message or applied it to the ledger, as values and as JSON.
 
-Rules of this file:
-1. A proof is all that its reader needs but one thing, who may sign milestones: the milestone, the message, and the
-   audit path between them. The shape is that of inx-poi and inx-chronicle, which know Stardust alone: `milestone`,
-   `block`, `proof`. A Chrysalis proof has `message` for `block`, and hex without 0x, as all JSON of its era.
-2. A Stardust milestone commits to all blocks that it references and to those that it applied, a Chrysalis one only to
-   the messages that it applied; applied messages are referenced ones.
+Invariants:
+1. A proof contains the milestone, the message and the audit path between them. To verify it, a reader only needs to
+   know who may sign milestones.
+2. The JSON has the shape of inx-poi and inx-chronicle, which know only Stardust: `milestone`, `block`, `proof`. A
+   Chrysalis proof has `message` instead of `block`, and hex without 0x, like all Chrysalis JSON.
+3. A Stardust milestone commits to all blocks that it references and to those that it applied. A Chrysalis milestone
+   commits only to the messages that it applied, which are also referenced.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,12 +30,12 @@ Json: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 REFERENCED, APPLIED = "referenced", "applied"
-"""What a milestone did to a message, as proofs say it."""
+"""What a milestone did to a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class InclusionProof:
-    """A milestone, a message as its canonical bytes, and the path that leads from one to the other."""
+    """A milestone, a message in canonical bytes, and the audit path between them."""
 
     milestone: Milestone
     message: bytes
@@ -43,7 +44,7 @@ class InclusionProof:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How proofs of an era are written: the codec, the key of the message, the prefix of hex, milestones as JSON."""
+    """The form of an era's proofs: codec, key of the message, hex prefix, and milestone JSON."""
 
     codec: Codec
     message_key: str
@@ -58,26 +59,26 @@ FORMS: Mapping[int, Form] = {
         STARDUST, "block", "0x", stardust_milestone_json, parse_stardust_milestone_json
     ),
 }
-"""By the type of the milestone's payload, which tells the eras apart."""
+"""The form by type of the milestone payload, which distinguishes the eras."""
 
 
 def form_of(milestone: Milestone) -> Form:
-    """How proofs of that milestone's era are written."""
+    """The form of proofs for this milestone's era."""
     return FORMS[milestone.KIND]
 
 
 def roots(milestone: Milestone) -> dict[str, bytes]:
-    """What the milestone commits to: REFERENCED and APPLIED → Merkle root; a Chrysalis one has only the latter."""
+    """The Merkle roots in the milestone: REFERENCED and APPLIED in Stardust, only APPLIED in Chrysalis."""
     if isinstance(milestone, stardust_values.Milestone):
         return {REFERENCED: milestone.inclusion_merkle_root, APPLIED: milestone.applied_merkle_root}
     return {APPLIED: milestone.inclusion_merkle_proof}
 
 
 def find_claims(proof: InclusionProof) -> frozenset[str]:
-    """Which of REFERENCED and APPLIED the proof says, if the milestone is genuine; neither where it is broken.
+    """What the proof shows if its milestone is genuine: REFERENCED, APPLIED or both. Empty if the proof is broken.
 
-    A Stardust milestone has a root for each, the only one of Chrysalis says both. Who signed it is not asked here
-    (ledger/milestone_proof.py).
+    A Stardust milestone has one root for each; the single root of a Chrysalis milestone shows both. Signatures are not
+    checked here, see `ledger.milestone_proof`.
     """
     if proof.path.leaf != message_id(proof.message):
         return frozenset()
@@ -87,7 +88,7 @@ def find_claims(proof: InclusionProof) -> frozenset[str]:
 
 
 def proof_json(proof: InclusionProof) -> Json:
-    """The proof as JSON, whichever era it is of."""
+    """Renders a proof of either era."""
     form = form_of(proof.milestone)
     return {
         "milestone": form.render_milestone(proof.milestone),
@@ -97,7 +98,7 @@ def proof_json(proof: InclusionProof) -> Json:
 
 
 def parse_proof_json(value: Any) -> InclusionProof:
-    """The proof of such JSON. Raises JsonError where its form is wrong; whether it holds is not asked here."""
+    """Parses a proof. Raises JsonError if it is malformed. Does not verify it."""
     form = nested(value, "milestone", _find_form)
     return InclusionProof(
         nested(value, "milestone", lambda milestone: _decoded(form.parse_milestone, milestone)),
@@ -114,7 +115,7 @@ def _find_form(milestone: Any) -> Form:
 
 
 def _decoded(parse: Callable[[Any], T], value: Any, decode: Callable[[T], object] = lambda _: None) -> T:
-    """What `parse` makes of the value, once `decode` takes it: what bytes may say, packing does not ask."""
+    """Parses a value and decodes the result, because packing does not check what the bytes mean. Raises JsonError."""
     try:
         parsed = parse(value)
         decode(parsed)

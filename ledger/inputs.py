@@ -1,7 +1,7 @@
-"""What a milestone's transactions do to outputs, one after the other in white-flag order (TIP-2): so in all eras.
+"""Applies a milestone's transactions to outputs in white-flag order (TIP-2).
 
-Rules of this file: what an era's outputs are, and which transactions are good, is nothing to it; what is known of an
-output is asked of a callable, verdicts and changes come back.
+The module is independent of eras: callers pass functions that look up outputs and judge transactions. It returns
+verdicts and changes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,14 +12,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from ledger import ids
 
 Position: TypeAlias = tuple[int, int]
-"""(milestone index, white-flag index) of a message. Migrated outputs stand behind all messages of their milestone;
-genesis outputs at (ledger index of the genesis, 0)."""
+"""(milestone index, white-flag index) of a message. Migrated outputs follow all messages of their milestone. Genesis
+outputs have (ledger index of the genesis, 0).
+"""
 
 Output = TypeVar("Output", covariant=True)
 
 
 class InputConflict(IntEnum):
-    """Why an input cannot be spent, in Hornet's numbers."""
+    """Why an input cannot be spent, by Hornet's number."""
 
     SPENT = 1
     SPENT_IN_MILESTONE = 2
@@ -28,7 +29,7 @@ class InputConflict(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class OutputFacts(Generic[Output]):
-    """What the ledger knows of an output: who created it where, and where it was spent, if it was."""
+    """Where an output was created, and where it was spent, if it was."""
 
     output: Output
     created: Position
@@ -37,8 +38,8 @@ class OutputFacts(Generic[Output]):
 
 @dataclass(frozen=True, slots=True)
 class Applied(Generic[Output]):
-    """A transaction's verdict, an era's Conflict, and changes: (output id, output) of each input and output, none if it
-    conflicts.
+    """A transaction's verdict (the era's Conflict), and the (output id, output) pairs of its inputs and outputs. Both
+    are empty for a conflict.
     """
 
     message_id: bytes
@@ -49,9 +50,9 @@ class Applied(Generic[Output]):
 
 
 def resolve_at(position: Position, facts: OutputFacts[Output] | None) -> Output | InputConflict:
-    """How an output, None for an unknown one, looks to a transaction at that position.
+    """Resolves an input for a transaction at a position. `facts` is None for an unknown output.
 
-    The facts may reach beyond it: what was created or spent at the position or later has not happened yet.
+    Facts at or after the position are ignored: for this transaction they have not happened yet.
     """
     if facts is None or facts.created >= position:
         return InputConflict.NOT_FOUND
@@ -67,10 +68,14 @@ def apply_in_order(
     encode_payload: Callable[[Any], bytes],
     judge: Callable[[Any, Sequence[Output | InputConflict]], IntEnum],
 ) -> Iterator[Applied[Output]]:
-    """The verdict of each of a milestone's transactions, given as (message id, payload) in white-flag order.
+    """Yields the verdict of each of a milestone's transactions.
 
-    `resolve` gives what is known of an output id; what it knows of this milestone and of later ones does not disturb.
-    `judge` is asked for a transaction when all verdicts before it are given out.
+    Args:
+        milestone_index: The milestone.
+        transactions: (message id, payload) in white-flag order.
+        resolve: Looks up the facts about an output id. Facts of this milestone and of later ones are ignored.
+        encode_payload: Encodes a payload; its hash is the transaction id.
+        judge: Returns the verdict of a transaction, given its inputs. Called when all earlier verdicts are yielded.
     """
     start = (milestone_index, 0)
     created: dict[bytes, Output] = {}

@@ -1,8 +1,9 @@
-"""Reading JSON values field by field, and the one error that bad JSON can cause.
+"""Reads JSON values field by field. Bad JSON raises only JsonError.
 
-Rules of this file: each function takes the object and the key it reads; paths are put together only when something is
-wrong, from the inside out. Numbers are JSON integers, never floats or booleans. REST API v1 writes hex without prefix,
-v2 behind 0x.
+Invariants:
+1. Each function takes an object and the key to read. The path to a fault is built only when there is one.
+2. Numbers are JSON integers, never floats or booleans.
+3. REST API v1 writes hex without prefix, v2 with 0x.
 """
 
 from binascii import unhexlify
@@ -15,11 +16,11 @@ _HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 U32, U64 = (1 << 32) - 1, (1 << 64) - 1
 
-_NOT_THERE = (KeyError, TypeError, IndexError)  # then `member` says what is wrong, out of the way of what is right
+_NOT_THERE = (KeyError, TypeError, IndexError)  # `member` then finds the cause; valid input does not pay for the check
 
 
 class JsonError(ValueError):
-    """JSON not of the form: `path` is the key path to the place (empty: the whole), `expected` what belongs there."""
+    """Malformed JSON. `path` is the key path to the fault (empty: the whole value), `expected` what belongs there."""
 
     def __init__(self, path: str, expected: str) -> None:
         super().__init__(f"{path or 'value'}: expected {expected}")
@@ -27,16 +28,17 @@ class JsonError(ValueError):
         self.expected = expected
 
     def __reduce__(self) -> tuple[type["JsonError"], tuple[str, str]]:
-        # The default rebuilds from the message alone, and the error must survive the way back from a worker process.
+        # Pickling would rebuild the error from its message alone, and the error must survive the way back from a
+        # worker.
         return JsonError, (self.path, self.expected)
 
     def under(self, key: str) -> "JsonError":
-        """The same error, seen from the object that holds `key`."""
+        """The same error, relative to the object that contains `key`."""
         return JsonError(f"{key}.{self.path}" if self.path else key, self.expected)
 
 
 def member(obj: Any, key: str, absent: Any = None) -> Any:
-    """The value of a key; `absent`, if given, where the key is not there."""
+    """The value of a key, or `absent` (if given) for a missing key."""
     try:
         return obj[key]
     except KeyError:
@@ -48,7 +50,7 @@ def member(obj: Any, key: str, absent: Any = None) -> Any:
 
 
 def nested(obj: Any, key: str, parse: Callable[[Any], T]) -> T:
-    """A value that has a parser of its own."""
+    """The value of a key, parsed by `parse`."""
     try:
         value = obj[key]
     except _NOT_THERE:
@@ -60,7 +62,7 @@ def nested(obj: Any, key: str, parse: Callable[[Any], T]) -> T:
 
 
 def optional(obj: Any, key: str, parse: Callable[[Any], T]) -> T | None:
-    """The same, or None where the key is absent or null."""
+    """The value of a key, parsed by `parse`; None if the key is missing or null."""
     try:
         value = obj.get(key)
     except AttributeError:
@@ -74,7 +76,7 @@ def optional(obj: Any, key: str, parse: Callable[[Any], T]) -> T | None:
 
 
 def listed(obj: Any, key: str, parse: Callable[[Any], T], least: int, most: int) -> tuple[T, ...]:
-    """A list of `least` to `most` values, each with the same parser."""
+    """A list of `least` to `most` values, each parsed by `parse`."""
     try:
         values = obj[key]
     except _NOT_THERE:
@@ -84,34 +86,34 @@ def listed(obj: Any, key: str, parse: Callable[[Any], T], least: int, most: int)
     try:
         return tuple([parse(value) for value in values])
     except JsonError as error:
-        raise error.under(f"{key}[{_first_refused(values, parse)}]") from None
+        raise error.under(f"{key}[{_first_invalid(values, parse)}]") from None
 
 
-def _first_refused(values: list[Any], parse: Callable[[Any], object]) -> int:
-    """The position of the value for which a list was refused: nobody counts while nothing is wrong."""
+def _first_invalid(values: list[Any], parse: Callable[[Any], object]) -> int:
+    """The position of the first invalid value. Only computed after a fault, so that valid lists need no counter."""
     for position, value in enumerate(values):
         try:
             parse(value)
         except JsonError:
             return position
-    raise AssertionError("a value was refused")
+    raise AssertionError("a value was rejected")
 
 
 def choose(obj: Any, parsers: Mapping[int, Callable[[Any], T]]) -> T:
-    """What the parser of the object's `type` makes of the object."""
+    """Parses the object with the parser of its `type`."""
     try:
         tag = obj["type"]
         parse = parsers[tag]
     except _NOT_THERE:
         member(obj, "type")
         raise JsonError("type", _one_of(parsers)) from None
-    if type(tag) is not int:  # True and 1.0 are keys of the parser of 1
+    if type(tag) is not int:  # True and 1.0 are equal to the key 1
         raise JsonError("type", _one_of(parsers))
     return parse(obj)
 
 
 def choose_in(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]]) -> T:
-    """`choose` of a key's value."""
+    """Parses the value of a key with the parser of its `type`."""
     try:
         value = obj[key]
         tag = value["type"]
@@ -127,7 +129,7 @@ def choose_in(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]]) -> 
 
 
 def choose_each(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]], least: int, most: int) -> list[T]:
-    """`choose` of each of a list of `least` to `most` objects."""
+    """A list of `least` to `most` objects, each parsed with the parser of its `type`."""
     try:
         values = obj[key]
     except _NOT_THERE:
@@ -151,7 +153,7 @@ def choose_each(obj: Any, key: str, parsers: Mapping[int, Callable[[Any], T]], l
         choose(values[position], parsers)
     except JsonError as error:
         raise error.under(f"{key}[{position}]") from None
-    raise AssertionError("an object was refused")
+    raise AssertionError("an object was rejected")
 
 
 def _one_of(parsers: Mapping[int, object]) -> str:
@@ -159,7 +161,7 @@ def _one_of(parsers: Mapping[int, object]) -> str:
 
 
 def uint(obj: Any, key: str, most: int, absent: int | None = None) -> int:
-    """A number from 0 to `most`; `absent`, if given, stands for a key that is not there."""
+    """An integer from 0 to `most`. `absent`, if given, is the value of a missing key."""
     try:
         value = obj[key]
     except _NOT_THERE:
@@ -170,7 +172,9 @@ def uint(obj: Any, key: str, most: int, absent: int | None = None) -> int:
 
 
 def uint_text(obj: Any, key: str, most: int, absent: int | None = None) -> int:
-    """A number from 0 to `most` as decimal digits, REST's form of a u64; or a plain one, as some clients write it."""
+    """An integer from 0 to `most` as decimal digits (REST's form of a u64), or as a JSON number, as some clients write
+    it.
+    """
     try:
         value = obj[key]
     except _NOT_THERE:
@@ -192,7 +196,7 @@ def boolean(obj: Any, key: str) -> bool:
 
 
 def hex_bytes(value: Any, size: int | None = None) -> bytes:
-    """Bytes of a hex text without prefix, `size` of them if given."""
+    """Bytes of a hex text without prefix. `size` is the expected number of bytes. Default: any."""
     try:
         data = bytes.fromhex(value)
     except (TypeError, ValueError):
@@ -217,7 +221,7 @@ def hex_member(obj: Any, key: str, size: int | None = None) -> bytes:
 
 
 def prefixed_hex(obj: Any, key: str, size: int) -> bytes:
-    """A key's `size` bytes, hex behind 0x."""
+    """The value of a key: `size` bytes as hex with 0x."""
     try:
         text = obj[key]
         if len(text) == 2 * size + 2 and text[0] == "0" and text[1] == "x":
@@ -228,7 +232,7 @@ def prefixed_hex(obj: Any, key: str, size: int) -> bytes:
 
 
 def prefixed_ids(obj: Any, key: str, least: int, most: int) -> list[bytes]:
-    """A list of `least` to `most` ids of 32 bytes, hex behind 0x."""
+    """A list of `least` to `most` ids of 32 bytes, as hex with 0x."""
     try:
         texts = obj[key]
         if type(texts) is list and least <= len(texts) <= most:
@@ -241,7 +245,7 @@ def prefixed_ids(obj: Any, key: str, least: int, most: int) -> list[bytes]:
 
 
 def prefixed_id(value: Any) -> bytes:
-    """The 32 bytes of a hex text behind 0x."""
+    """32 bytes as hex with 0x."""
     try:
         if len(value) == 66 and value[0] == "0" and value[1] == "x":
             return unhexlify(value[2:])
@@ -251,7 +255,7 @@ def prefixed_id(value: Any) -> bytes:
 
 
 def prefixed_hash(obj: Any, key: str) -> bytes:
-    """`prefixed_hex` of the 32 bytes that ids, hashes and keys have."""
+    """The value of a key: an id, hash or key of 32 bytes as hex with 0x."""
     try:
         text = obj[key]
         if len(text) == 66 and text[0] == "0" and text[1] == "x":
@@ -262,7 +266,7 @@ def prefixed_hash(obj: Any, key: str) -> bytes:
 
 
 def prefixed_hex_up_to(obj: Any, key: str, most: int) -> bytes:
-    """A key's bytes, `most` at the most, hex behind 0x; none for an absent key, null and an empty text."""
+    """The value of a key: at most `most` bytes as hex with 0x. A missing key, null and an empty text give no bytes."""
     try:
         text = obj.get(key)
         if text:
@@ -278,7 +282,7 @@ def prefixed_hex_up_to(obj: Any, key: str, most: int) -> bytes:
 
 
 def prefixed_uint(obj: Any, key: str, size: int) -> int:
-    """A key's number of at most `size` bytes, hex behind 0x, REST's form of a u256."""
+    """The value of a key: an integer of at most `size` bytes as hex with 0x, REST's form of a u256."""
     value = member(obj, key)
     if type(value) is not str or not 3 <= len(value) <= 2 * size + 2 or value[:2] != "0x" or not _is_hex(value[2:]):
         raise JsonError(key, f"0x and 1 to {2 * size} hex digits")

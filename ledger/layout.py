@@ -1,6 +1,6 @@
-"""Pieces of layout that several objects share: tagged items, payloads behind a length, sorted parents, limits.
+"""Layout elements that several objects share: tagged items, payloads with a length prefix, sorted parents, limits.
 
-Rules of this file: it knows no object of any protocol; tables of kinds come in as arguments.
+The module knows no protocol's objects. Callers pass the tables of kinds.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 from ledger.reader import CodecError, Reader
 
 MAX_PARENTS = 8
-MAX_ITEMS = 127  # of Chrysalis: inputs, outputs, unlock blocks; an index of one is below it. Of both: migrated funds
+MAX_ITEMS = 127  # Chrysalis: inputs, outputs, unlock blocks; indices are below it. Both eras: migrated funds
 
 _IDS = tuple(Struct("32s" * count) for count in range(MAX_PARENTS + 1))
 _U32 = Struct("<I")
@@ -19,7 +19,7 @@ _U32 = Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One tag of one family: what it is called, its class, and how it leaves and enters bytes."""
+    """One tag of one family: its name, its class, its decoder and its encoder."""
 
     name: str
     value: type
@@ -31,34 +31,34 @@ Kinds: TypeAlias = Mapping[int, Kind]  # by tag
 
 
 def check_size(data: bytes, what: str, most: int) -> None:
-    """Refuse bytes that are more than such an object may have."""
+    """Rejects data that is longer than such an object may be."""
     if len(data) > most:
         raise CodecError(most, f"the end of a {what} of at most {most} bytes")
 
 
 def decode_item(reader: Reader, kinds: Kinds, family: str) -> Any:
-    """A value whose first byte is its tag."""
+    """Decodes a value whose first byte is its tag."""
     tag = reader.peek(f"{family} type")
     kind = kinds.get(tag)
     if kind is None:
-        refuse_tag(reader, kinds, family, tag)
+        reject_tag(reader, kinds, family, tag)
     return kind.decode(reader)
 
 
-def refuse_tag(reader: Reader, kinds: Kinds, family: str, tag: int) -> NoReturn:
-    """Raise CodecError: at the reader stands the tag of no such kind."""
+def reject_tag(reader: Reader, kinds: Kinds, family: str, tag: int) -> NoReturn:
+    """Raises CodecError for an unknown tag at the reader's position."""
     raise CodecError(reader.offset, f"{family} type {_names(kinds)}, found {tag}")
 
 
 def decode_items(reader: Reader, kinds: Kinds, family: str, count: int, most: int = MAX_ITEMS) -> tuple[Any, ...]:
-    """`count` tagged values; the count was read just before, as two bytes."""
+    """Decodes `count` tagged values. The count was just read as two bytes."""
     if not 1 <= count <= most:
         raise CodecError(reader.offset - 2, f"1 to {most} of {family}, found {count}")
     return tuple([decode_item(reader, kinds, family) for _ in range(count)])
 
 
 def decode_payload(reader: Reader, kinds: Kinds) -> Any:
-    """A value whose first four bytes are its tag."""
+    """Decodes a value whose first four bytes are its tag."""
     start = reader.offset
     tag = reader.u32("payload type")
     kind = kinds.get(tag)
@@ -69,7 +69,7 @@ def decode_payload(reader: Reader, kinds: Kinds) -> Any:
 
 
 def decode_nested(reader: Reader, kinds: Kinds) -> Any:
-    """A payload behind its length in four bytes, where 0 means none."""
+    """Decodes a payload after its four-byte length; None if the length is 0."""
     length = reader.u32("payload length")
     if length == 0:
         return None
@@ -81,12 +81,12 @@ def decode_nested(reader: Reader, kinds: Kinds) -> Any:
 
 
 def encode_nested(payload: bytes) -> bytes:
-    """An encoded payload, empty for none, behind its length."""
+    """Prefixes an encoded payload with its length. Empty bytes encode a missing payload."""
     return _U32.pack(len(payload)) + payload
 
 
 def decode_parents(reader: Reader, count: int) -> tuple[bytes, ...]:
-    """`count` ids; the count was read just before, as one byte."""
+    """Decodes `count` ids. The count was just read as one byte."""
     start = reader.offset
     if not 1 <= count <= MAX_PARENTS:
         raise CodecError(start - 1, f"1 to {MAX_PARENTS} parents, found {count}")

@@ -1,15 +1,14 @@
-"""How far a complete milestone is proved: four levels, each of which holds only where every weaker one does.
+"""How far a complete milestone is verified. Each level includes the weaker ones.
 
-believed   ids are those of the bytes, and the cone is what the milestone reaches; which transactions changed the
-           ledger is the source's word
-merkle     that follows from the milestone's Merkle root: in Chrysalis over the messages that changed the ledger, in
-           Stardust over those and over all blocks of the cone
-signed     the milestone is signed by enough of the keys that may sign it, and names the one before it (Stardust)
-full       what each transaction of it did, or why it did nothing, follows from the ledger state before it: unlocks,
-           signatures, sums; and every parent is known, so that nothing is missing
+believed   Ids match the bytes, and the cone is what the milestone reaches. Which transactions changed the ledger is
+           taken from the source.
+merkle     Which transactions changed the ledger also follows from the milestone's Merkle root. In Chrysalis the root
+           covers the messages that changed the ledger; in Stardust there is a second root over all blocks of the cone.
+signed     Enough of the authorized keys signed the milestone, and (Stardust) it names its predecessor.
+full       The effect of each transaction, or its conflict reason, follows from the ledger state before it: unlocks,
+           signatures, sums. Every parent is known, so nothing is missing.
 
-Rules of this file: names and their order; what proves a level stands in etl/verification/milestone_checks.py and
-etl/verification/full_verification.py.
+The checks are in etl/verification/milestone_checks.py and etl/verification/full_verification.py.
 """
 
 BELIEVED, MERKLE, SIGNED, FULL = "believed", "merkle", "signed", "full"
@@ -18,5 +17,5 @@ LEVELS = (BELIEVED, MERKLE, SIGNED, FULL)
 
 
 def weakest(verified: str | None) -> str:
-    """The level that a table names; what an earlier version wrote there is worth the weakest."""
+    """The level stored in a table. A value that an earlier version wrote counts as the weakest."""
     return verified if verified in LEVELS else BELIEVED

@@ -1,7 +1,7 @@
-"""The proof that its coordinator signed a milestone, in both protocols.
+"""Verifies a milestone's signatures, in both protocols.
 
-Rules of this file: pure. A key is believed because the operator configured it or gave the genesis that names it: what a
-line of an archive says of keys proves nothing by itself, as whoever alters the line alters that too.
+The module is pure. Trusted keys come only from the configuration or from the genesis. Keys in an archive prove nothing:
+whoever alters a line can alter its keys too.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
 
 
 def parse_key_range(text: str) -> KeyRange:
-    """From `KEY`, `KEY:FIRST` or `KEY:FIRST:LAST`, the key as hex. Raises ValueError."""
+    """Parses `KEY`, `KEY:FIRST` or `KEY:FIRST:LAST`, with the key as hex. Raises ValueError."""
     key, *ends = text.split(":")
     try:
         public_key = bytes.fromhex(key.removeprefix("0x"))
@@ -32,18 +32,18 @@ def parse_key_range(text: str) -> KeyRange:
 
 
 def parse_coordinator(texts: Sequence[str], threshold: int) -> Coordinator | None:
-    """Of key ranges as text, None for none of them; threshold 0: as many as least_keys(). Raises ValueError."""
+    """Parses key ranges; None if there are none. A threshold of 0 means `default_threshold`. Raises ValueError."""
     ranges = tuple(map(parse_key_range, texts))
-    return Coordinator(ranges, threshold or least_keys(ranges)) if ranges else None
+    return Coordinator(ranges, threshold or default_threshold(ranges)) if ranges else None
 
 
-def least_keys(ranges: Sequence[KeyRange]) -> int:
-    """How many keys may sign where the fewest may: as many must, where nobody says how many."""
+def default_threshold(ranges: Sequence[KeyRange]) -> int:
+    """The default threshold: the least number of keys that may sign a milestone, over the ranges' first milestones."""
     return min(sum(other.holds(each.first) for other in ranges) for each in ranges)
 
 
 def find_signature_fault(milestone: Milestone, coordinator: Coordinator) -> str | None:
-    """Why a milestone is not signed as it must be; None where it is."""
+    """Why a milestone's signatures are invalid; None if they are valid."""
     signed = signatures(milestone)
     keys = [key for key, _ in signed]
     if len(set(keys)) != len(keys):
@@ -61,14 +61,14 @@ def find_signature_fault(milestone: Milestone, coordinator: Coordinator) -> str 
 
 
 def signatures(milestone: Milestone) -> Sequence[tuple[bytes, bytes]]:
-    """Public key and signature of each signer."""
+    """The public key and signature of each signer."""
     if isinstance(milestone, stardust_values.Milestone):
         return [(each.public_key, each.signature) for each in milestone.signatures]
     return list(zip(milestone.public_keys, milestone.signatures, strict=True))
 
 
 def signed_hash(milestone: Milestone) -> bytes:
-    """The 32 bytes that its signatures sign."""
+    """The 32 bytes that the milestone's signatures sign."""
     if isinstance(milestone, stardust_values.Milestone):
         return stardust.milestone_id(milestone)
     return ids.signing_hash(chrysalis.encode_milestone_essence(milestone))

@@ -1,16 +1,23 @@
-"""Networks by name: the names behind their network ids, the human-readable part of addresses, where Stardust begins."""
+"""Public networks: the names that network ids are hashes of, address prefixes, and the first Stardust milestone."""
 
 from dataclasses import dataclass
 
 TOKEN_SUPPLY = 2_779_530_283_277_761
-"""Of every Chrysalis network: what all unspent outputs and the treasury are worth together."""
+"""Token supply of every Chrysalis network: the sum of all unspent outputs and the treasury."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """`id_name` is what `ids.network_id` hashes for Chrysalis, `stardust_name` what it hashes for Stardust, and
-    `bech32_hrp` stands before the 1 in addresses. `stardust_from` is the first milestone of Stardust; None: unknown.
-    `coordinator_keys` are public keys that sign its milestones, all of them, `coordinator_threshold` of them at least.
+    """A network's constants.
+
+    Args:
+        name: The name in the configuration.
+        id_name: The name that `ids.network_id` hashes in Chrysalis.
+        bech32_hrp: The human-readable part of addresses.
+        stardust_name: The name that `ids.network_id` hashes in Stardust.
+        stardust_from: The first Stardust milestone; None if unknown.
+        coordinator_keys: The public keys that may sign milestones.
+        coordinator_threshold: The least number of signatures.
     """
 
     name: str
@@ -23,7 +30,7 @@ class Network:
 
     @property
     def is_stardust_alone(self) -> bool:
-        """Whether nothing of it is of Chrysalis, its genesis neither."""
+        """Whether the network has no Chrysalis era, not even a genesis."""
         return self.stardust_from is not None and self.stardust_from <= 1
 
 
@@ -41,7 +48,7 @@ _SHIMMER_KEYS = (
     "a507d2a592a5f0424ed8530603c08acebe088ae26211e90b79bfec0970a2397f",
     "a921841628d64c3f08bd344118b8106ade072e68c774beff30135e036194493a",
 )
-"""As inx-chronicle's test data tell them of a node; the milestones at hand, of 2022 and 2023, are signed by all ten."""
+"""Source: inx-chronicle's test data, which came from a node. All ten keys signed the milestones in it (2022, 2023)."""
 
 _SHIMMER = Network("shimmer", "shimmer", "smr", "shimmer", 0, _SHIMMER_KEYS, 7)
 _KNOWN = {
@@ -55,5 +62,5 @@ _KNOWN = {
 
 
 def find_network(name: str) -> Network:
-    """The network of that name; an unknown one is taken for a test network, which all use the prefix `atoi`."""
+    """The network of this name. An unknown network is treated as a test network with the address prefix `atoi`."""
     return _KNOWN.get(name) or Network(name, name, "atoi", name)

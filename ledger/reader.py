@@ -1,7 +1,8 @@
-"""A cursor over bytes, and the one error that bad bytes can cause.
+"""A cursor over bytes. Bad bytes raise only CodecError.
 
-Rules of this file: a read beyond the end raises and never returns less than was asked for; integers are
-little-endian, as everywhere in the protocol.
+Invariants:
+1. A read beyond the end raises. It never returns fewer bytes than requested.
+2. Integers are little-endian, as everywhere in the protocol.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ _U32 = Struct("<I")
 
 
 class CodecError(ValueError):
-    """Bytes that do not follow the layout: `offset` is where, `expected` what should have stood there."""
+    """Bytes that do not follow the layout. `offset` is the position of the fault, `expected` what belongs there."""
 
     def __init__(self, offset: int, expected: str) -> None:
         super().__init__(f"at byte {offset}: expected {expected}")
@@ -22,12 +23,13 @@ class CodecError(ValueError):
         self.expected = expected
 
     def __reduce__(self) -> tuple[type["CodecError"], tuple[int, str]]:
-        # The default rebuilds from the message alone, and the error must survive the way back from a worker process.
+        # Pickling would rebuild the error from its message alone, and the error must survive the way back from a
+        # worker.
         return CodecError, (self.offset, self.expected)
 
 
 class Reader:
-    """Reads `data` from its first byte on; `offset` is public, so that a decoder can name where a field began."""
+    """Reads `data` from its first byte. `offset` is public, so that a decoder can report where a field began."""
 
     __slots__ = ("data", "end", "offset")
 
@@ -37,7 +39,7 @@ class Reader:
         self.end = len(data)
 
     def unpack(self, layout: Struct, expected: str) -> tuple[Any, ...]:
-        """Read the fields of a fixed layout."""
+        """Reads the fields of a fixed layout."""
         start = self.offset
         stop = start + layout.size
         if stop > self.end:
@@ -46,7 +48,7 @@ class Reader:
         return layout.unpack_from(self.data, start)
 
     def take(self, size: int, expected: str) -> bytes:
-        """Read `size` raw bytes."""
+        """Reads `size` raw bytes."""
         start = self.offset
         stop = start + size
         if stop > self.end:
@@ -55,39 +57,43 @@ class Reader:
         return self.data[start:stop]
 
     def u32(self, expected: str) -> int:
-        """Read a four-byte unsigned integer, as lengths and payload tags are."""
+        """Reads a four-byte unsigned integer: a length or a payload tag."""
         value: int = self.unpack(_U32, expected)[0]
         return value
 
     def peek(self, expected: str) -> int:
-        """The next byte, unread: a tag chooses the decoder, and the decoder reads it again as its first field."""
+        """Returns the next byte without reading it. A tag chooses the decoder, which then reads the tag as its first
+        field.
+        """
         if self.offset >= self.end:
             self.fail(self.offset, f"{expected}, found the end")
         return self.data[self.offset]
 
     def finish(self) -> None:
-        """Refuse trailing bytes."""
+        """Rejects trailing bytes."""
         if self.offset != self.end:
             self.fail(self.offset, f"the end, found {self.end - self.offset} more bytes")
 
     def fail(self, offset: int, expected: str) -> NoReturn:
-        """Raise CodecError."""
+        """Raises CodecError."""
         raise CodecError(offset, expected)
 
 
 class StreamReader:
-    """The same over a buffered binary file, whose first byte read is number 0: what was read is let go."""
+    """A `Reader` for a buffered binary file. Offsets count from the first byte read. Memory does not grow with the
+    file.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.offset = 0
 
     def unpack(self, layout: Struct, expected: str) -> tuple[Any, ...]:
-        """Read the fields of a fixed layout."""
+        """Reads the fields of a fixed layout."""
         return layout.unpack(self.take(layout.size, expected))
 
     def take(self, size: int, expected: str) -> bytes:
-        """Read `size` raw bytes."""
+        """Reads `size` raw bytes."""
         data = self._file.read(size)
         if len(data) != size:
             self.fail(self.offset, f"{expected} ({size} bytes), found {len(data)} bytes")
@@ -95,9 +101,9 @@ class StreamReader:
         return data
 
     def nested(self, size: int, most: int, expected: str, decode: Callable[[Reader], Value]) -> Value:
-        """What `decode` makes of the next `size` bytes, all of them; their size was read just before, as four bytes."""
+        """Decodes the next `size` bytes, which `decode` must consume entirely. The size was just read as four bytes."""
         start = self.offset
-        if size > most:  # before so much memory is taken
+        if size > most:  # check before allocating that much memory
             self.fail(start - 4, f"a {expected} of at most {most} bytes, found {size}")
         reader = Reader(self.take(size, expected))
         try:
@@ -108,10 +114,10 @@ class StreamReader:
         return value
 
     def finish(self) -> None:
-        """Refuse trailing bytes."""
+        """Rejects trailing bytes."""
         if self._file.read(1):
             self.fail(self.offset, "the end, found more bytes")
 
     def fail(self, offset: int, expected: str) -> NoReturn:
-        """Raise CodecError."""
+        """Raises CodecError."""
         raise CodecError(offset, expected)

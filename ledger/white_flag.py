@@ -1,14 +1,20 @@
-"""White-flag order: in which order a milestone confirms the messages it references (TIP-2)."""
+"""White-flag order: the order in which a milestone confirms the messages that it references (TIP-2)."""
 
 from collections.abc import Mapping, Sequence
 
 
 def white_flag_order(milestone_message_id: bytes, parents: Mapping[bytes, Sequence[bytes]]) -> list[bytes]:
-    """The cone in post-order: parents before children, in the order in which a message names them.
+    """Returns the cone in post-order: parents before children, in the order in which a message lists them.
 
-    `parents` holds the cone and nothing else: each message that the milestone confirms, and the milestone's own
-    (KeyError without it). Other ids are older and end the walk. The milestone's own message is last; what it cannot
-    reach is absent.
+    The milestone's own message comes last. Messages that it does not reach are omitted.
+
+    Args:
+        milestone_message_id: The id of the milestone's message.
+        parents: The parents of each message in the cone, and of no other. An id that is not a key is older and ends the
+            walk.
+
+    Raises:
+        KeyError: The milestone's message is not in `parents`.
     """
     order = []
     seen = {milestone_message_id}

@@ -203,7 +203,7 @@ def paging(given: Given) -> tuple[int, str | None]:
         return given[INDEXER_PAGE_SIZE.name], None
     cursor, dot, size = text.rpartition(".")
     if not dot or not size.isdecimal():
-        raise CursorError("expected what an earlier page gave, found text without a page size at its end")
+        raise CursorError("expected the cursor of the previous page unchanged, found no page size at its end")
     return PAGE_SIZES.read(size, MAXIMUM), cursor
 
 

@@ -1,4 +1,4 @@
-"""What operators do with a store: create and migrate it, read its status, compute how large it becomes.
+"""Operations on a store: migration, status, sizing.
 
-Input: a store or its settings. Output: reports. Never imported by queries or adapters.
+Input: a store or its settings. Output: reports. Queries and adapters never import this package.
 """

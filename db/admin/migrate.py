@@ -1,9 +1,12 @@
-"""Creates a store, or brings it up to date.
+"""Creates a store or migrates it to the current layout.
 
-Rules of this file: under the lease; nothing runs when something contradicts; running it again does nothing, and
-completes what an earlier run left half done. Where new tables belong to the ledger state that one is taken back: the
-next load, or `permanode rebuild`, applies it once more. Where a new measure counts messages, the next load, or
-`permanode analytics`, computes the analytics of all milestones again.
+Invariants:
+1. The migration holds the lease. Nothing runs if the store contradicts the settings or the migration files.
+2. Running it again does nothing, and completes an interrupted run.
+3. If a migration adds tables of the ledger state, the ledger state is reset; the next load or `permanode rebuild`
+   applies it again.
+4. If a migration adds a measure that counts messages, the next load or `permanode analytics` computes the analytics of
+   all milestones again.
 """
 
 import os
@@ -20,7 +23,9 @@ LEASE_S = 60
 
 
 def migrate(settings: StoreSettings) -> list[str]:
-    """Applies what the store lacks and returns the names; StoreMismatch when it was made for something else."""
+    """Applies the missing migrations and returns their names. Raises StoreMismatch if the store was created for
+    something else.
+    """
     store = open_adapter(settings, writable=True)
     try:
         check_info(store, settings.info())
@@ -42,7 +47,7 @@ def migrate(settings: StoreSettings) -> list[str]:
 
 
 def _apply(store: Migratable, migration: Migration, settings: StoreSettings) -> None:
-    """One migration, step by step where the store cannot do it at once; once it is whole, its steps are forgotten."""
+    """Applies one migration, step by step if the store has no transactional DDL. Completed steps are then forgotten."""
     steps = [] if store.atomic else migration.steps
     if store.atomic:
         store.execute(_undone(store, migration))

@@ -1,7 +1,7 @@
-"""How much room a network takes: rows, bytes and partitions of each table, reckoned from a ledger that was measured.
+"""Estimates rows, bytes and partitions of each table for a network, from a measured ledger.
 
-Rules of this file: arithmetic over db/admin/sizes.json, which `python -m bench.sizes --write` measures; nothing is
-asked of a store. A table grows with messages unless it is named here as growing with milestones, or not at all.
+The estimate is arithmetic over db/admin/sizes.json, which `python -m bench.sizes --write` measures. It reads no store.
+A table grows with messages unless it is listed here as growing with milestones or not at all.
 """
 
 import json
@@ -20,15 +20,15 @@ from db.utc_days import DAY_S
 SIZES = Path(__file__).with_name("sizes.json")
 
 PARTITION_BYTES = 100_000_000
-"""Below which Cassandra's operators keep a partition, by rule of thumb."""
+"""The largest advisable partition in Cassandra, by rule of thumb."""
 
 HINT_BYTES = 20
-"""A hint inside a large partition: two integers, and what a row takes beside them. Those that were measured stand alone
-in theirs, whose key is most of their bytes.
+"""Bytes of a hint in a large partition: two integers and the row's overhead. Measured hints are alone in their
+partition, whose key takes most of their bytes.
 """
 
 BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync, schema.ms_analytics})
-"""A row a milestone."""
+"""Tables with one row per milestone."""
 
 STANDING = frozenset(
     {
@@ -50,12 +50,14 @@ STANDING = frozenset(
         schema.migrations,
     }
 )
-"""Some rows a day or a range, or a list of fixed length: taken as measured. What expires is not measured at all."""
+"""Tables with some rows per day or range, or a list of fixed length: used as measured. Rows that expire are not
+measured.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a table took: `largest` is the rows of its largest partition, bytes are of one copy."""
+    """The measured size of a table: rows, rows of its largest partition, bytes of one copy."""
 
     rows: int
     partitions: int
@@ -76,8 +78,8 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What is to be kept: `rate` messages a second and a milestone every `interval` seconds, for `days`; on a cluster
-    `rf` copies on nodes of `node_disk` bytes, of which the share `headroom` stays free for compaction.
+    """The planned network: `rate` messages per second and one milestone per `interval` seconds, for `days`. A cluster
+    has `rf` copies on nodes of `node_disk` bytes, of which the share `headroom` stays free for compaction.
     """
 
     rate: float
@@ -93,29 +95,31 @@ class Demand:
         for name in ("rate", "days", "interval", "rf", "chunk_size", "partition_size", "node_disk"):
             value = getattr(self, name)
             if not 0 < value < math.inf:
-                raise ValueError(f"{name} must be more than 0, not {value}")
+                raise ValueError(f"{name} must be greater than 0, not {value}")
         if not 0 <= self.headroom < 1:
-            raise ValueError(f"headroom must be a share from 0 to below 1, not {self.headroom}")
+            raise ValueError(f"headroom must be at least 0 and less than 1, not {self.headroom}")
 
     @property
     def messages(self) -> int:
-        """Messages in all."""
+        """The total number of messages."""
         return math.ceil(self.rate * self.days * DAY_S)
 
     @property
     def milestones(self) -> int:
-        """Milestones in all."""
+        """The total number of milestones."""
         return math.ceil(self.days * DAY_S / self.interval)
 
     @property
     def ranges(self) -> int:
-        """Ranges that they fill."""
+        """The number of ranges."""
         return math.ceil(self.milestones / self.chunk_size)
 
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """One table as it will be; bytes are of one copy. `largest_rows`: at worst, when one key takes every row it can."""
+    """The estimate for one table; bytes of one copy. `largest_rows` is the worst case: one key has all rows that it
+    can.
+    """
 
     table: str
     rows: int
@@ -133,7 +137,9 @@ class TablePlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it. `sqlite_bytes`: a generation, beside which a big load builds another; `cluster_bytes`: all copies."""
+    """The whole estimate. `sqlite_bytes` is one generation; a large load builds a second one. `cluster_bytes` is all
+    copies.
+    """
 
     messages: int
     milestones: int
@@ -150,15 +156,15 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGTP]?B)", re.ASCII)
 
 
 def parse_size(text: str) -> int:
-    """Bytes from a number and a decimal unit, as 500GB; ValueError names what was expected."""
+    """Parses bytes with a decimal unit, e.g. 500GB. Raises ValueError."""
     found = SIZE.fullmatch(text)
     if found is None:
-        raise ValueError(f"node_disk must be a number and B, kB, MB, GB, TB or PB, as 2TB, not {text!r}")
+        raise ValueError(f"node_disk must be a number with B, kB, MB, GB, TB or PB, e.g. 2TB, not {text!r}")
     return int(float(found[1]) * UNITS[found[2]])
 
 
 def format_size(count: int) -> str:
-    """As 21 MB or 1.5 TB: two digits at least, three at most."""
+    """Formats bytes as 21 MB or 1.5 TB, with two or three digits."""
     unit = "B"
     for name, size in UNITS.items():
         if count >= size:
@@ -168,14 +174,14 @@ def format_size(count: int) -> str:
 
 
 def load_sizes(path: Path = SIZES) -> Ledger:
-    """The ledger that was measured."""
+    """Reads the measured ledger."""
     found = json.loads(path.read_text("utf-8"))
     tables = {name: Measured(**row) for name, row in found["tables"].items()}
     return Ledger(found["messages"], found["milestones"], found["lake_bytes"], tables)
 
 
 def plan(demand: Demand, ledger: Ledger) -> Plan:
-    """What that takes, by the measured ledger's rows and bytes."""
+    """Estimates the sizes from the rows and bytes of the measured ledger."""
     tables = [_plan_table(table, demand, ledger) for table in schema.TABLES if table.name in ledger.tables]
     one_copy = sum(each.cassandra_bytes for each in tables)
     cluster = one_copy * demand.rf
@@ -216,7 +222,7 @@ def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
 
 
 def _growth(table: Table, demand: Demand, ledger: Ledger) -> Fraction:
-    """By what the measured rows are to be multiplied."""
+    """The factor for the measured rows."""
     if table in STANDING:
         return Fraction(1)
     if table in BY_MILESTONE:
@@ -225,7 +231,7 @@ def _growth(table: Table, demand: Demand, ledger: Ledger) -> Fraction:
 
 
 def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
-    """Rows of the largest partition at worst; as measured where the protocol alone bounds it."""
+    """Rows of the largest partition in the worst case; as measured if the protocol bounds it."""
     in_milestone = _rows_of(table, 1, demand, ledger)
     if not table.clustering:
         return 1
@@ -244,7 +250,7 @@ def _largest(table: Table, demand: Demand, ledger: Ledger) -> int:
 
 
 def _hinted(hints: Table) -> list[Table]:
-    """The lookups whose partitions the table names."""
+    """The lookups whose partitions the hint table lists."""
     return [lookup.table for lookup in schema.ALL_LOOKUPS if lookup.hints is hints]
 
 
@@ -253,7 +259,7 @@ def _rows_in_range(table: Table, demand: Demand, ledger: Ledger) -> int:
 
 
 def _rows_of(table: Table, milestones: int, demand: Demand, ledger: Ledger) -> int:
-    """The table's rows of so many milestones."""
+    """The table's rows for that many milestones."""
     if table.name not in ledger.tables:
         return 0
     messages = Fraction(demand.rate) * Fraction(demand.interval) * milestones

@@ -1,7 +1,7 @@
-"""What a store holds, as an operator asks it: milestones, rejects, sizes, versions, who writes.
+"""The status of a store for operators: milestones, rejects, sizes, versions, current writer.
 
-Rules of this file: values for a command line, no text; it reads summaries, but for the sizes, which count rows. What a
-Wormhole network has for milestones status_wormhole.py tells.
+The functions return values, not text. They read summaries, except for sizes, which count rows. For Wormhole networks
+see `wormhole_status`.
 """
 
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from db.store import Lease, Row, TableSize, WritableStore
 from db.sync import Held, held, proved
 
 REJECTS_SHOWN = 100
-"""Rejects that a status lists at most."""
+"""The most rejects in a status."""
 
 UNKNOWN_MILESTONE = -1
-"""rejects.milestone_index of a line that does not tell its milestone."""
+"""rejects.milestone_index of a line whose milestone is unknown."""
 
 VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
-"""What keyspace_info knows of how the store was made."""
+"""Keys of keyspace_info that describe how the store was created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`missing`: milestones that are neither complete nor incomplete, from where the ledger begins, or else the lowest,
-    to the highest; `proved`: the complete ones by how far they are; `unlogged`: those that no archive file is known to
-    hold. `vaas`: of a Wormhole network, which has no milestones; None: it is none.
+    """The status. `missing` are milestones that are neither complete nor incomplete, from the start of the ledger (else
+    the lowest milestone) to the highest. `proved` are complete milestones by level. `unlogged` are complete milestones
+    that no known archive file contains. `vaas` is set only for a Wormhole network, which has no milestones.
     """
 
     network: str
@@ -47,7 +47,7 @@ class Status:
 
 
 async def get_status(store: WritableStore, network: str) -> Status:
-    """Everything at once; the rejects of milestones that are not complete, cut at REJECTS_SHOWN."""
+    """Reads the whole status. Rejects are those of incomplete milestones, at most REJECTS_SHOWN."""
     protocol = await store.get(schema.keyspace_info, ("protocol",))
     by_milestone = protocol is None or protocol["value"] == IOTA
     found = await held(store, network) if by_milestone else Held([], [], [], 0)
@@ -74,7 +74,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
 
 
 async def list_rejects(store: WritableStore, milestones: Intervals) -> list[Row]:
-    """What was refused of those milestones and of lines without one, at most REJECTS_SHOWN rows."""
+    """Rejects of these milestones and of lines without a milestone, at most REJECTS_SHOWN."""
     found: list[Row] = []
     for first, last in [(UNKNOWN_MILESTONE, UNKNOWN_MILESTONE), *milestones]:
         for index in range(first, last + 1):

@@ -1,8 +1,8 @@
-"""What a store of a Wormhole network holds, as an operator asks it: VAAs by day and by verdict, duplicates, gaps.
+"""The status of a Wormhole store for operators: VAAs by day and verdict, duplicates, gaps.
 
-Rules of this file: as in status.py. Sums of days are of all; what rows alone tell is of the first EXAMINED of them, by
-chain, emitter and sequence, and whether these were all is told. When a load was is in no table: they follow from what
-was loaded, not from when.
+The functions return values, not text. Sums by day cover all messages. What only rows show covers the first EXAMINED
+rows by chain, emitter and sequence; `is_whole` reports whether these are all. The result depends only on the loaded
+data, not on when it was loaded.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from ledger.wormhole.emitters import GOVERNANCE_CHAIN, GOVERNANCE_EMITTER
 
 EXAMINED = 200_000
 EMITTERS_OF_CHAIN = 10_000
-"""Rows of `vaas`, and emitters of a chain, that a status looks at."""
+"""Rows of `vaas` that a status reads, and the most emitters per chain."""
 
 GAPS_SHOWN = 100
-"""Emitters whose gaps a status lists: those that lack most."""
+"""The most emitters with gaps in a status: those with most missing messages."""
 
 BATCH = 1_000
 COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests")
@@ -30,7 +30,9 @@ COLUMNS = ("sequence_key", "digest", "canonical", "verified", "fault", "digests"
 
 @dataclass(slots=True)
 class EmitterGaps:
-    """What lacks of an emitter between its `first` and `last` verified sequence: so many, in so many `gaps`."""
+    """Missing sequences of an emitter between its `first` and `last` verified sequence: their number, and the number of
+    `gaps`.
+    """
 
     emitter_chain: int
     emitter_address: str
@@ -42,11 +44,12 @@ class EmitterGaps:
 
 @dataclass(slots=True)
 class Holdings:
-    """`verified`: messages that a quorum signed, on `days`, intervals of dates, and `undated` that tell no time.
+    """Holdings of a Wormhole store.
 
-    `verdicts`: messages by what the verdict on them found, `verified` or a fault; `written_alone`: those of which no
-    VAA is known; `duplicates`: ids under which a quorum signed several bodies. These, and `gaps` of those that lack
-    most of `missing`, are of the first `examined` rows; `is_whole`: these are all.
+    `verified` counts messages that a quorum signed, on `days` (intervals of dates); `undated` ones have no timestamp.
+    `verdicts` counts messages by verdict: `verified` or a fault. `written_alone` counts messages without a known VAA.
+    `duplicates` are ids with several bodies that a quorum signed. These, and the `gaps` of the emitters with most
+    `missing` messages, cover the first `examined` rows; `is_whole`: these are all.
     """
 
     verified: int = 0
@@ -63,7 +66,7 @@ class Holdings:
 
 
 async def get_holdings(store: Store) -> Holdings:
-    """All of it; one read for each day since Wormhole began and for each chain, and EXAMINED rows."""
+    """Reads everything: one read per day since Wormhole began and per chain, and EXAMINED rows."""
     found = Holdings()
     await _sum_days(store, found)
     held = await asyncio.gather(*(list_emitters(store, chain, EMITTERS_OF_CHAIN) for chain in CHAIN_IDS))
@@ -75,9 +78,9 @@ async def get_holdings(store: Store) -> Holdings:
         if found.examined >= EXAMINED:
             found.is_whole = False
             break
-        lacking = await _walk(store, chain, emitter, found, verdicts)
-        if lacking is not None and lacking.missing:
-            gaps.append(lacking)
+        gap = await _walk(store, chain, emitter, found, verdicts)
+        if gap is not None and gap.missing:
+            gaps.append(gap)
     found.verdicts = dict(verdicts.most_common())
     found.missing = sum(each.missing for each in gaps)
     found.gaps = sorted(gaps, key=lambda each: -each.missing)[:GAPS_SHOWN]
@@ -94,8 +97,8 @@ async def _sum_days(store: Store, found: Holdings) -> None:
 
 
 async def _walk(store: Store, chain: int, emitter: str, found: Holdings, verdicts: Counter[str]) -> EmitterGaps | None:
-    """Counts an emitter's rows, as far as they are looked at; the gaps among them, None where nothing is verified, and
-    of governance, which draws its sequences at random.
+    """Counts the examined rows of an emitter and returns its gaps. None if nothing is verified, and for governance,
+    whose sequences are random.
     """
     stream = emitted_source(chain, emitter, COLUMNS)(store, None, False)  # noqa: FBT003
     of_emitter: EmitterGaps | None = None
@@ -115,7 +118,7 @@ async def _walk(store: Store, chain: int, emitter: str, found: Holdings, verdict
                 found.duplicates += row["digests"] > 1
                 of_emitter = _counted(of_emitter, chain, emitter, row)
         if found.examined >= EXAMINED:
-            # One more row, if there is any, is enough to know.
+            # One extra row is enough to know whether there are more.
             found.is_whole = found.is_whole and not await stream.next(1)
             break
     return None if (chain, emitter) == (GOVERNANCE_CHAIN, GOVERNANCE_EMITTER.hex()) else of_emitter

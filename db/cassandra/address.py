@@ -1,7 +1,6 @@
-"""Where a cluster is and how it is spoken to: its URL, its settings.
+"""The URL of a cluster, and its connection settings. Does not import a driver.
 
-Rules of this file: text in, values out, no driver; whatever is wrong is answered with what was expected, and a
-password in a URL is refused without being shown.
+Errors say what was expected. A password in a URL is rejected and never shown.
 """
 
 import re
@@ -23,32 +22,37 @@ READERS = ("", "acsylla")
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings:
-    """What a store on a cluster needs beside its URL; an embedded one takes none of it."""
+    """Settings of a store on a cluster, in addition to its URL. SQLite ignores them."""
 
-    password: str = field(default="", repr=False, metadata={"help": "of the user in a cluster's URL", "secret": True})
+    password: str = field(
+        default="", repr=False, metadata={"help": "password of the user in a cluster's URL", "secret": True}
+    )
     tls_ca: str = field(
-        default="", metadata={"help": "PEM file of whom a cluster's nodes are certified by; empty: no TLS"}
+        default="",
+        metadata={"help": "CA certificate (PEM) that signed the cluster nodes' certificates; setting it enables TLS"},
     )
-    tls_cert: str = field(
-        default="", metadata={"help": "PEM file of our own certificate, where a cluster asks for one"}
-    )
-    tls_key: str = field(default="", metadata={"help": "PEM file of its key; empty: in tls_cert"})
-    tls_hostnames: bool = field(default=True, metadata={"help": "whether a node's certificate must name its address"})
+    tls_cert: str = field(default="", metadata={"help": "client certificate (PEM), if the cluster requires one"})
+    tls_key: str = field(default="", metadata={"help": "private key (PEM) of tls_cert; default: in tls_cert"})
+    tls_hostnames: bool = field(default=True, metadata={"help": "verify that a node's certificate names its address"})
     consistency: str = field(
-        default="LOCAL_QUORUM", metadata={"help": "replicas of a cluster that answer for what changes"}
+        default="LOCAL_QUORUM", metadata={"help": "consistency level of reads of rows that may change"}
     )
     consistency_immutable: str = field(
-        default="LOCAL_ONE", metadata={"help": "the same for rows that no longer change; before a 404 `consistency`"}
+        default="LOCAL_ONE",
+        metadata={
+            "help": "consistency level of reads of rows that no longer change; a missing row is read again with "
+            "`consistency`"
+        },
     )
-    query_timeout_s: float = field(default=5.0, metadata={"help": "seconds that a cluster has for one query"})
+    query_timeout_s: float = field(default=5.0, metadata={"help": "timeout of a query on a cluster, in seconds"})
     speculative_delay_s: float = field(
-        default=0.2, metadata={"help": "seconds until a cluster's next replica is asked the same; 0: it is not"}
+        default=0.2, metadata={"help": "seconds after which the same query is also sent to the next replica; 0: never"}
     )
     write_patience_s: float = field(
-        default=120.0, metadata={"help": "seconds that a load waits for a cluster that is away before it ends"}
+        default=120.0, metadata={"help": "seconds for which a load retries while the cluster is unavailable"}
     )
     reader: str = field(
-        default="", metadata={"help": "what a cluster is read with: acsylla, which is faster; empty: what writes"}
+        default="", metadata={"help": "driver for reads: acsylla, which is faster; default: the driver for writes"}
     )
 
     def __post_init__(self) -> None:
@@ -58,12 +62,14 @@ class ClusterSettings:
         if self.reader not in READERS:
             raise ValueError(f"reader must be {' or '.join(filter(None, READERS))} or empty, not {self.reader!r}")
         if self.query_timeout_s <= 0 or self.speculative_delay_s < 0 or self.write_patience_s < 0:
-            raise ValueError("query_timeout_s must be more than 0, speculative_delay_s and write_patience_s 0 or more")
+            raise ValueError(
+                "query_timeout_s must be greater than 0, speculative_delay_s and write_patience_s must be at least 0"
+            )
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a cluster is, and what of it is meant; `dc` and `rf` None: not said."""
+    """A parsed URL. `dc` and `rf` are None if the URL does not contain them."""
 
     scheme: str
     hosts: tuple[str, ...]
@@ -78,13 +84,13 @@ class Address:
 
 
 def parse_address(url: str, network: str) -> Address:
-    """The parts of a URL; without a keyspace the network's name stands for it. StoreError for what is no such URL."""
+    """Parses a cluster's URL. Without a keyspace it uses the network's name. Raises StoreError for an invalid URL."""
     scheme, _, rest = url.partition("://")
     where, _, query = rest.partition("?")
     where, _, path = where.partition("/")
     user, at, hosts = where.rpartition("@")
     if ":" in user:
-        raise StoreError("a password has no place in the URL of a store; give it as the setting `password`")
+        raise StoreError("the URL of a store must not contain a password; use the setting `password`")
     found = [HOST.fullmatch(host) for host in hosts.split(",")]
     ports = {int(host[3] or PORT) for host in found if host}
     options = dict(parse_qsl(query, keep_blank_values=True))
@@ -101,9 +107,10 @@ def parse_address(url: str, network: str) -> Address:
         and (rf is None or re.fullmatch("[1-9][0-9]?", rf))
     )
     if not well_formed:
-        # The text is not shown, as somebody may have put a password into it.
+        # The URL is not shown, because it might contain a password.
         raise StoreError(
-            f"the URL of a cluster must be {FORM}, all hosts with one port, KEYSPACE of a-z, 0-9 and _, at most 48"
+            f"the URL of a cluster must have the form {FORM}: the same port for all hosts, "
+            "KEYSPACE of a-z, 0-9 and _, at most 48"
         )
     return Address(
         scheme=scheme,
@@ -117,8 +124,8 @@ def parse_address(url: str, network: str) -> Address:
 
 
 def fold(network: str) -> str:
-    """A network's name as a keyspace: small letters, digits and _. Names that fold alike are told apart by
-    keyspace_info, which refuses the second.
+    """Converts a network's name to a keyspace name: lower case, digits and _. If two names give the same keyspace,
+    keyspace_info rejects the second.
     """
     name = re.sub(r"[^a-z0-9]", "_", network.lower())
     return (name if name[:1].isalpha() else f"n_{name}")[:48]

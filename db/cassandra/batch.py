@@ -1,8 +1,11 @@
-"""The writing half of a cluster's store: upserts, many in flight, each step acknowledged before the next begins.
+"""Writes to a cluster: many concurrent upserts per step, each step acknowledged before the next begins.
 
-Rules of this file: what is under way is bounded; rows of one step reach the cluster in any order, and where two have
-one key the later wins, as each carries the time it was sent. What the cluster did not acknowledge is sent again, after
-pauses that grow, as every write may be repeated; any other failure ends the step, and the first is the one raised.
+Invariants:
+1. The number of unacknowledged writes is bounded.
+2. Rows of one step arrive in any order. If two have the same key the later wins, because each carries its send time.
+3. Unacknowledged writes are sent again with backoff; every write may be repeated. Any other error ends the step, and
+   the
+   first such error is raised.
 """
 
 import threading
@@ -16,21 +19,21 @@ from cassandra.query import UNSET_VALUE
 from db.cassandra.plans import STATES, clear_cql, delete_cql, deleted_at, upsert_cql, written_cql
 from db.cassandra.session import CassandraSession
 from db.model import Table, Type
-from db.retry import Patience, patiently
+from db.retry import Backoff, retry
 from db.store import StoreUnavailable, Value
 
 IN_FLIGHT = 256
 
 
 class CassandraBatch:
-    """Writes to one keyspace, in the order given."""
+    """Writes to one keyspace, in the given order."""
 
     def __init__(self, session: CassandraSession, keyspace: str, patience_s: float) -> None:
-        """`patience_s`: how long a write waits for a cluster that does not answer."""
+        """`patience_s` is the time in seconds for which writes are retried while the cluster does not respond."""
         self._session, self._keyspace, self._patience_s = session, keyspace, patience_s
 
     def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
-        """Writes the columns given; returns the number of rows once all are acknowledged."""
+        """Writes the given columns and returns the number of rows once all are acknowledged."""
         statement = self._session.prepare(upsert_cql(table, self._keyspace, columns))
         kinds = [table.column(name) for name in columns]
         ids = [index for index, column in enumerate(kinds) if column.type is Type.HEX]
@@ -52,27 +55,29 @@ class CassandraBatch:
         return count
 
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:
-        """The row of that key, or every row under a prefix of it: one tombstone, as of `fact` if there is one."""
+        """Deletes the row with this key, or all rows under a key prefix, with one tombstone; as of `fact` if given."""
         values = [value.hex() if isinstance(value, bytes) else value for value in key]
         cql = delete_cql(table, self._keyspace, len(key), is_timed=fact is not None)
         stamp = [] if fact is None else [deleted_at(fact)]
-        patiently(lambda: self._session.run(cql, [*stamp, *values]), self._patience_s)
+        retry(lambda: self._session.run(cql, [*stamp, *values]), self._patience_s)
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:
-        """A fact that is no earlier than what stands under that prefix of a key, nor than now."""
+        """A fact that is not before that of the rows under this key prefix, nor before the present."""
         values = [value.hex() if isinstance(value, bytes) else value for value in key]
         cql = written_cql(table, self._keyspace, len(key))
-        rows = patiently(lambda: self._session.run(cql, values), self._patience_s)
+        rows = retry(lambda: self._session.run(cql, values), self._patience_s)
         written: list[int] = [row["written"] for row in rows]
         return max([time.time_ns() // 1_000, *written]) // 4
 
     def clear(self, table: Table) -> None:
-        """Every row of the table."""
-        patiently(lambda: self._session.define(clear_cql(table, self._keyspace)), self._patience_s)
+        """Deletes all rows of the table."""
+        retry(lambda: self._session.define(clear_cql(table, self._keyspace)), self._patience_s)
 
 
 class _InFlight:
-    """Writes under way; the block ends when all are acknowledged, or with the first that failed for good."""
+    """Unacknowledged writes. The block ends when all are acknowledged, or raises the first error that a retry cannot
+    fix.
+    """
 
     def __init__(self, session: CassandraSession, patience_s: float) -> None:
         self._session, self._patience_s = session, patience_s
@@ -88,7 +93,7 @@ class _InFlight:
             self._repeat()
 
     def send(self, statement: Any, values: Sequence[Any]) -> None:
-        """Sends one row as soon as there is a place for it."""
+        """Sends one row as soon as the number of unacknowledged writes permits."""
         if self._lost:
             self._settle()
             self._repeat()
@@ -104,21 +109,21 @@ class _InFlight:
         answer.add_callbacks(self._written, self._lose, errback_args=(statement, values))
 
     def _repeat(self) -> None:
-        """Sends what was lost until nothing is."""
-        patience = Patience(self._patience_s)
+        """Repeats lost writes until none is lost."""
+        backoff = Backoff(self._patience_s)
         while self._lost:
             lost, self._lost = self._lost, deque()
             errors = [self._session.translated(error) for _, _, error in lost]
             final = next((error for error in errors if not isinstance(error, StoreUnavailable)), None)
             if final is not None:
                 raise final
-            patience.pause(errors[0])
+            backoff.pause(errors[0])
             for statement, values, _ in lost:
                 self._send(statement, values)
             self._settle()
 
     def _settle(self) -> None:
-        """Returns when nothing is under way."""
+        """Returns when no write is unacknowledged."""
         for _place in range(IN_FLIGHT):
             self._places.acquire()
         self._places.release(IN_FLIGHT)

@@ -1,8 +1,10 @@
-"""The lease of a cluster's store: one row, changed by lightweight transactions only.
+"""The lease of a cluster's store: one row, changed only by lightweight transactions.
 
-Rules of this file: the row expires by the cluster's own clocks (TTL), so that no client's clock takes a lease away;
-a lease that expired and that nobody took may be renewed; reads are serial, so they see what was decided. A TTL of 0
-would mean for ever, so it is at least 1.
+Invariants:
+1. The row expires by the cluster's clocks (TTL), so no client's clock can end a lease.
+2. An expired lease that nobody took may be renewed.
+3. Reads are serial, so they see decided transactions.
+4. The TTL is at least 1, because 0 would mean no expiration.
 """
 
 import time
@@ -17,14 +19,14 @@ APPLIED = "[applied]"
 
 
 class CassandraLease:
-    """Who may write to one keyspace."""
+    """The lease of one keyspace."""
 
     def __init__(self, session: CassandraSession, keyspace: str) -> None:
         self._session = session
         self._table = f"{keyspace}.{schema.lease.name}"
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
-        """The lease; LeaseHeld names a holder whose row has not expired and who is not known to be dead."""
+        """Acquires the lease. Raises LeaseHeld if its row has not expired and its holder is not known to be dead."""
         lease = _lease(owner, run, ttl_s)
         found = self._insert(lease, ttl_s)
         if found is None:
@@ -37,7 +39,7 @@ class CassandraLease:
         return lease
 
     def renew(self, lease: Lease, ttl_s: int) -> Lease:
-        """The same lease with a later end; LeaseHeld when another run took it."""
+        """Extends the lease. Raises LeaseHeld if another run took it."""
         longer = _lease(lease.owner, lease.run, ttl_s)
         if not self._replace(lease, longer, ttl_s):
             found = self._insert(longer, ttl_s)
@@ -46,24 +48,24 @@ class CassandraLease:
         return longer
 
     def release(self, lease: Lease) -> None:
-        """Gives the lease back, if it is still this run's."""
+        """Releases the lease if this run still holds it."""
         cql = f"DELETE FROM {self._table} WHERE name = ? IF owner = ? AND run = ?"
         self._session.run(cql, (NAME, lease.owner, lease.run))
 
     def holder(self) -> Lease | None:
-        """Whom the lease names; None when nobody does, or whoever did has expired."""
+        """The recorded holder; None without one or after expiration."""
         cql = f"SELECT owner, run, expires_at FROM {self._table} WHERE name = ?"
         rows = self._session.run(cql, (NAME,), SERIAL)
         return _held(rows[0]) if rows else None
 
-    def refuse_others(self) -> None:
-        """LeaseHeld when a run that lives holds the lease: whoever writes without one must not disturb it."""
+    def check_free(self) -> None:
+        """Raises LeaseHeld if a live run holds the lease. For writes without a lease."""
         held = self.holder()
         if held and not is_dead(held):
             raise held_by(held)
 
     def _insert(self, lease: Lease, ttl_s: int) -> Row | None:
-        """None when the lease was free and is ours now, else the row that stands there."""
+        """Inserts the lease. Returns None if it was free, else the existing row."""
         cql = f"INSERT INTO {self._table} (name, owner, run, expires_at) VALUES (?, ?, ?, ?) IF NOT EXISTS USING TTL ?"
         (row,) = self._session.run(cql, (NAME, lease.owner, lease.run, lease.expires_at, max(1, ttl_s)))
         return None if row[APPLIED] else row

@@ -1,7 +1,7 @@
-"""CQL text for one table; rendered once, then prepared once and reused.
+"""CQL text for one table, rendered once, prepared once and reused.
 
-Rules of this file: names come from db/schema only, values are always bound; only what both Cassandra and ScyllaDB
-document, and nothing that reads more than one partition.
+Names come from db/schema only; values are always bound. The CQL is common to Cassandra and ScyllaDB, and no statement
+reads more than one partition.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from db.store import Bound, Row, Value
 
 
 class ReadPlan:
-    """How rows of one table are asked for: all columns, or some."""
+    """Read statements of one table, for all columns or some."""
 
     def __init__(self, table: Table, keyspace: str, columns: Sequence[str] | None = None) -> None:
         names = table.names if columns is None else tuple(table.column(name).name for name in columns)
@@ -23,7 +23,7 @@ class ReadPlan:
         self._slices: dict[Shape, str] = {}
 
     def slice(self, shape: Shape) -> str:
-        """CQL of a slice; it binds the partition, the bounds and the limit."""
+        """CQL of a slice. It binds the partition, the bounds and the limit."""
         cql = self._slices.get(shape)
         if cql is None:
             where = [_equal(self._table.partition), *conditions(self._table, shape)]
@@ -36,7 +36,7 @@ BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 63, Type.
 
 
 def misfit(table: Table, names: Sequence[str], values: Sequence[Value]) -> int | None:
-    """The place of the first number that is beyond its column's range; None: all may stand there."""
+    """The index of the first number that is out of its column's range; None if all fit."""
     for at, (name, value) in enumerate(zip(names, values, strict=False)):
         bits = BITS.get(table.column(name).type)
         if bits is not None and isinstance(value, int) and not -1 << bits <= value < 1 << bits:
@@ -45,7 +45,7 @@ def misfit(table: Table, names: Sequence[str], values: Sequence[Value]) -> int |
 
 
 def fitted(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | None:
-    """A bound of the same rows, without what is beyond a column's range; exclusive and empty, it holds none."""
+    """A bound of the same rows without out-of-range values. If exclusive and empty, it contains no rows."""
     at = misfit(table, table.clustering, bound.values) if bound else None
     if bound is None or at is None:
         return bound
@@ -55,7 +55,7 @@ def fitted(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | None
 
 
 def upsert_cql(table: Table, keyspace: str, columns: Sequence[str]) -> str:
-    """INSERT of these columns; with a TTL it binds that last. KeyError for a column or key column that is amiss."""
+    """INSERT of these columns. With a TTL it binds that last. Raises KeyError for an unknown or missing key column."""
     check_written(table, columns)
     expiring = "" if table.ttl_s is None else " USING TTL ?"
     places = ", ".join("?" * len(columns))
@@ -63,8 +63,10 @@ def upsert_cql(table: Table, keyspace: str, columns: Sequence[str]) -> str:
 
 
 def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = False) -> str:
-    """DELETE under the first `count` key columns; ValueError unless they cover the partition key. `is_timed`: it binds
-    the time of what it deletes first.
+    """DELETE under the first `count` key columns. With `is_timed` it binds the write time first.
+
+    Raises:
+        ValueError: The columns do not cover the partition key.
     """
     check_deleted(table, count)
     timed = " USING TIMESTAMP ?" if is_timed else ""
@@ -72,7 +74,7 @@ def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = Fals
 
 
 def written_cql(table: Table, keyspace: str, count: int) -> str:
-    """SELECT of the write time of the first row under the first `count` key columns; as delete_cql."""
+    """SELECT of the write time of the first row under the first `count` key columns."""
     check_deleted(table, count)
     fact = next(name for name in table.names if name not in table.key)
     where = _equal(table.key[:count])
@@ -80,30 +82,30 @@ def written_cql(table: Table, keyspace: str, count: int) -> str:
 
 
 def deleted_at(milestone_index: int) -> int:
-    """The write time of a delete of what was told up to that milestone: cells that tell what milestone m did carry 4m+4
-    (etl/writers/connector.py), so that no clock decides which of a write and a delete holds.
+    """The write time of a delete of everything up to a milestone. Cells written for milestone m have the write time
+    4m+4 (etl/writers/connector.py), so clocks do not decide between a write and a delete.
     """
     return 4 * milestone_index + 5
 
 
 def clear_cql(table: Table, keyspace: str) -> str:
-    """TRUNCATE: no row leaves a tombstone; every node must be up."""
+    """TRUNCATE, which leaves no tombstones per row. All nodes must be up."""
     return f"TRUNCATE {keyspace}.{table.name}"
 
 
 def sizes_cql() -> str:
-    """What one node estimates about the tables of a keyspace."""
+    """SELECT of one node's size estimates for the tables of a keyspace."""
     return "SELECT table_name, partitions_count, mean_partition_size FROM system.size_estimates WHERE keyspace_name = ?"
 
 
 STATES = frozenset({schema.sync.name, schema.ranges.name})
-"""Tables that say where things stand: what they told may no longer hold, so a null takes a value's place. Every other
-row depends on the data only and never loses a value, so its nulls are not written and leave no tombstone.
+"""Tables of current state, in which an older value may be outdated, so null replaces a value. In all other tables rows
+depend only on the data and never lose a value; their nulls are not written and leave no tombstones.
 """
 
 
 def _is_settled(message: Row) -> bool:
-    """Whether nothing is added to a row of `messages` any more: a cone becomes whole, a conflict gets its reason."""
+    """Whether a row of `messages` can no longer change: its cone is complete, and a conflict has its reason."""
     known = message["white_flag_index"] is not None
     return known and (message["inclusion_state"] != CONFLICTING or message["conflict_reason"] is not None)
 
@@ -115,7 +117,7 @@ IMMUTABLE: dict[str, Callable[[Row], bool]] = {
     schema.milestones.name: lambda _: True,
     schema.milestone_ids.name: lambda _: True,
 }
-"""Table whose rows one replica may tell alone → whether this row is one that can no longer change."""
+"""Tables whose settled rows one replica may return → whether a row is settled."""
 
 
 def _equal(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""Which node is asked, and what is done when one answers that it could not, or does not answer at all.
+"""Load balancing and retry policies: which node receives a query, and what happens if it fails.
 
-Rules of this file: never another consistency, never longer than the question's time, which the driver minds. What is
-conditional (the lease) or changes the schema is not sent twice, unless nothing of it was begun.
+A retry never changes the consistency level and never exceeds the query's timeout, which the driver enforces.
+Conditional statements (the lease) and schema changes are not sent again unless the node did not begin them.
 """
 
 import time
@@ -12,30 +12,30 @@ from cassandra.connection import ConnectionException
 from cassandra.policies import DCAwareRoundRobinPolicy, RetryPolicy, TokenAwarePolicy
 
 LATE_S = 5.0
-"""So long a node that kept a question waiting is asked last."""
+"""Seconds for which a node that delayed a query is tried last."""
 
 Decision: TypeAlias = tuple[int, int | None]
 
 
 class LateLast(TokenAwarePolicy):  # type: ignore[misc]
-    """Replicas of the local datacenter first, but last of all those that lately kept a question waiting.
+    """Prefers replicas in the local datacenter, and tries nodes that recently delayed a query last.
 
-    A node that stands still keeps its connections and is up for all that anybody knows. Each read that begins with it
-    waits for `speculative_delay_s`, and a page is many reads.
+    A hung node keeps its connections and counts as up. Each read that starts with it waits for `speculative_delay_s`,
+    and a page takes many reads.
     """
 
     def __init__(self, datacenter: str) -> None:
-        """`datacenter` empty: the first node's that answers."""
+        """An empty `datacenter` means that of the first node that responds."""
         super().__init__(DCAwareRoundRobinPolicy(datacenter))
         self._until: dict[Any, float] = {}
 
     def note(self, asked: Sequence[Any], answered: Any) -> None:
-        """Nodes that a question was sent to, one after the other, and the one that answered it."""
+        """Records the nodes that a query was sent to, in order, and the one that responded."""
         until = time.monotonic() + LATE_S
         self._until |= {node: until for node in asked if node is not answered}
 
     def make_query_plan(self, working_keyspace: str | None = None, query: Any = None) -> Iterable[Any]:
-        """The nodes in the order in which they are asked."""
+        """The nodes in the order in which they are tried."""
         plan: Iterable[Any] = super().make_query_plan(working_keyspace, query)
         if not self._until:
             return plan
@@ -45,24 +45,29 @@ class LateLast(TokenAwarePolicy):  # type: ignore[misc]
 
 
 class OnceMore(RetryPolicy):  # type: ignore[misc]
-    """Reads and upserts, which may be repeated, are asked of one more node; a lost connection of all that are left."""
+    """Retries reads and upserts, which may be repeated, on one more node; after a lost connection, on all remaining
+    nodes.
+    """
 
     def on_read_timeout(self, query: Any, *_: Any, retry_num: int, **_more: Any) -> Decision:
-        """Its replicas were too slow for that node: the next may choose others."""
+        """The replicas did not respond to this node in time. The next node may choose others."""
         return self._next(query, retry_num)
 
     def on_write_timeout(self, query: Any, *_: Any, retry_num: int, **_more: Any) -> Decision:
-        """Too few replicas told of the write in time; writing it again gives the same row."""
+        """Too few replicas acknowledged the write in time. Repeating it gives the same row."""
         return self._next(query, retry_num)
 
     def on_unavailable(self, _query: Any, *_: Any, retry_num: int, **_more: Any) -> Decision:
-        """Too few replicas are up, as far as that node knows: nothing was begun. One that just started knows little."""
+        """Too few replicas are up as far as this node knows, so it began nothing. A node that just started knows
+        little.
+        """
         return (self.RETRY_NEXT_HOST, None) if retry_num == 0 else (self.RETHROW, None)
 
     def on_request_error(self, query: Any, _: Any, error: Exception, retry_num: int) -> Decision:
-        """The connection is gone, or that node is overloaded, starting or ill.
+        """The connection was lost, or the node is overloaded, starting or failing.
 
-        An overloaded cluster is not asked by everybody of all its nodes in turn, so that counts as the others do.
+        An overloaded cluster must not receive every query on all its nodes in turn, so that case is retried once, like
+        the others.
         """
         lost = isinstance(error, ConnectionException)
         return self._next(query, 0 if lost else retry_num)

@@ -1,9 +1,11 @@
-"""Reads through acsylla, the C++ driver under asyncio: what CassandraSession.ask answers, sooner.
+"""Reads through acsylla, a faster driver: the C++ driver under asyncio. Same results as `CassandraSession.ask`.
 
-Rules of this file: acsylla is named here and nowhere else, its errors leave as the port's. It reads and does nothing
-more; what it cannot do as well as the driver that writes, it leaves to that one: a question that a node could not
-answer is asked there once more, and all are while a node stands still. A connection belongs to one event loop, is made
-by its first question and ends when the loop does.
+Invariants:
+1. Only this module imports acsylla. Its errors become the port's errors.
+2. It only reads. If a node fails to answer a query, the query is sent again through the other driver. While a node
+   hangs,
+   all queries use the other driver.
+3. A connection belongs to one event loop. The loop's first query opens it, and the end of the loop closes it.
 """
 
 import asyncio
@@ -36,13 +38,13 @@ from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavai
 T = TypeVar("T")
 
 LEAST_S = 0.001
-"""The shortest time that can be given to a question: 0 would mean for ever."""
+"""The shortest timeout of a query: 0 would mean no timeout."""
 
 GRACE_S = 0.2
-"""How much longer than a question may take its answer is waited for."""
+"""Seconds to wait for a response beyond the query's timeout."""
 
 TIMES = frozenset(column.name for table in TABLES for column in table.columns if column.type is Type.TIMESTAMP)
-"""Columns that acsylla gives as a datetime, which ends with the year 9999; the server gives them as the number."""
+"""Columns that acsylla returns as a datetime, which cannot exceed the year 9999. The server returns them as numbers."""
 
 REFUSED = (
     errors.CassErrorServerInvalidQuery,
@@ -52,12 +54,12 @@ REFUSED = (
     errors.CassErrorServerProtocolError,
     errors.CassErrorSourceSsl,
 )
-"""What another node, or the same one later, would answer alike."""
+"""Errors that another node, or a later attempt, would return as well."""
 
 
 class _Verify(Enum):
-    """What of a node's certificate is checked, in the numbers of the library beneath; acsylla's PEER_IDENTITY has the
-    number of PEER_CERT, which asks for no name.
+    """What to check in a node's certificate, as in the C++ driver. acsylla's PEER_IDENTITY has the value of PEER_CERT,
+    which does not check the name.
     """
 
     SIGNED = 1
@@ -65,14 +67,14 @@ class _Verify(Enum):
 
 
 class AcsyllaReader:
-    """A cluster's answers by acsylla, `other` being the session that writes."""
+    """Reads a cluster through acsylla. `other` is the session of the other driver."""
 
     def __init__(self, address: Address, settings: ClusterSettings, other: CassandraSession) -> None:
         self._address, self._settings, self._other = address, settings, other
         self._clients = _Clients()
 
     async def ask(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
-        """The rows of a statement; DeadlinePassed when the question's time is over before they come."""
+        """Runs a query and returns its rows. Raises DeadlinePassed if the deadline of the request passes first."""
         remaining = remaining_s()
         if remaining is not None and remaining <= 0:
             raise DeadlinePassed("no time left")
@@ -93,7 +95,7 @@ class AcsyllaReader:
         except REFUSED as error:
             raise _translated(self._address, error) from error
         except errors.CassErrorLibNoHostsAvailable:
-            # It ends a connection over which a node said that it is ill, and tries again later.
+            # The driver closes a connection on which a node reported an error, and reconnects later.
             return await self._other.ask(cql, values, consistency)
         except errors.CassException as error:
             if len(self._other.known()) > 1:
@@ -109,14 +111,14 @@ class AcsyllaReader:
 
 
 class _Prepared:
-    """A prepared statement, and the names of what it selects."""
+    """A prepared statement and the names of its columns."""
 
     def __init__(self, statement: Any, names: list[str]) -> None:
         self.statement, self.names = statement, names
 
 
 class _Client:
-    """What one event loop asks a cluster with."""
+    """The client of one event loop."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, address: Address, settings: ClusterSettings, other: CassandraSession
@@ -133,15 +135,15 @@ class _Client:
 
     @property
     def is_wary(self) -> bool:
-        """Whether a node seems to stand still, so that the other driver is asked, which asks such a node last."""
+        """Whether a node seems to hang. Then the other driver is used, which tries such a node last."""
         return self._watching is not None
 
     async def prepare(self, cql: str) -> _Prepared:
-        """A statement, prepared once."""
+        """Prepares a statement once."""
         columns, _, rest = cql.removeprefix("SELECT ").partition(" FROM ")
         names = columns.split(", ")
         spelt = ", ".join(f"toUnixTimestamp({name}) AS {name}" if name in TIMES else name for name in names)
-        # The other driver prepares on every node: not when the first one stands still.
+        # Prepare with the other driver now: it prepares on every node, and waits if one hangs.
         if not self._other.knows(cql):
             await self.loop.run_in_executor(None, self._other.prepare, cql)
         session = self._session or await self._open()
@@ -152,14 +154,14 @@ class _Client:
     async def execute(
         self, prepared: _Prepared, values: Sequence[Value], consistency: str, remaining: float | None
     ) -> list[Row]:
-        """The rows, as long as there is time."""
+        """Runs a statement within the timeout and returns its rows."""
         timeout_s = self._timeout_s if remaining is None else min(self._timeout_s, max(remaining, LEAST_S))
         bound = prepared.statement.bind([*values], consistency=acsylla.Consistency[consistency], timeout=timeout_s)
-        # Every read may be sent twice without harm.
+        # Every read may be repeated.
         bound.set_is_idempotent(True)
         begun = time.monotonic()
         try:
-            # It minds the time itself, but was seen to wait for ever for the only node, which stood still.
+            # The driver has its own timeout, but can wait forever for the only node if that hangs.
             async with asyncio.timeout(timeout_s + GRACE_S):
                 result = await self._session.execute(bound)
         finally:
@@ -169,7 +171,7 @@ class _Client:
         return [dict(zip(names, row.values(), strict=True)) for row in result]
 
     async def _open(self) -> Any:
-        """The connection; several questions may wait for one."""
+        """Opens the connection. Concurrent queries wait for the same one."""
         if self._opening is None or (self._opening.done() and self._session is None):
             self._life = self._connected()
             self._opening = asyncio.ensure_future(anext(self._life))
@@ -180,12 +182,12 @@ class _Client:
         return self._session
 
     async def _connected(self) -> AsyncGenerator[Any]:
-        """The connection, until the event loop ends its generators."""
+        """The connection, until the event loop closes its generators."""
         address, settings = self._address, self._settings
         cluster = acsylla.create_cluster(
             list(address.hosts),
             port=address.port,
-            # It refuses one without the other; a server that asks for neither takes both or none.
+            # The driver requires both or neither. A server that requires no client certificate accepts either.
             username=address.user if settings.password else None,
             password=settings.password if address.user and settings.password else None,
             protocol_version=PROTOCOL,
@@ -202,7 +204,7 @@ class _Client:
             heartbeat_interval_sec=round(HEARTBEAT_S),
             idle_timeout_sec=round(2 * HEARTBEAT_S),
             monitor_reporting_interval_sec=0,
-            # What it would say goes through the event loop, and its errors say it all again.
+            # Its log messages would pass through the event loop, and its errors contain the same text.
             log_level="disabled",
             **(_tls(settings) if settings.tls_ca else {}),
         )
@@ -216,13 +218,13 @@ class _Client:
             cluster.destroy()
 
     def _suspect(self) -> None:
-        """A question took so long that another node was asked as well."""
+        """Records that a query took so long that it was also sent to another node."""
         nodes = self._other.known()
         if self._watching is None and len(nodes) > 1 and time.monotonic() > self._trusted_until:
             self._watching = self.loop.create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Returns when no node stands still; it was another reason then if none did, and trusted for a while."""
+        """Returns when no node hangs. If none did, there was another reason, and nodes are trusted for a while."""
         try:
             while await self._is_any_late():
                 await asyncio.sleep(LATE_S)
@@ -234,7 +236,9 @@ class _Client:
         return any(await asyncio.gather(*(self._is_late(*node) for node in self._other.known())))
 
     async def _is_late(self, host: str, port: int) -> bool:
-        """Whether a node that is connected does not answer; the driver minds the time, as our loop may be late."""
+        """Whether a connected node does not respond. The driver measures the time, because the event loop may be
+        late.
+        """
         asked = acsylla.create_statement("SELECT key FROM system.local", timeout=self._delay_s)
         asked.set_host(host, port)
         try:
@@ -243,13 +247,13 @@ class _Client:
         except (errors.CassErrorLibRequestTimedOut, TimeoutError):
             return True
         except errors.CassException:
-            # Nobody asks it.
+            # nobody awaits the result
             return False
         return False
 
 
 class _Clients(threading.local):
-    """The client of the event loop that runs in a thread."""
+    """The client of the event loop in this thread."""
 
     client: _Client | None = None
 
@@ -265,7 +269,7 @@ def _translated(address: Address, error: Exception) -> Exception:
     """The port's error for acsylla's."""
     text = f"{address}: {type(error).__name__}: {error}"
     if isinstance(error, errors.CassErrorServerInvalidQuery) and "does not exist" in str(error):
-        return StoreMismatch(f"{address}: the store lacks a migration, run `permanode migrate` ({error})")
+        return StoreMismatch(f"{address}: a migration is missing; run `permanode migrate` ({error})")
     return StoreError(text) if isinstance(error, REFUSED) else StoreUnavailable(text)
 
 

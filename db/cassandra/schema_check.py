@@ -1,7 +1,7 @@
-"""What tables a keyspace has, and how they differ from the schema; the keyspace itself.
+"""The tables of a keyspace, how they differ from the schema, and the creation of the keyspace.
 
-Rules of this file: read from system_schema, which both Cassandra and ScyllaDB keep. Columns, keys, their order and how
-long rows live must be the schema's; compaction and the like are an operator's to tune.
+It reads system_schema, which both Cassandra and ScyllaDB have. Columns, keys, their order and the TTL must match the
+schema. Operators may change compaction and similar options.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,17 @@ from db.store import StoreError
 
 
 def create_keyspace(session: CassandraSession, keyspace: str) -> None:
-    """The keyspace, replicated as the URL says, and in it the lease, which the first migration is held under.
+    """Creates the keyspace with the replication in the URL, and in it the lease, which the first migration holds.
 
-    StoreError when the URL does not say how many replicas a keyspace that is not there shall have.
+    Raises:
+        StoreError: The keyspace does not exist and the URL does not contain `rf`.
     """
     found = session.run("SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", (keyspace,))
     if not found:
         if session.address.rf is None:
-            raise StoreError(f"{session.address}: to create the keyspace the URL must say rf=REPLICAS, as ?rf=3")
+            raise StoreError(
+                f"{session.address}: the keyspace does not exist; to create it add rf=REPLICAS to the URL, e.g. ?rf=3"
+            )
         replication = f"{{'class': 'NetworkTopologyStrategy', '{session.datacenter()}': {session.address.rf}}}"
         session.define(f"CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = {replication}")
     session.define(create_table_cql(schema.lease, keyspace))
@@ -34,7 +37,7 @@ def list_tables(session: CassandraSession, keyspace: str) -> frozenset[str]:
 
 
 def has_column(session: CassandraSession, keyspace: str, table: str, column: str) -> bool:
-    """Whether a table has that column."""
+    """Whether a table has this column."""
     rows = session.run("SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = ?", (keyspace,))
     return any((row["table_name"], row["column_name"]) == (table, column) for row in rows)
 
@@ -62,7 +65,7 @@ def find_drift(session: CassandraSession, keyspace: str, tables: Sequence[Table]
 
 
 def _columns(table: Table) -> set[tuple[object, ...]]:
-    """The table's columns as system_schema.columns shows them."""
+    """The table's columns in the form of system_schema.columns."""
     columns: set[tuple[object, ...]] = set()
     for column in table.columns:
         kind, position, order = "regular", -1, "none"

@@ -1,8 +1,11 @@
-"""A cluster's driver behind the few calls that the adapter makes: connect, prepare, ask, run.
+"""A session of the Cassandra or ScyllaDB driver: connect, prepare, query, write.
 
-Rules of this file: the driver is named here, in the batch and nowhere else; its errors leave as the port's, without
-what was bound. Answers come on the driver's own thread and are handed to the event loop of whoever asked, many at a
-time: no request has a thread. Cassandra and ScyllaDB both speak protocol 4.
+Invariants:
+1. Only this module and the batch use the driver. Its errors become the port's errors, without bound values.
+2. Responses arrive on the driver's thread and are passed to the event loop of the caller in batches, so requests need
+   no
+   threads.
+3. The protocol version is 4, which both Cassandra and ScyllaDB support.
 """
 
 import asyncio
@@ -45,27 +48,29 @@ from db.store import DeadlinePassed, Row, StoreError, StoreMismatch, StoreUnavai
 PROTOCOL = 4
 CONNECT_S = 5.0
 RECONNECT_S = 2.0
-"""A node that went away is tried again so often, for ever: the driver's own patience grows to minutes and ends."""
+"""Seconds between attempts to reconnect to a node, without limit. The driver's default grows to minutes and then
+stops.
+"""
 
 HEARTBEAT_S = 10.0
 SPECULATIVE_ATTEMPTS = 2
 SCHEMA_S = 60.0
 DISTRUSTED = re.compile(r"certificate verify failed: (.+?)(?: \(_ssl|$)")
-"""What the driver tells of a handshake that ended; it keeps the text of the error and loses its kind."""
+"""The driver's message after a failed TLS handshake. It keeps the text of the error but not its class."""
 
 EPOCH_DAY = date(1970, 1, 1).toordinal() - (1 << 31)
 
 
 class Misfit(StoreError):
-    """A value is none that its column could hold."""
+    """A value does not fit its column."""
 
 
 class _IsoDate(SimpleDateType):  # type: ignore[misc]
-    """A date as its text."""
+    """Decodes a date as text."""
 
     @staticmethod
     def deserialize(value: bytes, protocol_version: int) -> str:  # noqa: ARG004
-        """The day that many days after -5877641-06-23."""
+        """The date that is this many days after -5877641-06-23."""
         (days,) = struct.unpack(">I", value)
         return date.fromordinal(EPOCH_DAY + days).isoformat()
 
@@ -74,7 +79,7 @@ _Compiled = ProtocolHandler.message_types_by_opcode[ResultMessage.opcode]
 
 
 class _Rows(_Compiled):  # type: ignore[misc,valid-type]
-    """Rows in the port's types: milliseconds stay a number, a date is a text."""
+    """Decodes rows to the port's types: milliseconds stay numbers, dates become texts."""
 
     type_codes = {**_Compiled.type_codes, type_codes.DateType: LongType, type_codes.SimpleDateType: _IsoDate}  # noqa: RUF012
 
@@ -84,13 +89,15 @@ class _Handler(ProtocolHandler):  # type: ignore[misc]
 
 
 class _Answers(threading.local):
-    """The event loop that runs in a thread, and what is to be handed to it."""
+    """The event loop of a thread, and the responses to pass to it."""
 
     inbox: "_Inbox | None" = None
 
 
 class _Inbox:
-    """Answers for one event loop: the driver's thread wakes it once for all that have come meanwhile."""
+    """Responses for one event loop. The driver's thread wakes the loop once for all responses that arrived
+    meanwhile.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -102,12 +109,12 @@ class _Inbox:
         self._come.append((waiting, rows, error))
         if not self._woken:
             self._woken = True
-            # Nobody waits any more in a loop that was closed.
+            # The loop was closed, and nobody waits any more.
             with suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(self._hand_over)
 
     def _hand_over(self) -> None:
-        # Before anything is taken out, so that what comes from here on wakes the loop again.
+        # Reset before reading, so that later responses wake the loop again.
         self._woken = False
         while self._come:
             waiting, rows, error = self._come.popleft()
@@ -120,10 +127,10 @@ class _Inbox:
 
 
 class CassandraSession:
-    """One connected client of a cluster; statements are prepared once each and kept."""
+    """A client of a cluster. Each statement is prepared once and kept."""
 
     def __init__(self, address: Address, settings: ClusterSettings) -> None:
-        """StoreUnavailable when no node answers, StoreError when the user is refused."""
+        """Connects. Raises StoreUnavailable if no node responds, StoreError if the login is rejected."""
         self.address = address
         self._datacenter = address.dc
         self._timeout_s = settings.query_timeout_s
@@ -162,15 +169,15 @@ class CassandraSession:
             self._cluster.shutdown()
             raise self.translated(error) from error
         self._session.client_protocol_handler = _Handler
-        # A page is as long as its question allows; what a server cuts into pages of its own could end half read.
+        # A query has a limit. If the server split the result into pages, it could end incomplete.
         self._session.default_fetch_size = None
 
     def close(self) -> None:
-        """Ends the connections and the driver's threads."""
+        """Closes the connections and the driver's threads."""
         self._cluster.shutdown()
 
     def prepare(self, cql: str) -> PreparedStatement:
-        """A statement, prepared once; every one of ours may be sent twice without harm, but for conditional ones."""
+        """Prepares a statement once. All statements except conditional ones may be repeated."""
         found = self._prepared.get(cql)
         if found is None:
             try:
@@ -182,11 +189,11 @@ class CassandraSession:
         return found
 
     def knows(self, cql: str) -> bool:
-        """Whether that statement is prepared already."""
+        """Whether the statement is already prepared."""
         return cql in self._prepared
 
     def run(self, cql: str, values: Sequence[Value] = (), consistency: str | None = None) -> list[Row]:
-        """The rows of a statement, while the calling thread waits."""
+        """Runs a statement and returns its rows. Blocks the calling thread."""
         bound = self._bound(self.prepare(cql), values, consistency)
         try:
             return list(self._session.execute(bound))
@@ -194,25 +201,25 @@ class CassandraSession:
             raise self.translated(error) from error
 
     def define(self, cql: str) -> None:
-        """Changes the schema; returns when the nodes agree about it."""
+        """Changes the schema and returns when the nodes agree on it."""
         try:
             self._session.execute(SimpleStatement(cql), timeout=SCHEMA_S)
         except Exception as error:
             raise self.translated(error) from error
 
     def send(self, statement: PreparedStatement, values: Sequence[Any]) -> Any:
-        """Sends a write without waiting: the driver's future."""
+        """Sends a write and returns the driver's future without waiting."""
         return self._session.execute_async(self._bound(statement, values, None))
 
     async def ask(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
-        """The rows of a statement; DeadlinePassed when the question's time is over before they come."""
+        """Runs a query and returns its rows. Raises DeadlinePassed if the deadline of the request passes first."""
         remaining = remaining_s()
         if remaining is not None and remaining <= 0:
             raise DeadlinePassed("no time left")
         statement = self._prepared.get(cql)
         loop = asyncio.get_running_loop()
         if statement is None:
-            # Once a statement and process; the driver offers no other way than to wait for it.
+            # Once per statement and process. The driver can only prepare while blocking.
             statement = await self._in_time(loop.run_in_executor(None, self.prepare, cql), remaining)
         inbox = self._answers.inbox
         if inbox is None or inbox.loop is not loop:
@@ -232,22 +239,22 @@ class CassandraSession:
         return rows
 
     def hosts(self) -> list[Any]:
-        """The nodes of the cluster that are up."""
+        """The nodes that are up."""
         return [host for host in self._cluster.metadata.all_hosts() if host.is_up]
 
     def known(self) -> list[tuple[str, int]]:
-        """Address and port of every node that there is, up or not."""
+        """Address and port of all known nodes, up or not."""
         return [(host.endpoint.address, host.endpoint.port) for host in self._cluster.metadata.all_hosts()]
 
     def run_on(self, host: Any, cql: str, values: Sequence[Value]) -> list[Row]:
-        """As run(), of what one node knows."""
+        """Runs a statement on one node and returns its rows."""
         try:
             return list(self._session.execute(self._bound(self.prepare(cql), values, "ONE"), host=host))
         except Exception as error:
             raise self.translated(error) from error
 
     def datacenter(self) -> str:
-        """The name of the datacenter that is meant: the URL's, else the one that answers."""
+        """The datacenter in the URL, else that of the node that responds."""
         if self._datacenter is None:
             self._datacenter = str(self.run("SELECT data_center FROM system.local")[0]["data_center"])
         return self._datacenter
@@ -260,15 +267,19 @@ class CassandraSession:
                 return StoreError(f"{self.address}: {self._refused()}")
             distrusted = [found[1] for cause in causes if (found := DISTRUSTED.search(str(cause)))]
             if distrusted:
-                return StoreError(f"{self.address}: tls_ca and tls_hostnames do not let us trust it: {distrusted[0]}")
+                return StoreError(
+                    f"{self.address}: tls_ca and tls_hostnames reject the node's certificate: {distrusted[0]}"
+                )
             kinds = sorted({type(cause).__name__ for cause in causes})
-            return StoreUnavailable(f"{self.address}: no node answers ({', '.join(kinds) or 'none is known to be up'})")
+            return StoreUnavailable(
+                f"{self.address}: no node responds ({', '.join(kinds) or 'none is known to be up'})"
+            )
         if isinstance(error, Unauthorized):
-            return StoreError(f"{self.address}: user {self.address.user} may not do that: {error}")
+            return StoreError(f"{self.address}: user {self.address.user} is not authorized: {error}")
         if isinstance(error, InvalidRequest):
             text = str(error)
             if "does not exist" in text or "unconfigured table" in text:
-                return StoreMismatch(f"{self.address}: the store lacks a migration, run `permanode migrate` ({text})")
+                return StoreMismatch(f"{self.address}: a migration is missing; run `permanode migrate` ({text})")
             return StoreError(f"{self.address}: {text}")
         if isinstance(error, (OperationTimedOut, RequestExecutionException, ConnectionException, OSError)):
             return StoreUnavailable(f"{self.address}: {type(error).__name__}: {error}")
@@ -276,8 +287,8 @@ class CassandraSession:
 
     def _refused(self) -> str:
         if self.address.user is None:
-            return "it lets nobody in without a user: name one in the URL, as USER@HOST, and set `password`"
-        return f"user {self.address.user} and the password given are refused"
+            return "authentication is required: add a user to the URL, as USER@HOST, and set `password`"
+        return f"wrong user {self.address.user} or password"
 
     async def _in_time(self, work: "asyncio.Future[PreparedStatement]", remaining: float | None) -> PreparedStatement:
         try:

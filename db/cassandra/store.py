@@ -1,8 +1,11 @@
-"""Cassandra or ScyllaDB as a store: one keyspace a network, every question one partition.
+"""Cassandra or ScyllaDB as a store: one keyspace per network. Every query reads one partition.
 
-Rules of this file: reads are coroutines on the driver's own threads, so none waits in ours. What changes (frontier,
-ranges, hints, slices) and what is written is decided by a quorum of the local datacenter; a row that can no longer
-change is taken from one replica, and asked of a quorum before it is said not to exist (docs/decisions/0008).
+Invariants:
+1. Reads are coroutines. Responses arrive on the driver's threads, so no read blocks a thread of the server.
+2. Rows that may change (frontier, ranges, hints, slices) are read from a quorum of the local datacenter, and writes
+   need
+   one. A row that no longer changes is read from one replica; before it counts as missing, a quorum is read
+   (docs/decisions/0008).
 """
 
 import asyncio
@@ -19,7 +22,7 @@ from db.cassandra.schema_check import create_keyspace, find_drift, has_column, l
 from db.cassandra.session import CassandraSession, Misfit
 from db.listing.conditions import columns_of, meeting
 from db.model import Table
-from db.retry import patiently
+from db.retry import retry
 from db.schema.migration_files import KEYSPACE
 from db.schema.protocols import IOTA, TABLES_OF
 from db.statements import shape_of
@@ -28,7 +31,7 @@ from db.store import Bound, Key, Lease, Passed, Row, Scan, StoreError, TableSize
 GETS_IN_FLIGHT = 32
 
 Ask: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
-"""Statement, values, consistency → rows."""
+"""(statement, values, consistency) → rows."""
 
 
 class CassandraStore:
@@ -40,7 +43,7 @@ class CassandraStore:
     def __init__(
         self, address: Address, settings: ClusterSettings, *, writable: bool = True, protocol: str = IOTA
     ) -> None:
-        """Connects; StoreUnavailable when no node answers."""
+        """Connects. Raises StoreUnavailable if no node responds."""
         self.protocol = protocol
         self._session = CassandraSession(address, settings)
         self._ask = _reader(address, settings, self._session)
@@ -55,7 +58,7 @@ class CassandraStore:
     # Reads
 
     async def get(self, table: Table, key: Key) -> Row | None:
-        """The row of that whole primary key, or None. Expired rows do not exist."""
+        """The row with this whole primary key, or None. Expired rows do not exist."""
         try:
             return await self._get(table, key)
         except Misfit:
@@ -74,7 +77,7 @@ class CassandraStore:
         return rows[0] if rows else None
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
-        """One answer a key, in the order asked."""
+        """One result per key, in the order of `keys`."""
         answers: list[Row | None] = [None] * len(keys)
         left = iter(enumerate(keys))
 
@@ -129,7 +132,9 @@ class CassandraStore:
         limit: int,
         columns: tuple[str, ...],
     ) -> Scan:
-        """Of the rows that such a slice gives those that meet `where`, and the last one: a node tells them all."""
+        """The rows of a slice that satisfy `where`, and the last row read. The server returns all rows, and the filter
+        runs here.
+        """
         read = tuple(dict.fromkeys((*columns, *columns_of(where))))
         found = await self.slice(table, partition, lower=lower, upper=upper, reverse=reverse, limit=limit, columns=read)
         rows = [{name: row[name] for name in columns} for row in meeting(found, where)]
@@ -140,12 +145,12 @@ class CassandraStore:
         return Scan(rows, len(found))
 
     async def ping(self) -> None:
-        """Returns when a node answers."""
+        """Returns when a node responds."""
         await self._ask("SELECT key FROM system.local", (), "ONE")
 
     async def describe(self) -> list[TableSize]:
-        """Bytes of every table as the nodes estimate them, every few minutes and of what lies on disk; rows only where
-        each is a partition of its own.
+        """Bytes of every table as estimated by the nodes every few minutes, for data on disk only. Rows only if each is
+        its own partition.
         """
         return await asyncio.to_thread(self._describe)
 
@@ -170,22 +175,22 @@ class CassandraStore:
 
     @contextmanager
     def batch(self, *, publish: bool = False) -> Iterator[CassandraBatch]:  # noqa: ARG002 (there are no generations)
-        """A batch; its rows are durable step by step, and a run that lost its lease learns it at the end.
+        """A batch. Its rows are durable step by step. A run that lost its lease raises at the end.
 
-        `publish` changes nothing here: readers see what `ranges` and `ledger_frontier` declare, which is written last.
+        `publish` has no effect: readers follow `ranges` and `ledger_frontier`, which are written last.
         """
-        self._refuse_unless_writable()
-        patiently(self._check_lease, self._patience_s)
+        self._check_writable()
+        retry(self._check_lease, self._patience_s)
         yield CassandraBatch(self._session, self._keyspace, self._patience_s)
-        patiently(self._check_lease, self._patience_s)
+        retry(self._check_lease, self._patience_s)
 
     def nodes(self) -> int:
-        """How many nodes are known to be up."""
+        """The number of nodes known to be up."""
         return len(self._session.hosts())
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
-        """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""
-        self._refuse_unless_writable()
+        """Acquires the lease, or raises LeaseHeld. A holder that died on this machine, or expired, is replaced."""
+        self._check_writable()
         if schema.lease.name not in self.tables():
             create_keyspace(self._session, self._keyspace)
         lease = self._lease_row.acquire(owner, run, ttl_s)
@@ -193,43 +198,43 @@ class CassandraStore:
         return lease
 
     def renew(self, lease: Lease, ttl_s: int) -> Lease:
-        """The same lease, longer; LeaseHeld when it was lost."""
+        """Extends the lease. Raises LeaseHeld if it was lost."""
         return self._lease_row.renew(lease, ttl_s)
 
     def release(self, lease: Lease) -> None:
-        """Gives the lease back."""
+        """Releases the lease."""
         self._lease = None
         self._lease_row.release(lease)
 
     def holder(self) -> Lease | None:
-        """Whom the lease names, until it expires."""
+        """The recorded holder, until it expires."""
         return self._lease_row.holder() if schema.lease.name in self.tables() else None
 
     def purge(self) -> int:
-        """0: the cluster removes expired rows by itself."""
-        self._refuse_unless_writable()
+        """0: the cluster removes expired rows itself."""
+        self._check_writable()
         self._check_lease()
         return 0
 
     def close(self) -> None:
-        """Frees connections."""
+        """Closes connections."""
         self._session.close()
 
     def tables(self) -> frozenset[str]:
-        """Names of the tables that exist; empty when the store was never created."""
+        """Names of the tables that exist; empty if the store does not exist."""
         return list_tables(self._session, self._keyspace)
 
     def read_all(self, table: Table) -> list[Row]:
-        """Every row of a table that is known to be small."""
+        """All rows of a table that is known to be small."""
         return self._session.run(f"SELECT {', '.join(table.names)} FROM {self._keyspace}.{table.name}")
 
     def has_column(self, table: str, column: str) -> bool:
-        """Whether a table that exists has that column."""
+        """Whether an existing table has this column."""
         return has_column(self._session, self._keyspace, table, column)
 
     def execute(self, statements: Iterable[str]) -> None:
-        """Runs statements of a migration, one after the other."""
-        self._refuse_unless_writable()
+        """Runs the statements of a migration one after the other."""
+        self._check_writable()
         for statement in statements:
             self._session.define(statement.replace(KEYSPACE, self._keyspace))
 
@@ -238,19 +243,19 @@ class CassandraStore:
         return find_drift(self._session, self._keyspace, TABLES_OF[self.protocol])
 
     def _check_lease(self) -> None:
-        """LeaseHeld when another run may write: ours was lost, or we have none."""
+        """Raises LeaseHeld if this run lost its lease, or has none and another run holds it."""
         if self._lease is None:
-            self._lease_row.refuse_others()
+            self._lease_row.check_free()
         else:
             self._lease_row.renew(*self._lease)
 
-    def _refuse_unless_writable(self) -> None:
+    def _check_writable(self) -> None:
         if not self._writable:
-            raise StoreError(f"{self._session.address} was opened for reading only")
+            raise StoreError(f"{self._session.address} is open for reading only")
 
 
 def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Ask:
-    """Who answers reads: the session itself, or acsylla beside it."""
+    """The function for reads: the session's, or acsylla's."""
     if settings.reader != "acsylla":
         return session.ask
     try:

@@ -1,8 +1,8 @@
-"""The paging state of Chronicle v1, as its old clients still hand it back.
+"""Decodes the paging state of Chronicle v1, which its clients may still send.
 
 It is the hex of bincode 1.3 (little-endian, fixed widths): pagingState Option<bytes>, lastPartitionId Option<u16>,
-lastMilestoneIndex Option<u32>, partitionIds Vec<(u32 milestone, u16 partition)>. Rules of this file: only read, our own
-cursors are in cursor.py; of all this the milestone alone means anything outside Chronicle's own cluster.
+lastMilestoneIndex Option<u32>, partitionIds Vec<(u32 milestone, u16 partition)>. It is never written; new cursors are
+in `cursor`. Only the milestone has a meaning outside Chronicle's own cluster.
 """
 
 import binascii
@@ -18,9 +18,9 @@ _PARTITION = Struct("<IH")
 
 
 def find_milestone(state: str) -> int | None:
-    """The milestone that Chronicle would have begun its next page with, newest first; None: no state of Chronicle's.
+    """The milestone at which Chronicle would begin its next page, newest first; None if the text is not a paging state.
 
-    That is lastMilestoneIndex, and without one the milestone of the first partition left.
+    It is lastMilestoneIndex, or else the milestone of the first remaining partition.
     """
     try:
         return _decode(Reader(binascii.unhexlify(state)))

@@ -1,7 +1,7 @@
-"""What rows must meet, read as Python, for stores whose servers cannot tell, and as text, for cursors.
+"""Evaluates conditions on rows in Python, for stores whose server cannot, and formats them for cursors.
 
-Rules of this file: what a condition means is said by the port (db/store.py); sqlite_plans.py reads it as SQL, and the
-contract of stores holds both equal.
+The port (db/store.py) defines the meaning of a condition. db/sqlite/plans.py renders it as SQL, and the store contract
+tests check that both agree.
 """
 
 import operator
@@ -20,19 +20,19 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def meeting(rows: list[Row], where: Where) -> list[Row]:
-    """Rows that meet all tests; a test looks at those alone that the ones before it left."""
+    """Rows that satisfy all tests. Each test checks only the rows that the previous ones left."""
     for test in where:
         rows = [*filter(_reader(test), rows)]
     return rows
 
 
 def columns_of(where: Where) -> list[str]:
-    """What they look at."""
+    """The columns in the conditions."""
     return [condition.column for test in where for condition in test]
 
 
 def text_of(where: Where) -> str:
-    """What tells them from any others."""
+    """A text that identifies the conditions."""
     return " ".join(["|".join([f"{each.column} {each.relation} {each.value!r}" for each in test]) for test in where])
 
 

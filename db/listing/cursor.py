@@ -1,8 +1,9 @@
-"""Where the next page begins, as opaque text.
+"""Cursors: the position of the next page as opaque text.
 
-Rules of this file: two inverse functions; a cursor is bound to its question and order by a digest, so one that is
-damaged or belongs to another question is refused, never misread. It names a row, not a partition or an offset, so it
-survives inserts, rebuilds and any page size.
+Invariants:
+1. `format_cursor` and `parse_cursor` are inverse.
+2. A digest binds a cursor to its query and order. A damaged cursor, or one of another query, is rejected.
+3. A cursor identifies a row, not a partition or an offset, so it survives inserts, rebuilds and other page sizes.
 """
 
 import base64
@@ -18,16 +19,16 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class CursorError(ValueError):
-    """The text is no cursor of this question; its message is fit for a client."""
+    """An invalid cursor for this query. The message is for clients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The last row that was shown (or looked at).
+    """The last row that was returned or examined.
 
-    `pending`: it was a pending row; then `final_to` is the newest milestone the listing had when its pending rows were
-    begun: a row that becomes final later counts as pending for this listing, so it is shown exactly once. In a listing
-    of ledger state, which has no pending rows, it is the ledger index that all its pages show.
+    If `pending`, it was a pending row, and `final_to` is the newest milestone of the listing when its pending rows
+    began. A row that becomes final later still counts as pending for this listing, so it is returned exactly once. In a
+    listing of the ledger state, which has no pending rows, `final_to` is the ledger index of all its pages.
     """
 
     key: Key
@@ -36,26 +37,28 @@ class Cursor:
 
 
 def format_cursor(cursor: Cursor, question: str) -> str:
-    """As base64url text; `question` is everything that makes the listing what it is, the order included."""
+    """Formats a cursor as base64url. `question` identifies the listing, including its order."""
     body = _encode([*cursor.key, cursor.pending, cursor.final_to]).encode()
     return _spelled(_digest(body, question) + body)
 
 
 def parse_cursor(text: str, question: str) -> Cursor:
-    """The inverse; CursorError for anything `format_cursor` did not make for this question."""
+    """Parses a cursor. Raises CursorError for any text that `format_cursor` did not create for this query."""
     try:
         raw = base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error) as error:
-        raise CursorError("expected what an earlier page gave, found text that is not base64url") from error
+        raise CursorError(
+            "expected the cursor of the previous page unchanged, found text that is not base64url"
+        ) from error
     digest, body = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
     if digest != _digest(body, question) or _spelled(raw) != text:
-        raise CursorError("expected what an earlier page of this very listing gave, in the same order")
+        raise CursorError("expected the cursor of the previous page of this query, in the same order")
     *key, pending, final_to = json.loads(body)
     return Cursor(tuple(key), pending, final_to)
 
 
 def _spelled(raw: bytes) -> str:
-    """The one spelling of these bytes: base64 leaves bits unused at the end, which are zero here."""
+    """The canonical text of these bytes: the unused bits at the end of base64 are zero."""
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 

@@ -1,7 +1,7 @@
-"""Until when the question at hand may take.
+"""The deadline of the current request.
 
-Rules of this file: whoever asks sets DEADLINE for its own context; every adapter looks at it before a read and while
-one runs, and raises DeadlinePassed; nobody in between passes it on.
+The API sets DEADLINE in the request's context. Adapters check it before and during each read and raise DeadlinePassed.
+No function in between passes it on.
 """
 
 import math
@@ -9,15 +9,15 @@ import time
 from contextvars import ContextVar
 
 DEADLINE: ContextVar[float] = ContextVar("DEADLINE", default=math.inf)
-"""As time.monotonic() counts; infinite where nobody waits."""
+"""In seconds of time.monotonic(); infinite without a deadline."""
 
 
 def is_over() -> bool:
-    """Whether the question's time is over."""
+    """Whether the deadline has passed."""
     return time.monotonic() > DEADLINE.get()
 
 
 def remaining_s() -> float | None:
-    """Seconds left, 0 when there are none; None: no deadline is set."""
+    """Seconds until the deadline, at least 0; None without a deadline."""
     deadline = DEADLINE.get()
     return None if deadline == math.inf else max(0.0, deadline - time.monotonic())

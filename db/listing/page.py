@@ -1,8 +1,11 @@
-"""One page of a listing, and the cursor of the next.
+"""One page of a listing, and the cursor of the next page.
 
-Rules of this file: a page reads one row more than it shows, so its cursor is None exactly on the last one; what a
-filter drops is bounded, and only a page that this bound cut short may be empty and still carry a cursor. Pending rows
-stand at the newest end and only while `messages` does not know them.
+Invariants:
+1. A page reads one row beyond the page size, so `cursor` is None exactly if this is the last page.
+2. The number of rows that a filter may drop is bounded. Only a page that reached this bound may be empty and still have
+   a
+   cursor.
+3. Pending rows come at the newest end, and only while `messages` does not contain them.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,24 +24,24 @@ from db.store import Bound, Key, Passed, Row, Store
 from db.times import Window
 
 EXAMINED_PER_ROW = 3
-"""Rows that a page looks at for each that it may show, where some are dropped. To know whether a row is shown may take
-another, and merged streams read ahead: a page reads no more than ten rows for each that it may show (docs/limits.md).
+"""Rows that a page reads per row of its size if a filter drops some. The filter may need another row per row, and
+merged streams read ahead: a page reads at most ten rows per row of its size (docs/limits.md).
 """
 
 EXAMINED_AT_LEAST = 300
 BATCH_AT_MOST = 5_000
 FILTERED_BATCH = 100
-"""Rows read at once, at least, where some were dropped."""
+"""The smallest number of rows per read if a filter dropped some."""
 
 Keep: TypeAlias = Callable[[list[Row], int | None], Awaitable[list[Row]]]
-"""Those of these rows that are shown, at that ledger index where the listing has one."""
+"""Filters rows, at the listing's ledger index if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows in the listing's order; `cursor` leads to the next page, None: this is the last.
+    """Rows in the listing's order. `cursor` leads to the next page; None: this is the last.
 
-    `as_of`: the ledger index that all pages show, where the listing has one.
+    `as_of` is the ledger index of all pages, if the listing has one.
     """
 
     rows: list[Row]
@@ -48,8 +51,8 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is listed: `sources` are merged by the clustering columns of `table`, the text of `question` tells it from
-    others; `sieve` is that of the sources, which is used up by one page.
+    """The definition of a listing. `sources` are merged by the clustering columns of `table`, and the text of
+    `question` distinguishes it from other listings. `sieve` belongs to the sources and is valid for one page.
     """
 
     table: Table
@@ -60,10 +63,10 @@ class Listing:
     keep: Keep | None = None
     window: Window | None = None
     as_of: int | None = None
-    """The ledger index that a first page shows: later milestones are left out. A cursor brings its own."""
+    """The ledger index of a first page, which excludes later milestones. A cursor contains its own."""
 
     def asked(self, *, newest: bool) -> str:
-        """Everything that makes the listing what it is, the order included."""
+        """Everything that identifies the listing, including its order."""
         span = f" {self.window.start_ms}-{self.window.end_ms}" if self.window else ""
         return f"{self.question}{span} {'newest' if newest else 'oldest'}"
 
@@ -84,12 +87,12 @@ async def list_lookup(
     columns: Sequence[str] | None = None,
     start: Bound | None = None,
 ) -> Page:
-    """A page of everything under one key of a lookup, or of several keys merged; in a window, of what lies in it; as of
-    a ledger index, of what was there then.
+    """A page of the rows under one key of a lookup, or under several keys merged.
 
-    `question` names what `keep` filters by, `columns` what rows need beside the clustering columns. `with_pending`
-    needs exactly one key; pending rows lie in no window. `start`: where a first page begins, if not at the listing's
-    own beginning; a listing with pending rows has none.
+    `question` identifies the filter `keep`; `columns` are needed beside the clustering columns. A `window` restricts
+    the listing to a time span, `as_of` to a ledger index. `with_pending` requires a single key, and pending rows are in
+    no window. `start` is where the first page begins, by default at the start of the listing; not allowed with pending
+    rows.
     """
     texts = [lookup_key_text(key) for key in keys]
     listing = Listing(
@@ -118,9 +121,9 @@ async def list_partition(
     columns: Sequence[str] | None = None,
     start: Bound | None = None,
 ) -> Page:
-    """A page of one partition of a table that needs no hints; in a window as in list_lookup.
+    """A page of one partition of a table without hints.
 
-    `prefix`: of rows whose first clustering columns are these. `columns`, `start`: as in list_lookup.
+    `prefix` selects rows by their first clustering columns. `window`, `columns` and `start` as in `list_lookup`.
     """
     text = lookup_key_text(partition + prefix)
     pending = pending_source(table.name, text) if with_pending and window is None else None
@@ -138,8 +141,10 @@ async def list_page(
     cursor: str | None,
     start: Bound | None = None,
 ) -> Page:
-    """The page of `page_size` rows (1 or more) after `cursor`, without one from `start` on or the first; CursorError
-    when that is of another listing.
+    """The page of `page_size` rows (at least 1) after `cursor`, else from `start`, else the first page.
+
+    Raises:
+        CursorError: The cursor belongs to another listing.
     """
     assert start is None or listing.pending is None, "pending rows have another order"
     after = _position(listing, cursor, newest=newest) if cursor is not None else None
@@ -166,14 +171,14 @@ async def list_page(
 
 
 def read_columns(table: Table, columns: Sequence[str] | None, window: Window | None) -> tuple[str, ...] | None:
-    """The columns to read where `columns` are wanted: what rows are sorted by, and what a window looks at, too."""
+    """The columns to read for `columns`, including those that rows are sorted by and that a window checks."""
     if columns is None:
         return None
     return tuple(dict.fromkeys((*table.clustering, *columns, *(["ms_timestamp"] if window else []))))
 
 
 def _position(listing: Listing, text: str, *, newest: bool) -> Cursor:
-    """Where a cursor says that the page begins; a state of Chronicle's begins with all rows of its milestone."""
+    """The position in a cursor. Chronicle's paging state begins with all rows of its milestone."""
     try:
         return parse_cursor(text, listing.asked(newest=newest))
     except CursorError:
@@ -185,9 +190,7 @@ def _position(listing: Listing, text: str, *, newest: bool) -> Cursor:
 
 
 class _Reader:
-    """A listing's rows after a cursor, or from `start` on: pending ones at the newest end, final ones, and which of
-    them are shown.
-    """
+    """Reads a listing after a cursor or from `start`: pending rows at the newest end, then final ones, filtered."""
 
     def __init__(
         self, store: Store, listing: Listing, after: Cursor | None, start: Bound | None, *, newest: bool
@@ -205,16 +208,16 @@ class _Reader:
 
     @property
     def pending(self) -> bool:
-        """Whether the rows read last are pending ones."""
+        """Whether the last rows read are pending."""
         return self._parts[0]
 
     @property
     def ended(self) -> bool:
-        """Whether nothing follows, as far as that is known."""
+        """Whether nothing follows, as far as known without reading."""
         return len(self._parts) == 1 and self._stream is not None and self._stream.ended
 
     async def next(self, limit: int) -> tuple[list[Row], list[Row]]:
-        """The next rows, and those of them that are shown; no rows only at the end."""
+        """Reads the next rows and filters them. There are no rows only at the end."""
         while self._parts:
             if self._stream is None:
                 self._stream = self._open()
@@ -226,7 +229,7 @@ class _Reader:
         return [], []
 
     def page(self, rows: list[Row], last: Row, *, pending: bool) -> Page:
-        """A page with those rows, which another one follows that begins behind `last`."""
+        """A page with these rows that is followed by another one after `last`."""
         if pending:
             cursor = Cursor(key_of(schema.pending, last), pending=True, final_to=self._final_to)
         else:
@@ -248,7 +251,7 @@ class _Reader:
 
     async def _kept(self, rows: list[Row]) -> list[Row]:
         if self.pending:
-            # Shown: what `messages` does not know, or only in a milestone that this listing does not show as final.
+            # Keep rows that `messages` does not contain, or only in a milestone that is not final in this listing.
             if self._final_to is None:
                 self._final_to = await self._newest_milestone()
             found = await self._store.get_many(schema.messages, [(row["message_id"],) for row in rows])
@@ -263,6 +266,6 @@ class _Reader:
         return rows
 
     async def _newest_milestone(self) -> int:
-        """The milestone of the listing's newest final row; -1 when it has none."""
+        """The milestone of the listing's newest final row; -1 without one."""
         rows = await merged(self._listing.sources, self._listing.table)(self._store, None, True).next(1)  # noqa: FBT003
         return int(rows[0]["milestone_index"]) if rows else -1

@@ -1,7 +1,4 @@
-"""The part of a listing whose rows lie in some intervals of what orders them: milestones, or another position.
-
-Rules of this file: as in streams.py, whose sources it narrows.
-"""
+"""Restricts a listing to rows in intervals of milestones, or of another position that orders them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +10,7 @@ from db.store import Bound, Key, Row, Store
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What rows are ordered by first: a column of integers, and what the clustering of rows begins with, up to that
-    column, where it is such an integer.
-    """
+    """The column that orders rows first. It must be an integer, and so must the clustering columns before it."""
 
     column: str
     beginning: Callable[[int], Key]
@@ -24,12 +19,12 @@ class Position:
 MILESTONE = Position("milestone_index", lambda milestone_index: (milestone_index,))
 
 POSITION_MAX = 2**62
-"""Behind any position."""
+"""Greater than any position."""
 
 
 class SpanStream:
-    """The rows of a source whose milestones, or other `position`, lie in some intervals: at most one read goes beyond
-    the end of each.
+    """The rows of a source whose `position` (default: milestone) lies in some intervals. At most one read goes beyond
+    the end of each interval.
     """
 
     def __init__(
@@ -52,13 +47,13 @@ class SpanStream:
         return not self._left
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows, of one interval."""
+        """The next rows, all in one interval."""
         while self._left:
             first, last = self._left[-1]
             if self._stream is None:
                 self._stream = self._open(last if self._newest else first)
             rows = await self._stream.next(limit)
-            # They begin inside and are in order: where the last one is, all are.
+            # The rows begin inside the interval and are in order, so if the last one is inside, all are.
             if rows and first <= rows[-1][self._position.column] <= last:
                 return rows
             self._left, self._stream = self._left[:-1], None
@@ -71,11 +66,11 @@ class SpanStream:
         if self._started_at == edge:
             start = self._start
         else:
-            # Nothing is before the beginning, which no hint has to be asked for.
+            # Nothing precedes the first position, so no hint needs to be read.
             start = Bound(self._position.beginning(edge)) if edge or self._newest else None
         return self._source(self._store, start, self._newest)
 
 
 def within(source: Source, spans: Intervals, position: Position = MILESTONE) -> Source:
-    """Of a source the rows whose milestones, or other `position`, lie in those intervals."""
+    """Restricts a source to rows whose `position` (default: milestone) lies in the intervals."""
     return lambda store, start, newest: SpanStream(store, source, spans, start, position, newest=newest)

@@ -1,8 +1,10 @@
-"""Rows of a listing in its order, some at a time: one partition, many partitions behind hints, several merged.
+"""Streams of rows in a listing's order: one partition, many partitions found by hints, several streams merged.
 
-Rules of this file: on Store alone; a stream reads when it is asked and leaves nothing open; `start` is the first row
-wanted, by value, and everything after it follows in order; partitions of a key follow each other as their hints do,
-as no row lies outside the milestones that its partition begins with.
+Invariants:
+1. Streams depend only on the Store port. A stream reads on request and keeps nothing open.
+2. `start` is the first row, by value. All rows after it follow in order.
+3. The partitions of a key follow each other in the order of their hints, because no row lies outside the milestones of
+   its partition.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,15 +20,15 @@ from db.store import Bound, Key, Row, Store, Where
 HINTS_AT_ONCE = 50
 
 MERGED_AHEAD = 3
-"""Rows that merged streams read together for each that is wanted: many of them read a few each, and again those that
-have most.
+"""Rows that merged streams read in total per requested row. First each reads a few, then those with most rows read
+again.
 """
 
 
 @dataclass(slots=True)
 class Sieve:
-    """What the rows of a listing must meet, and how many of those that were read did not and were left out; Passed ones
-    come and are not counted.
+    """The conditions on the rows of a listing, and the number of rows read that did not satisfy them. Rows returned as
+    Passed are not counted.
     """
 
     where: Where
@@ -34,27 +36,27 @@ class Sieve:
 
 
 class Stream(Protocol):
-    """A listing under way. `ended`: nothing follows, as far as that is known without reading."""
+    """A listing in progress. `ended`: nothing follows, as far as known without reading."""
 
     @property
     def ended(self) -> bool: ...  # noqa: D102
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows in order, 1 to `limit`; none only at the end. `limit` counts what a sieve leaves out, too."""
+        """The next rows in order, 1 to `limit`; none only at the end. Rows that a sieve drops count towards `limit`."""
 
 
 Source: TypeAlias = Callable[[Store, Bound | None, bool], Stream]
-"""Something to list: (store, first row wanted, newest first) → its stream."""
+"""Something to list: (store, first row, newest first) → its stream."""
 
 
 def key_of(table: Table, row: Row) -> Key:
-    """What a row is sorted by: its clustering columns."""
+    """The clustering columns of a row, which order it."""
     return tuple([row[name] for name in table.clustering])
 
 
 class PartitionStream:
-    """One partition of a table, all columns or some; of it the rows whose first clustering columns are `prefix`, or
-    those columns of rows that pass a sieve.
+    """One partition of a table: all columns or some, rows whose first clustering columns are `prefix`, rows that
+    satisfy a sieve.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class PartitionStream:
             )
             examined = len(rows)
         else:
-            assert self._columns is not None, "a sieve is of some columns"
+            assert self._columns is not None, "a sieve needs explicit columns"
             rows, examined = await self._store.scan(
                 self._table,
                 self._partition,
@@ -113,9 +115,9 @@ class PartitionStream:
 
 
 class HintedStream:
-    """All partitions that the hints of one key name; hints are read a few at a time, as far as they are needed.
+    """All partitions in the hints of one key. Hints are read a few at a time, only as far as needed.
 
-    `first`: the hint whose partition would hold the first row wanted; None: from the beginning.
+    `first` is the hint of the partition that would contain the first row; None: from the beginning.
     """
 
     def __init__(
@@ -141,7 +143,7 @@ class HintedStream:
         return not self._named and hints is not None and hints.ended and rows is not None and rows.ended
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows, of one partition."""
+        """The next rows, all of one partition."""
         while True:
             rows = await self._rows.next(limit) if self._rows else []
             if rows:
@@ -157,7 +159,7 @@ class HintedStream:
     async def _begin(self) -> PartitionStream:
         start = Bound(await self._first()) if self._first else None
         if start and not self._newest:
-            # Ascending, the row wanted lies in the last partition that begins at or before it.
+            # Ascending, the first row lies in the last partition that begins at or before it.
             reverse = self._hints.order is not Order.DESC
             rows = await self._store.slice(self._hints, self._hint_partition, upper=start, reverse=reverse, limit=1)
             start = Bound(key_of(self._hints, rows[0])) if rows else start
@@ -165,8 +167,8 @@ class HintedStream:
 
 
 class MergedStream:
-    """Several streams in one order; a row that several of them have comes once. What `sieve` leaves out counts as read:
-    no stream is read again for rows that would be too many with it.
+    """Merges several streams in one order. A row that occurs in several is returned once. Rows that `sieve` drops count
+    as read: no stream is read again if that would exceed the limit with them.
     """
 
     ended = False
@@ -181,7 +183,7 @@ class MergedStream:
         self._last: Key | None = None
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows, of all streams."""
+        """The next rows of all streams."""
         rows: list[Row] = []
         at_once = min(limit, -(-MERGED_AHEAD * limit // max(1, len(self._streams))))
         left_out = self._sieve.left_out
@@ -200,7 +202,7 @@ class MergedStream:
             if key == self._last:
                 waiting.pop()
                 continue
-            # Of the only stream that is not at its end all rows come next.
+            # If only one stream remains, all its rows come next.
             count = min(limit - len(rows), len(waiting)) if len(heads) == 1 else 1
             rows += waiting[: -count - 1 : -1]
             del waiting[-count:]
@@ -209,7 +211,7 @@ class MergedStream:
 
 
 class ChainedStream:
-    """Streams one after the other, where all rows of one come before those of the next."""
+    """Concatenates streams. All rows of a stream precede those of the next."""
 
     ended = False
 
@@ -217,7 +219,7 @@ class ChainedStream:
         self._left = [*reversed(streams)]
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows, of one of them."""
+        """The next rows, of one stream."""
         while self._left:
             rows = await self._left[-1].next(limit)
             if rows:
@@ -229,7 +231,7 @@ class ChainedStream:
 def partition_source(
     table: Table, partition: Key, *, prefix: Key = (), columns: tuple[str, ...] | None = None
 ) -> Source:
-    """One partition of a table, or what begins with `prefix` in it."""
+    """One partition of a table, or its rows that begin with `prefix`."""
     return lambda store, start, newest: PartitionStream(
         store, table, partition, start, newest=newest, prefix=prefix, columns=columns
     )
@@ -262,7 +264,7 @@ def lookup_source(
 
 
 def pending_source(lookup: str, key_text: str) -> Source:
-    """Pending rows of one key, in the order of the milestones they were expected in."""
+    """Pending rows of one key, ordered by expected milestone."""
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         async def first() -> Key:
@@ -280,7 +282,7 @@ def pending_source(lookup: str, key_text: str) -> Source:
 
 
 def merged(sources: Sequence[Source], table: Table, sieve: Sieve | None = None) -> Source:
-    """Several sources in the order of the table's clustering; none give nothing."""
+    """Merges several sources by the table's clustering columns. Without sources there are no rows."""
     if len(sources) == 1:
         return sources[0]
     return lambda store, start, newest: MergedStream(
@@ -292,7 +294,7 @@ _CHUNK_SIZES: WeakKeyDictionary[Store, int] = WeakKeyDictionary()
 
 
 async def get_chunk_size(store: Store) -> int:
-    """The store's chunk_size, which it was created with and keeps: asked once."""
+    """The store's chunk_size, which never changes. Read once."""
     chunk_size = _CHUNK_SIZES.get(store)
     if chunk_size is None:
         row = await store.get(schema.keyspace_info, ("chunk_size",))

@@ -1,8 +1,10 @@
-"""Questions about the analytics tables: series by milestone, by day, by address, and what a day counted.
+"""Queries of the analytics tables: series by milestone, by day and by address, and the counts of a day.
 
-Rules of this file: as in messages.py. Series are read as they are asked for, some rows at a time, so whoever streams
-one holds little, `at_once` at a time (None: ROWS_AT_ONCE); both ends are inclusive. What is not analysed yet is left
-out.
+Invariants:
+1. Series are read as they are consumed, `at_once` rows at a time (default: ROWS_AT_ONCE), so streaming needs little
+   memory.
+2. Both ends of an interval are inclusive.
+3. What is not analysed yet is omitted.
 """
 
 import json
@@ -21,21 +23,23 @@ from db.sync import list_ranges
 ROWS_AT_ONCE = 1_000
 
 LEDGER_HINT = ("ledger", "address", True)
-"""addresses_hints of address_analytics, after the address: output kind, variant, included."""
+"""Output kind, variant and included: the columns of addresses_hints for address_analytics, after the address."""
 
 PIECE = 10_000
-"""Milestones that `analytics_ranges` sums at most, so that a cut reads no more; ten sums a range are little."""
+"""The most milestones per sum in `analytics_ranges`, so that a partial one reads no more rows. A range has ten sums."""
 
 SUMMED = ("message_count", "transaction_count", "transferred_tokens")
-"""What Chronicle sums over consecutive milestones."""
+"""Measures that Chronicle sums over consecutive milestones."""
 
 ANALYSED, ANALYSED_BY = "analysed", "analysed_by"
-"""keyspace_info: milestones, as intervals, whose messages and days these tables tell of, and the run that said so."""
+"""Keys of keyspace_info: the milestones (as intervals) whose messages and days are in these tables, and the run that
+recorded them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Consecutive milestones [first, last] and the sums of their SUMMED."""
+    """Consecutive milestones [first, last] and the sums of their SUMMED columns."""
 
     first: int
     last: int
@@ -44,13 +48,13 @@ class Run:
     transferred_tokens: int
 
     def before(self, later: "Run") -> "Run":
-        """Both as one, where `later` follows this one."""
+        """Merges both runs; `later` follows this one."""
         sums = (getattr(self, name) + getattr(later, name) for name in SUMMED)
         return Run(self.first, later.last, *sums)
 
 
 async def find_milestone(store: Store, chunk_size: int, milestone_index: int) -> Row | None:
-    """The row of `ms_analytics`, that of genesis too; None where there is none."""
+    """The row of `ms_analytics`, also for the genesis; None without one."""
     return await store.get(schema.ms_analytics, (milestone_index // chunk_size, milestone_index))
 
 
@@ -64,7 +68,9 @@ async def list_milestones(
     columns: Sequence[str] | None = None,
     at_once: int | None = None,
 ) -> AsyncIterator[Row]:
-    """Rows of `ms_analytics` of the complete milestones among [first, last]; `columns`: with the index, those alone."""
+    """Yields rows of `ms_analytics` of the complete milestones in [first, last]. `columns` limits the columns; the
+    index is always included.
+    """
     ranges = [
         row["ms_range_id"]
         async for row in list_ranges(store, network)
@@ -85,7 +91,7 @@ async def list_in_ranges(
     columns: Sequence[str] | None = None,
     at_once: int | None = None,
 ) -> AsyncIterator[Row]:
-    """As list_milestones, of the ranges with those ids, in their order."""
+    """Like `list_milestones`, for the ranges with these ids, in this order."""
     wanted = None if columns is None else tuple(dict.fromkeys(("milestone_index", "message_count", *columns)))
     for ms_range_id in ranges:
         partition = (ms_range_id,)
@@ -105,8 +111,8 @@ async def list_in_ranges(
 
 
 async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncIterator[Run]:
-    """The milestones [first, last] in runs without a gap, the newest first: of whole pieces of PIECE what is summed,
-    of the two that may be cut the milestones themselves.
+    """Yields the milestones [first, last] as runs without gaps, newest first. Whole pieces of PIECE milestones come
+    from stored sums, the partial ones at the ends from the milestones.
     """
     run: Run | None = None
     async for row in list_between(store, schema.analytics_ranges, (network,), None, None, newest=True):
@@ -131,8 +137,8 @@ async def list_runs(store: Store, network: str, first: int, last: int) -> AsyncI
 
 
 def runs_of(rows: Iterable[Row], piece: int | None = None) -> list[Run]:
-    """Rows of `ms_analytics`, ascending, as runs; those that are not analysed are left out, and those of which no
-    column holds a sum. `piece`: a run ends before each multiple of it, too.
+    """Groups ascending rows of `ms_analytics` into runs, without milestones that are not analysed and columns without
+    sums. `piece`: a run also ends before each multiple of it.
     """
     found: list[Run] = []
     for row in rows:
@@ -146,17 +152,17 @@ def runs_of(rows: Iterable[Row], piece: int | None = None) -> list[Run]:
 
 
 def format_runs(runs: Sequence[Run]) -> str:
-    """As `analytics_ranges` keeps them."""
+    """Formats runs for `analytics_ranges`."""
     return json.dumps([astuple(run) for run in runs])
 
 
 def parse_runs(text: str) -> list[Run]:
-    """From what format_runs gives."""
+    """Parses the format of `format_runs`."""
     return [Run(*each) for each in json.loads(text)]
 
 
 async def find_state(store: Store) -> str | None:
-    """What changes whenever rows of days do; None where nothing was analysed."""
+    """A value that changes whenever daily rows change; None if nothing was analysed."""
     notes = await store.get_many(schema.keyspace_info, [(ANALYSED,), (ANALYSED_BY,)])
     return None if None in notes else " ".join(note["value"] for note in notes if note)
 
@@ -171,7 +177,9 @@ async def list_days(
     columns: Sequence[str] | None = None,
     at_once: int | None = None,
 ) -> AsyncIterator[Row]:
-    """Rows of `daily_analytics` of the UTC days [first, last], ISO 8601; `columns`: with the date, those alone."""
+    """Yields rows of `daily_analytics` of the UTC days [first, last] (ISO 8601). `columns` limits the columns; the date
+    is always included.
+    """
     wanted = None if columns is None else tuple(dict.fromkeys(("date", *columns)))
     years = set[int]()
     async for row in list_ranges(store, network):
@@ -196,9 +204,7 @@ async def list_days(
 async def list_address(
     store: Store, address: str, first: int, last: int, *, newest: bool = False, at_once: int | None = None
 ) -> AsyncGenerator[Row]:
-    """Rows of `address_analytics` of an address (hex of its serialized form) in the milestones [first, last], as far as
-    the ledger state goes.
-    """
+    """Yields rows of `address_analytics` of an address in the milestones [first, last], up to the ledger index."""
     chunk_size = await get_chunk_size(store)
     key, ranges = (address, *LEDGER_HINT), ((first // chunk_size,), (last // chunk_size,))
     hints = list_between(store, schema.addresses_hints, key, *ranges, newest=newest, at_once=at_once)
@@ -206,7 +212,7 @@ async def list_address(
     async for hint in hints:
         ms_range_id = hint["ms_range_id"]
         if ms_range_id == known:
-            # A hot address has several partitions of updates in a range, and one here.
+            # A hot address has several partitions of updates per range, but one of analytics.
             continue
         known = ms_range_id
         partition = (address, ms_range_id)
@@ -218,7 +224,7 @@ async def list_address(
 
 
 async def find_day(store: Store, date: str) -> Row | None:
-    """The row of `date_cache` of a UTC day, ISO 8601; None where no complete milestone is of it."""
+    """The row of `date_cache` of a UTC day (ISO 8601); None if the day has no complete milestone."""
     return await store.get(schema.date_cache, (date,))
 
 
@@ -233,7 +239,7 @@ async def list_between(
     columns: tuple[str, ...] | None = None,
     at_once: int | None = None,
 ) -> AsyncGenerator[Row]:
-    """Rows of a partition between two bounds of its clustering columns, both in it, the last first where `newest`."""
+    """Yields rows of a partition between two bounds (inclusive) of its clustering columns. `newest`: the last first."""
     bounds: dict[str, Any] = {
         "lower": None if lower is None else Bound(lower),
         "upper": None if upper is None else Bound(upper),

@@ -1,7 +1,7 @@
-"""What an address owns at a ledger index, by whoever may spend an output at that time (TIP-18).
+"""The balance of an address at a ledger index, by who may spend each output at that time (TIP-18).
 
-Rules of this file: as in unspent.py. An output that expired is its return address's, all of it; before that it is its
-owner's but for the deposit that goes back. A timelock keeps it from both.
+An expired output belongs entirely to its return address. Before that it belongs to its owner, except for the storage
+deposit to return. A timelock excludes both.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -13,10 +13,10 @@ from db.roles import ADDRESS
 from db.store import Row, Store
 
 OWNERS = (ADDRESS, "state_controller")
-"""Variants of whoever may spend an output that has not expired."""
+"""Variants of the address that may spend an output that has not expired."""
 
 RETURNED = "expiration_return"
-"""The variant of whoever may spend it from then on."""
+"""The variant of the address that may spend an expired output."""
 
 CONDITIONS = ("amount", "storage_deposit_return_amount", "timelock", "expiration", "native_tokens")
 
@@ -25,8 +25,10 @@ AT_ONCE = 5_000
 
 @dataclass(slots=True)
 class Balance:
-    """Base tokens: all, and what no timelock holds back. `outputs`: how many were looked at, those that are another's
-    at that time too; `with_tokens`: the ids of those that hold native tokens, of what is counted.
+    """A balance in base tokens: total, and available (not timelocked).
+
+    `outputs` is the number of outputs read, including those that belong to others at that time. `with_tokens` are the
+    ids of counted outputs with native tokens.
     """
 
     total: int = 0
@@ -44,8 +46,8 @@ class Balance:
 
 
 async def find_balance(store: Store, address: str, *, as_of: int, unix_time: int, most: int) -> Balance:
-    """What an address owns at a ledger index whose milestone has that timestamp; it ends when `most` outputs are
-    exceeded.
+    """The balance of an address at a ledger index, whose milestone has the timestamp `unix_time`. Stops after `most`
+    outputs.
     """
     found = Balance()
     async for row in _unspent(store, [By(variant, address) for variant in OWNERS], as_of):

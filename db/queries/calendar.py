@@ -1,8 +1,7 @@
-"""Questions about calendar intervals that milestones go on with: how many were active there so far, and who.
+"""Active addresses per calendar interval: counts so far, and whether an address was active.
 
-Rules of this file: as in analytics.py; a bounded number of reads an interval and an address. The milestones of an
-interval are those that have its time, and times may fall: they are looked for from the lowest of its days on, and each
-row's own time is looked at.
+An interval or an address takes a bounded number of reads. Timestamps may fall, so the milestones of an interval are
+searched from the lowest of its days, and each row's own timestamp decides.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +15,12 @@ from db.store import Store
 from db.utc_days import DAY_S, calendar_interval, format_day
 
 AT_ONCE = 4
-"""Nearly always the first row tells."""
+"""Rows per read; the first row nearly always decides."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """One of CALENDAR's by its column, [first_s, end_s), and its lowest complete milestone."""
+    """An interval of CALENDAR (by column), [start_s, end_s), and its lowest complete milestone."""
 
     column: str
     first_s: int
@@ -29,12 +28,12 @@ class Interval:
     lowest: int
 
     def holds(self, ms_timestamp: int) -> bool:
-        """Whether a milestone of that time is in it."""
+        """Whether a milestone with this timestamp is in the interval."""
         return self.first_s <= ms_timestamp // 1000 < self.end_s
 
 
 async def list_begun(store: Store, days: Iterable[int], genesis: int, last: int) -> list[Interval]:
-    """The intervals that those days are in, where milestones of (genesis, last] may be in them already."""
+    """The intervals of these days that may already contain milestones of (genesis, last]."""
     wanted = {(column, *calendar_interval(unit, day)) for column, unit in CALENDAR.items() for day in days}
     dates = sorted({day for _, first, end in wanted for day in range(first, end)})
     rows = await store.get_many(schema.date_cache, [(format_day(day),) for day in dates])
@@ -50,7 +49,7 @@ async def list_begun(store: Store, days: Iterable[int], genesis: int, last: int)
 async def find_counts(
     store: Store, chunk_size: int, intervals: Sequence[Interval], last: int
 ) -> Mapping[str, Mapping[int, int]]:
-    """Column → first second of each interval → how many were active in its milestones up to `last`."""
+    """Column → first second of each interval → number of active addresses in its milestones up to `last`."""
     found: dict[str, dict[int, int]] = {}
     for each in intervals:
         found.setdefault(each.column, {})[each.first_s] = await _find_count(store, chunk_size, each, last)
@@ -78,8 +77,8 @@ async def _find_count(store: Store, chunk_size: int, interval: Interval, last: i
 
 
 async def list_active(store: Store, address: str, intervals: Sequence[Interval], last: int) -> list[tuple[int, int]]:
-    """Milestones up to `last` and their times, in milliseconds, in which an address (hex) was active: of each interval
-    one, if there is one, and perhaps others.
+    """Milestones up to `last`, with their timestamps in milliseconds, in which an address was active. Contains at least
+    one per interval, if there is one, and possibly others.
     """
     found: list[tuple[int, int]] = []
     left = list(intervals)

@@ -1,7 +1,7 @@
-"""Questions of the indexer: outputs of some kinds that meet all of some conditions.
+"""Queries of the indexer: outputs of some kinds that satisfy all conditions.
 
-Rules of this file: as in lookups.py. Of the conditions that name keys the first in ORDER is the lookup, all else is
-told by the columns of its rows: which condition is the lookup changes what is read, never what is found.
+The first condition in ORDER that names keys becomes the lookup; its rows decide the others. The choice affects only
+what is read, not the result.
 """
 
 from collections.abc import Sequence
@@ -27,17 +27,17 @@ ORDER = (
     "sender",
     TAG,
 )
-"""Variants, those that few outputs stand under first."""
+"""Variants, most selective first."""
 
 UNLOCKING = (ADDRESS, "storage_deposit_return", "expiration_return", "state_controller", "governor")
-"""Variants whose address may unlock an output, now or under some condition."""
+"""Variants of addresses that may unlock an output, now or under some condition."""
 
 Standing: TypeAlias = tuple[By, ...]
-"""A condition that names keys: the output stands under any of them."""
+"""A condition that names keys. The output must be listed under at least one."""
 
 
 class Spent(Enum):
-    """Which outputs are listed: those unspent at the ledger index, those spent by then, or all that ever were."""
+    """Which outputs to list: unspent at the ledger index, spent by then, or all."""
 
     UNSPENT = "unspent"
     ONLY = "only"
@@ -46,7 +46,7 @@ class Spent(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Outputs of those kinds that stand under a key of each of `standing`, and that meet all `tests`."""
+    """Outputs of these kinds that are listed under a key of each of `standing` and satisfy all `tests`."""
 
     kinds: Sequence[str]
     standing: Sequence[Standing]
@@ -65,14 +65,14 @@ async def list_outputs(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """A page of the outputs asked for, each once, with their ids. Only what is unspent can be listed without any key.
+    """A page of the requested outputs, each once, with their ids. Only unspent outputs can be listed without a key.
 
-    It may be short, and empty, while its cursor still leads on. CursorError as list_unspent.
+    A page may be short or empty and still have a cursor. Raises CursorError as `list_unspent` does.
     """
     lookup = min(asked.standing, key=_rank, default=None)
     where = [*asked.tests, *(_test(each, lookup) for each in asked.standing if not _is_met(each, lookup))]
     if lookup is None:
-        assert spent is Spent.UNSPENT, "no lookup holds every output that ever was"
+        assert spent is Spent.UNSPENT, "no lookup contains all outputs that ever existed"
         return await list_all_unspent(
             store, network, as_of=as_of, kinds=asked.kinds, where=where, window=window,
             newest=newest, page_size=page_size, cursor=cursor,
@@ -89,9 +89,9 @@ async def list_outputs(
 
 
 async def find_span(store: Store, network: str, after_s: int | None, before_s: int | None) -> Window | None:
-    """after_s < t < before_s, in whole seconds since 1970; None where neither is given.
+    """after_s < t < before_s in whole seconds since 1970; None if both are None.
 
-    Genesis is before every time that is not bounded from below: no milestone dates it.
+    The genesis has no milestone timestamp. It precedes every time, so it is included unless there is a lower bound.
     """
     if after_s is None and before_s is None:
         return None
@@ -105,18 +105,18 @@ async def find_span(store: Store, network: str, after_s: int | None, before_s: i
 
 
 def _rank(standing: Standing) -> tuple[int, int]:
-    """What is chosen first: by variant, and of one variant what names fewer keys."""
+    """The order of preference for the lookup: by variant, then fewer keys."""
     return ORDER.index(standing[0].variant), len(standing)
 
 
 def _is_met(standing: Standing, lookup: Standing | None) -> bool:
-    """Whether all that the lookup finds meets the condition."""
+    """Whether every output that the lookup finds satisfies the condition."""
     return standing is lookup or (lookup is not None and set(lookup) <= set(standing))
 
 
 def _test(standing: Standing, lookup: Standing | None) -> Test:
-    """A condition that names keys as a test of what the lookup's rows tell: all but the owner. No output that the
-    lookup finds by an owner has another one.
+    """A condition that names keys, as a test of the lookup's rows. Rows do not contain the owner; an output found by an
+    owner has no other.
     """
     test = tuple([Condition(by.variant, "=", by.key) for by in standing if by.variant != ADDRESS])
     assert len(test) == len(standing) or (lookup is not None and lookup[0].variant == ADDRESS)

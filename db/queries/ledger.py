@@ -1,7 +1,6 @@
-"""Questions about the ledger state: balances, who owns most, the treasury, receipts, what a milestone changed.
+"""Queries of the ledger state: balances, richest addresses, treasury, receipts, changes of a milestone.
 
-Rules of this file: as in messages.py. Everything is as of a ledger index that is read once a request; an address is the
-hex of its serialized form.
+All results are as of a ledger index, which a request reads once.
 """
 
 from collections.abc import Sequence
@@ -13,26 +12,26 @@ from db.partitions import ms_range_id
 from db.store import Bound, LedgerUnknown, NotFound, Row, Store
 
 BALANCE_HINT = ("balance", "address", True)
-"""addresses_hints of address_balances, after the address: output kind, variant, included."""
+"""Output kind, variant and included: the columns of addresses_hints for address_balances, after the address."""
 
 RICHEST = 1_000
-"""Addresses that the rich list shows at most; more are kept."""
+"""The most addresses that the rich list returns; the table has more."""
 
 POWERS = 20
-"""Powers of ten that a u64 has."""
+"""The number of powers of ten in a u64."""
 
 RANGES_AT_ONCE = 10
 CHANGES_AT_ONCE = 5_000
 
 
 async def find_ledger_index(store: Store, network: str) -> int | None:
-    """The milestone whose ledger state is all there; None where no genesis was loaded."""
+    """The milestone up to which the ledger state is complete; None if no genesis was loaded."""
     rows = await store.slice(schema.ledger_frontier, (network,), limit=1)
     return rows[0]["ledger_index"] if rows else None
 
 
 async def get_ledger_index(store: Store, network: str) -> int:
-    """As find_ledger_index; LedgerUnknown without a genesis."""
+    """Like `find_ledger_index`. Raises LedgerUnknown without a genesis."""
     found = await find_ledger_index(store, network)
     if found is None:
         raise LedgerUnknown("the ledger state is not known: it begins with `permanode load --genesis FILE`")
@@ -40,13 +39,13 @@ async def get_ledger_index(store: Store, network: str) -> int:
 
 
 async def find_genesis(store: Store, network: str) -> int | None:
-    """The milestone that the ledger begins after; None where no genesis was loaded."""
+    """The milestone of the genesis; None if no genesis was loaded."""
     rows = await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1)
     return rows[0]["ledger_index"] if rows else None
 
 
 async def get_applied(store: Store, network: str) -> range:
-    """The milestones whose changes the ledger state holds, all since genesis; LedgerUnknown without a genesis."""
+    """The milestones in the ledger state, from the genesis on. Raises LedgerUnknown without a genesis."""
     genesis = await find_genesis(store, network)
     newest = await get_ledger_index(store, network)
     assert genesis is not None
@@ -54,7 +53,7 @@ async def get_applied(store: Store, network: str) -> range:
 
 
 async def find_balance(store: Store, address: str, ledger_index: int) -> Row | None:
-    """The row of `address_balances` that holds after that milestone; None for an address without history."""
+    """The row of `address_balances` as of a milestone; None for an address without history."""
     before = Bound((ledger_index,))
     after: Bound | None = None
     while True:
@@ -70,19 +69,19 @@ async def find_balance(store: Store, address: str, ledger_index: int) -> Row | N
 
 
 async def find_balances(store: Store, address: str, milestone_indices: Sequence[int]) -> list[int]:
-    """The balance of an address after each of those milestones, by `address_balances`; 0 without history."""
+    """The balance of an address after each of these milestones, from `address_balances`; 0 without history."""
     chunk_size = await get_chunk_size(store)
     keys = [(address, ms_range_id(index, chunk_size), index) for index in milestone_indices]
     found = []
     for index, row in zip(milestone_indices, await store.get_many(schema.address_balances, keys), strict=True):
-        # What expired is spent by whom it returned to, whose balance it never was.
+        # An expired output is spent by its return address, whose balance it never was part of.
         held = row or await find_balance(store, address, index)
         found.append(held["balance"] if held else 0)
     return found
 
 
 async def get_treasury(store: Store, network: str, ledger_index: int) -> Row:
-    """The row of `treasury` that holds after that milestone; NotFound where there never was one."""
+    """The row of `treasury` as of a milestone. Raises NotFound if there never was a treasury."""
     rows = await store.slice(schema.treasury, (network,), upper=Bound((ledger_index,)), limit=1)
     if not rows:
         raise NotFound("a treasury")
@@ -90,7 +89,7 @@ async def get_treasury(store: Store, network: str, ledger_index: int) -> Row:
 
 
 async def list_changes(store: Store, milestone_index: int) -> list[Row]:
-    """Rows of `ledger_updates_by_milestone`, all of them, in the order in which they took effect."""
+    """All rows of `ledger_updates_by_milestone` of a milestone, in the order in which they took effect."""
     found: list[Row] = []
     after: Bound | None = None
     while True:
@@ -106,7 +105,7 @@ async def list_changes(store: Store, milestone_index: int) -> list[Row]:
 async def list_updates_by_milestone(
     store: Store, milestone_index: int, *, page_size: int, cursor: str | None, start: Bound | None = None
 ) -> Page:
-    """Rows of `ledger_updates_by_milestone` by output id, smallest first; created comes before spent."""
+    """Rows of `ledger_updates_by_milestone`, ascending by output id; created before spent."""
     return await list_partition(
         store,
         schema.ledger_updates_by_milestone,
@@ -128,7 +127,7 @@ async def list_receipts(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `receipts` by the legacy milestone they migrate from, or of one such, then by their own."""
+    """Rows of `receipts` by the legacy milestone that they migrate from (all or one), then by their own milestone."""
     return await list_partition(
         store,
         schema.receipts,
@@ -141,7 +140,7 @@ async def list_receipts(
 
 
 async def get_distribution(store: Store, network: str, ledger_index: int) -> list[Row]:
-    """Rows of `distribution` of that ledger index, smallest balances first; none where it is not kept any more."""
+    """Rows of `distribution` of a ledger index, ascending by balance; none if it is no longer kept."""
     at = Bound((ledger_index,))
     return await store.slice(schema.distribution, (network,), lower=at, upper=at, reverse=True, limit=POWERS)
 
@@ -149,7 +148,7 @@ async def get_distribution(store: Store, network: str, ledger_index: int) -> lis
 async def list_richest(
     store: Store, network: str, ledger_index: int, *, page_size: int, after_rank: int = 0
 ) -> list[Row]:
-    """Rows of `rich_list` of that ledger index by rank, RICHEST at most; none where it is not kept any more."""
+    """Up to RICHEST rows of `rich_list` of a ledger index, by rank; none if it is no longer kept."""
     limit = min(page_size, RICHEST - after_rank)
     after = Bound((after_rank,), inclusive=False)
     return await store.slice(schema.rich_list, (network, ledger_index), lower=after, limit=limit) if limit > 0 else []

@@ -1,9 +1,10 @@
-"""Questions about outputs by whatever they are looked up by: an address in any role, a tag, a chain id.
+"""Queries of outputs by lookup key: an address in any role, a tag, a chain id.
 
-Rules of this file: as in messages.py; db/roles.py says which kinds stand under what. Keys of several kinds or roles are
-one listing: their streams are merged and an output comes once. A filter is of columns that the rows have, so a page
-reads nothing beside them, but whether an output is spent where that is asked; it may be short, and empty, while its
-cursor still leads on, as its work is bounded.
+Invariants:
+1. db/roles.py defines the keys that each kind is listed under. Keys of several kinds or roles form one listing: their
+   streams are merged, and each output is returned once.
+2. Filters use columns of the lookup rows, so a page reads nothing else, except whether outputs are spent if requested.
+3. Work is bounded, so a page may be short or empty and still have a cursor.
 """
 
 from collections.abc import Sequence
@@ -20,9 +21,9 @@ from db.times import Window
 
 @dataclass(frozen=True, slots=True)
 class By:
-    """Outputs under a key: of an address role the address in hex, of a tag its bytes in hex, of a chain its id in hex.
+    """Outputs under a key: an address (role variants), a tag or a chain id, each as hex.
 
-    `variant`: a variant of db.roles.ROLES.
+    `variant` is a variant of db.roles.ROLES.
     """
 
     variant: str
@@ -44,13 +45,14 @@ async def list_created(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Outputs that ever stood under any of those keys, spent or not, each once; `spent`: those that are by the ledger
-    index alone; not `included`: those of attachments that took no effect, a row an attachment. `columns`: what rows
-    need beside ids and milestones. Chain ids have list_states.
+    """A page of the outputs created under any of these keys, each once. For chain ids use `list_states`.
+
+    `spent` lists only outputs that are spent by the ledger index. Without `included` the page contains outputs of
+    attachments that took no effect, one row per attachment. `columns` are needed beside ids and milestones.
     """
     table = schema.outputs_by_address
     read = read_columns(table, columns, window)
-    standing = standing_under(asked, kinds)
+    standing = roles_under(asked, kinds)
     assert all(role.table.clustering == table.clustering for role, _ in standing), "chain ids have list_states"
     sieve = sieve_of(where)
     listing = Listing(
@@ -81,8 +83,8 @@ async def list_states(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Every state of an alias, NFT or foundry in the order in which they took effect, those of one milestone too;
-    `spent`: those that are by the ledger index.
+    """A page of all states of an alias, NFT or foundry in the order in which they took effect, also within a milestone.
+    `spent`: only states that are spent by the ledger index.
     """
     (role,) = (each for each in roles_of(CHAIN) if each.output_kind == output_kind)
     return await list_lookup(
@@ -100,19 +102,19 @@ async def list_states(
     )
 
 
-def standing_under(asked: Sequence[By], kinds: Sequence[str]) -> list[tuple[Role, By]]:
-    """The roles that outputs of those kinds have, by what was asked."""
+def roles_under(asked: Sequence[By], kinds: Sequence[str]) -> list[tuple[Role, By]]:
+    """The roles of outputs of these kinds, for the requested keys."""
     return [(role, by) for by in asked for role in roles_of(by.variant) if role.output_kind in kinds]
 
 
 def is_spent(output: Row, as_of: int | None) -> bool:
-    """Whether a row of `outputs`, or of `unspent_outputs`, was spent."""
+    """Whether a row of `outputs` or `unspent_outputs` is spent."""
     milestone_index = output["spent_milestone_index"]
     return milestone_index is not None and (as_of is None or milestone_index <= as_of)
 
 
 def sieve_of(where: Where) -> Sieve | None:
-    """What leaves out the rows of a listing that do not meet `where`; None where all do."""
+    """The sieve that drops rows that do not satisfy `where`; None if there are no conditions."""
     return Sieve(where) if where else None
 
 
@@ -130,7 +132,7 @@ def _ended(output: Row | None, as_of: int | None) -> bool:
 
 @dataclass(slots=True)
 class Question:
-    """What is asked for; no other keys and conditions have the same text, which cursors alone need."""
+    """Identifies a query for cursors. Queries with other keys or conditions have another text."""
 
     which: str
     standing: Sequence[tuple[Role, By]]

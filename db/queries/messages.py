@@ -1,8 +1,4 @@
-"""Questions about messages.
-
-Rules of this file: one named question a function, on Store alone; `get_` raises NotFound, `find_` may be None,
-`list_` gives a Page. Ids and tags are lowercase hex.
-"""
+"""Queries of messages."""
 
 from collections.abc import Sequence
 
@@ -14,16 +10,18 @@ from db.times import Window
 TAGS = schema.LOOKUPS[0]
 
 INCLUSION = ("inclusion_state",)
-"""What a listing of messages tells beside ids and milestones where it is asked to: reading it is a tenth of a page."""
+"""Columns of a listing of messages beside ids and milestones, if requested; reading them takes a tenth of a page's
+time.
+"""
 
 
 async def find_message(store: Store, message_id: str) -> Row | None:
-    """A row of `messages`, or of `pending_messages` while no milestone references it; None when unknown."""
+    """The row of `messages`, or of `pending_messages` while no milestone references the message; None if unknown."""
     return await store.get(schema.messages, (message_id,)) or await store.get(schema.pending_messages, (message_id,))
 
 
 async def get_message(store: Store, message_id: str) -> Row:
-    """As find_message; NotFound when unknown. A pending row has no milestone_index."""
+    """Like `find_message`. Raises NotFound if unknown. A pending row has no milestone_index."""
     row = await find_message(store, message_id)
     if row is None:
         raise NotFound(f"message {message_id}")
@@ -31,7 +29,7 @@ async def get_message(store: Store, message_id: str) -> Row:
 
 
 async def find_messages(store: Store, message_ids: Sequence[str]) -> list[Row]:
-    """Rows of `messages`, in that order, of those that are known there."""
+    """The rows of `messages` for these ids, in this order, without unknown ones."""
     rows = await store.get_many(schema.messages, [(message_id,) for message_id in message_ids])
     return [row for row in rows if row is not None]
 
@@ -46,7 +44,7 @@ async def list_children(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `parents` (or `pending`) whose `message_id` approves this message."""
+    """A page of `parents` (or `pending`): messages that have this message as a parent."""
     return await list_partition(
         store,
         schema.parents,
@@ -71,7 +69,7 @@ async def list_tagged(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of `tags` (or `pending`) under an index, direct or inside a transaction."""
+    """A page of `tags` (or `pending`): messages with this index or tag, directly or inside a transaction."""
     return await list_lookup(
         store,
         TAGS,

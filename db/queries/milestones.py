@@ -1,7 +1,4 @@
-"""Questions about milestones, and how far the ledger is known.
-
-Rules of this file: as in messages.py.
-"""
+"""Queries of milestones, and of the ledger index."""
 
 from collections.abc import Sequence
 
@@ -14,19 +11,19 @@ from db.sync import find_ledger_index, is_complete
 from db.times import Window
 
 PARAMETERS_AT_MOST = 100
-"""Announcements of protocol parameters that are looked at, newest first: networks make few in all their time."""
+"""The most announcements of protocol parameters that a query reads, newest first. Networks make only a few."""
 
 CONE_AT_ONCE = 5_000
-"""Rows of a cone that one question reads: the deadline is looked at in between."""
+"""Rows of a cone per read; the deadline is checked in between."""
 
 
 async def find_milestone(store: Store, milestone_index: int) -> Row | None:
-    """A row of `milestones`; None when it is not loaded."""
+    """The row of `milestones`; None if it is not loaded."""
     return await store.get(schema.milestones, (milestone_index,))
 
 
 async def get_milestone(store: Store, milestone_index: int) -> Row:
-    """As find_milestone; NotFound when it is not loaded."""
+    """Like `find_milestone`. Raises NotFound if it is not loaded."""
     row = await find_milestone(store, milestone_index)
     if row is None:
         raise NotFound(f"milestone {milestone_index}")
@@ -34,13 +31,13 @@ async def get_milestone(store: Store, milestone_index: int) -> Row:
 
 
 async def find_milestone_by_id(store: Store, milestone_id: str) -> Row | None:
-    """A row of `milestones` by milestone id; None when unknown."""
+    """The row of `milestones` by milestone id; None if unknown."""
     row = await store.get(schema.milestone_ids, (milestone_id,))
     return await find_milestone(store, row["milestone_index"]) if row else None
 
 
 async def get_milestone_by_id(store: Store, milestone_id: str) -> Row:
-    """As find_milestone_by_id; NotFound when unknown."""
+    """Like `find_milestone_by_id`. Raises NotFound if unknown."""
     row = await find_milestone_by_id(store, milestone_id)
     if row is None:
         raise NotFound(f"milestone {milestone_id}")
@@ -48,20 +45,20 @@ async def get_milestone_by_id(store: Store, milestone_id: str) -> Row:
 
 
 async def find_ids(store: Store, milestone_indices: Sequence[int]) -> list[str]:
-    """The id of each of those milestones, which are complete."""
+    """The ids of these milestones, which must be complete."""
     rows = await store.get_many(schema.milestones, [(index,) for index in milestone_indices])
     return [row["milestone_id"] for row in rows if row]
 
 
 async def find_timestamps(store: Store, milestone_indices: Sequence[int]) -> list[int | None]:
-    """The timestamp of each of those milestones, in seconds; None for one that is not loaded."""
+    """The timestamps of these milestones in seconds; None for each that is not loaded."""
     rows = await store.get_many(schema.milestones, [(index,) for index in milestone_indices])
     return [row["timestamp"] if row else None for row in rows]
 
 
 async def list_parameters(store: Store, network: str, milestone_index: int) -> list[Row]:
-    """Rows of `protocol_parameters` that were announced up to a milestone, the last to hold first; of several for one
-    milestone the last announced. PARAMETERS_AT_MOST are looked at.
+    """Rows of `protocol_parameters` announced up to a milestone, latest to apply first. If several apply from the same
+    milestone, only the last announced is returned. Reads at most PARAMETERS_AT_MOST.
     """
     rows = await store.slice(schema.protocol_parameters, (network,), limit=PARAMETERS_AT_MOST)
     known = [row for row in rows if row["announced_by"] <= milestone_index]
@@ -82,7 +79,7 @@ async def list_milestones(
     cursor: str | None,
     start: Bound | None = None,
 ) -> Page:
-    """Rows of `sync` of complete milestones by index. `start`: of a milestone index."""
+    """A page of `sync` rows of complete milestones by index. `start` is a milestone index."""
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
         return [row for row in rows if is_complete(row)]
@@ -99,7 +96,7 @@ async def list_milestones(
 
 
 def _milestones_source(network: str, columns: tuple[str, ...] | None) -> Source:
-    """Every partition of `sync`; `ranges` tells which there are, as hints do for a lookup."""
+    """All partitions of `sync`. `ranges` lists them, as hints do for a lookup."""
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         async def first() -> Key:
@@ -126,7 +123,7 @@ async def list_milestone_messages(
     cursor: str | None,
     start: Bound | None = None,
 ) -> Page:
-    """Rows of `messages_by_milestone` in white-flag order; `newest`: exactly backwards. `start`: of a white-flag
+    """A page of `messages_by_milestone` in white-flag order (`newest`: exactly backwards). `start` is a white-flag
     index.
     """
     return await list_partition(
@@ -142,7 +139,7 @@ async def list_milestone_messages(
 
 
 async def list_cone(store: Store, milestone_index: int, most: int) -> list[Row]:
-    """Up to `most` rows of `messages_by_milestone` from the first in white-flag order on: id and inclusion state."""
+    """The first `most` rows of `messages_by_milestone` in white-flag order: id and inclusion state."""
     found: list[Row] = []
     while len(found) < most:
         limit = min(CONE_AT_ONCE, most - len(found))
@@ -161,5 +158,5 @@ async def list_cone(store: Store, milestone_index: int, most: int) -> list[Row]:
 
 
 async def get_ledger_index(store: Store, network: str) -> int:
-    """The last milestone of the first contiguous run of complete ones; 0 while none is complete."""
+    """The last milestone of the first contiguous run of complete milestones; 0 without complete milestones."""
     return await find_ledger_index(store, network) or 0

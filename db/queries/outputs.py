@@ -1,7 +1,7 @@
-"""Questions about outputs.
+"""Queries of outputs.
 
-Rules of this file: as in messages.py. Spent means spent by an included transaction; an address is the hex of its
-serialized form. `as_of` is a ledger index: the answer is what was true then; None, all that is loaded.
+Spent means spent by an included transaction. `as_of` is a ledger index, and results are as of that milestone; None: all
+loaded data.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ SPENT = tuple(name for name in schema.outputs.names if name.startswith("spent_")
 
 
 async def find_output(store: Store, output_id: str, as_of: int | None = None) -> Row | None:
-    """An output that took effect; None when unknown.
+    """An included output; None if unknown.
 
-    A row that only its spender wrote (its creator lies outside what was loaded) is not an output yet.
+    A row that only its spender wrote (its creator was not loaded) does not count as an output yet.
     """
     row = await store.get(schema.outputs, (output_id,))
     return None if row is None else _as_of(row, as_of)
@@ -42,7 +42,7 @@ def _as_of(row: Row, as_of: int | None) -> Row | None:
 
 
 async def get_output(store: Store, output_id: str, as_of: int | None = None) -> Row:
-    """As find_output; NotFound when unknown."""
+    """Like `find_output`. Raises NotFound if unknown."""
     row = await find_output(store, output_id, as_of)
     if row is None:
         raise NotFound(f"output {output_id}")
@@ -50,13 +50,13 @@ async def get_output(store: Store, output_id: str, as_of: int | None = None) -> 
 
 
 async def find_outputs(store: Store, output_ids: Sequence[str], as_of: int | None = None) -> list[Row | None]:
-    """As find_output, of each of them."""
+    """Like `find_output`, for several outputs."""
     rows = await store.get_many(schema.outputs, [(output_id,) for output_id in output_ids])
     return [None if row is None else _as_of(row, as_of) for row in rows]
 
 
 async def find_spending_message_ids(store: Store, output_ids: Sequence[str]) -> list[str | None]:
-    """For each output the included message of its spender; None for one that is unspent or unknown."""
+    """The included message that spent each output; None if unspent or unknown."""
     rows = await store.get_many(schema.outputs, [(output_id,) for output_id in output_ids])
     return [row["spent_message_id"] if row else None for row in rows]
 
@@ -75,11 +75,15 @@ async def list_outputs_by_address(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """The outputs an address owns or owned, each once: output_id, milestone_index, output_type and `included`.
+    """A page of the outputs that an address owns or owned, each once: output_id, milestone_index, output_type,
+    `included`.
 
-    Without `included` also those that no included transaction ever created, by one attachment each. With a filter a
-    page may be short, and empty, while its cursor still leads on: work is bounded. CursorError also where the ledger
-    state that a listing of unspent outputs began at is not kept any more.
+    With `included` False the page also contains outputs that no included transaction created, one attachment each. With
+    a filter a page may be short or empty and still have a cursor, because work is bounded.
+
+    Raises:
+        CursorError: The cursor is invalid, or the ledger state in which a listing of unspent outputs began is no longer
+        kept.
     """
     if as_of is not None and included and not include_spent:
         return await _list_unspent(
@@ -131,7 +135,7 @@ async def _list_unspent(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """As list_outputs_by_address, of what is unspent as of a ledger index: those are found without the others."""
+    """Like `list_outputs_by_address` for outputs that are unspent at a ledger index, which need not read the others."""
     page = await list_unspent(
         store,
         [By(ADDRESS, address)],
@@ -147,7 +151,7 @@ async def _list_unspent(
 
 
 async def _is_shown(store: Store, row: Row, output: Row | None, as_of: int | None, *, include_spent: bool) -> bool:
-    """Whether a row of outputs_by_address is the one that its output is shown by; `output` is that one's own row."""
+    """Whether a row of outputs_by_address represents its output in the listing. `output` is the output's own row."""
     if row["included"]:
         return include_spent or output is None or not is_spent(output, as_of)
     if output is not None and output["created_milestone_index"] is not None:

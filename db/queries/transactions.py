@@ -1,7 +1,4 @@
-"""Questions about transactions.
-
-Rules of this file: as in messages.py. Several messages may attach a transaction; at most one of them is included.
-"""
+"""Queries of transactions. Several messages may attach a transaction; at most one of them is included."""
 
 from collections.abc import Sequence
 
@@ -12,20 +9,20 @@ from db.store import Bound, NotFound, Row, Store
 HISTORIES = schema.LOOKUPS[2]
 
 MIGRATED = "migrated"
-"""transactions_by_address.direction of what no transaction paid."""
+"""transactions_by_address.direction of migrated funds, which no transaction paid."""
 
-TOLD = ("included", "ms_timestamp", "direction", "received", "sent", "inputs_count", "outputs_count")
-"""What a history tells beside ids and milestones."""
+HISTORY_COLUMNS = ("included", "ms_timestamp", "direction", "received", "sent", "inputs_count", "outputs_count")
+"""Columns of a history beside ids and milestones."""
 
 INCLUDED = 1
 """transactions_by_state.inclusion_state of the attachment that took effect."""
 
 CONFLICTING = 2
-"""The same of those that took none."""
+"""transactions_by_state.inclusion_state of attachments that took no effect."""
 
 
 async def get_included_message_id(store: Store, transaction_id: str) -> str:
-    """The message whose attachment of the transaction is included; NotFound when there is none."""
+    """The message whose attachment of the transaction is included. Raises NotFound without one."""
     row = await _last_attachment(store, transaction_id, INCLUDED)
     if row is None:
         raise NotFound(f"an included transaction {transaction_id}")
@@ -34,7 +31,7 @@ async def get_included_message_id(store: Store, transaction_id: str) -> str:
 
 
 async def find_conflicting_message_id(store: Store, transaction_id: str) -> str | None:
-    """Of the messages whose attachment of the transaction took no effect the one with the greatest id."""
+    """Among messages whose attachment of the transaction took no effect, the one with the greatest id."""
     row = await _last_attachment(store, transaction_id, CONFLICTING)
     return row["message_id"] if row else None
 
@@ -42,10 +39,10 @@ async def find_conflicting_message_id(store: Store, transaction_id: str) -> str 
 async def list_history(
     store: Store, address: str, applied: range, *, newest: bool, page_size: int, cursor: str | None
 ) -> Page:
-    """Rows of `transactions_by_address`: all that an address received, sent and tried to.
+    """A page of `transactions_by_address`: everything that an address received, sent, or attempted to send.
 
-    `applied` are the milestones of the ledger state, of which alone all amounts are known; a cursor brings their last
-    one along.
+    `applied` are the milestones in the ledger state, because amounts are known only for them. A cursor contains the
+    last one.
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
@@ -61,15 +58,15 @@ async def list_history(
         keep=keep if applied.start > 1 else None,
         question="history",
         as_of=applied.stop - 1,
-        columns=TOLD,
+        columns=HISTORY_COLUMNS,
     )
 
 
 async def list_by_address(
     store: Store, address: str, *, included: Sequence[bool], newest: bool, page_size: int, cursor: str | None
 ) -> Page:
-    """Rows of `transactions_by_address`: attachments that an address is paid by or signed; `included` ones, others or
-    both. A page may be short, and empty, while its cursor still leads on: work is bounded.
+    """A page of `transactions_by_address`: attachments that pay an address or that it signed. `included`: included
+    ones, others, or both (None). A page may be short or empty and still have a cursor, because work is bounded.
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:

@@ -1,7 +1,7 @@
-"""Questions about what is unspent at a ledger index, by whatever outputs are looked up by.
+"""Queries of outputs that are unspent at a ledger index, by any lookup key.
 
-Rules of this file: as in lookups.py. `unspent_outputs` keeps what was spent lately, so a page leaves out what was spent
-by its ledger index and every page of a listing shows the same state; one that is not kept any more is refused.
+`unspent_outputs` keeps recently spent outputs, and a page omits those that were spent by its ledger index. So all pages
+of a listing show the same state. A state that is no longer kept is rejected.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from db.listing.cursor import CursorError
 from db.listing.page import Listing, Page, list_page, read_columns
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
-from db.queries.lookups import By, Question, is_spent, list_states, sieve_of, standing_under
+from db.queries.lookups import By, Question, is_spent, list_states, roles_under, sieve_of
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
 from db.store import Bound, Key, Row, Store, Where
 from db.times import Window
@@ -21,7 +21,7 @@ from db.times import Window
 UNSPENT = LOOKUP_OF_TABLE[schema.unspent_outputs]
 
 UNSPENT_FROM = "unspent_from"
-"""keyspace_info: the ledger index from which on `unspent_outputs` can answer; none: all of them."""
+"""Key of keyspace_info: the first ledger index that `unspent_outputs` can answer; missing: all."""
 
 
 async def list_unspent(
@@ -37,20 +37,22 @@ async def list_unspent(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Outputs under any of those keys that are unspent at a ledger index, each once.
+    """A page of outputs under any of these keys that are unspent at a ledger index, each once.
 
-    A first page is asked for at the ledger index of now; CursorError where the state that a listing began at is not
-    kept any more.
+    A first page uses the current ledger index.
+
+    Raises:
+        CursorError: The state in which the listing began is no longer kept.
     """
     read, sieve = _read(columns, window), sieve_of(where)
-    standing = standing_under(asked, kinds)
+    standing = roles_under(asked, kinds)
     sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in standing]
     listing = Listing(
         schema.unspent_outputs,
         sources,
         Question("unspent", standing, where),
         sieve=sieve,
-        keep=_living,
+        keep=_unspent_rows,
         window=window,
         as_of=as_of,
     )
@@ -70,7 +72,7 @@ async def list_all_unspent(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """As list_unspent, of all outputs of those kinds."""
+    """Like `list_unspent`, for all outputs of these kinds."""
     genesis = (await store.slice(schema.ledger_frontier, (network,), reverse=True, limit=1))[0]["ledger_index"]
     read, sieve = _read(columns, window), sieve_of(where)
     listing = Listing(
@@ -78,7 +80,7 @@ async def list_all_unspent(
         [_all_source(kind, genesis, read, sieve) for kind in kinds],
         f"all unspent {' '.join(kinds)} {text_of(where)}",
         sieve=sieve,
-        keep=_living,
+        keep=_unspent_rows,
         window=window,
         as_of=as_of,
     )
@@ -86,8 +88,8 @@ async def list_all_unspent(
 
 
 async def find_unspent_state(store: Store, output_kind: str, chain_id: str, as_of: int) -> Row | None:
-    """The state of a chain object at a ledger index, as list_states tells it; None where there was none, or it was
-    destroyed by then.
+    """The state of a chain object at a ledger index, as in `list_states`; None if it did not exist, or was destroyed by
+    then.
     """
     page = await list_states(store, output_kind, chain_id, as_of=as_of, newest=True, page_size=1, cursor=None)
     if not page.rows:
@@ -100,23 +102,23 @@ def _read(columns: Sequence[str], window: Window | None) -> tuple[str, ...] | No
     return read_columns(schema.unspent_outputs, ("spent_milestone_index", *columns), window)
 
 
-async def _living(rows: list[Row], at: int | None) -> list[Row]:
-    # Most were never spent: only of the others is asked when.
+async def _unspent_rows(rows: list[Row], at: int | None) -> list[Row]:
+    # Most were never spent: only the others are checked for when.
     return [row for row in rows if row["spent_milestone_index"] is None or not is_spent(row, at)]
 
 
 async def _list(store: Store, listing: Listing, *, newest: bool, page_size: int, cursor: str | None) -> Page:
     page = await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor)
     if cursor is not None and page.as_of is not None:
-        # Asked last: rows that compaction took away while they were read are gone only once this is noted.
+        # Checked last: compaction records the new limit before it removes rows that a page might miss.
         unspent_from = await store.get(schema.keyspace_info, (UNSPENT_FROM,))
         if unspent_from is not None and page.as_of < int(unspent_from["value"]):
-            raise CursorError(f"the ledger state of {page.as_of} is not kept any more: begin the listing again")
+            raise CursorError(f"the ledger state of {page.as_of} is no longer kept: begin the listing again")
     return page
 
 
 def _all_source(output_kind: str, genesis: int, columns: tuple[str, ...] | None, sieve: Sieve | None) -> Source:
-    """Every output of a kind: those of genesis by the first byte of their ids, then the others."""
+    """All outputs of a kind: genesis outputs by the first byte of their ids, then the others."""
     later = lookup_source(UNSPENT, (ALL, output_kind, ALL), columns, sieve)
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
@@ -133,8 +135,8 @@ _GENESIS_KEYS: WeakKeyDictionary[Store, dict[str, dict[int, Key]]] = WeakKeyDict
 
 
 async def _genesis_keys(store: Store, output_kind: str, genesis: int) -> dict[int, Key]:
-    """The partitions of the kind's outputs that genesis holds, by the first byte of their ids: asked once, as nothing
-    comes to them after genesis, and one that compaction empties costs an empty read.
+    """The partitions of the kind's genesis outputs, by the first byte of their ids. Read once: none is added after the
+    genesis, and one that compaction emptied costs an empty read.
     """
     of_store = _GENESIS_KEYS.setdefault(store, {})
     if output_kind not in of_store:
@@ -146,7 +148,7 @@ async def _genesis_keys(store: Store, output_kind: str, genesis: int) -> dict[in
 
 
 class _GenesisStream:
-    """Outputs of a kind that genesis holds, all of one milestone and in the first partition of its range: by id."""
+    """Genesis outputs of a kind by id. All are of one milestone, in the first partition of its range."""
 
     ended = False
 
@@ -166,13 +168,13 @@ class _GenesisStream:
         self._chain: ChainedStream | None = None
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows, of ids that begin alike."""
+        """The next rows, whose ids have the same first byte."""
         if self._chain is None:
             self._chain = ChainedStream(await self._open())
         return await self._chain.next(limit)
 
     async def _open(self) -> list[Stream]:
-        """The partitions that there are, from the one that holds the first row wanted on."""
+        """Opens the existing partitions, from the one that contains the first row."""
         held = await _genesis_keys(self._store, self._output_kind, self._genesis)
         return [
             PartitionStream(
@@ -189,7 +191,7 @@ class _GenesisStream:
         ]
 
     def _bytes(self) -> Sequence[int]:
-        """First bytes of ids in the listing's order, without those before its start."""
+        """The first bytes of ids in the listing's order, without those before its start."""
         wanted = range(256)
         if self._start is not None:
             milestone_index, *output_id = self._start.values

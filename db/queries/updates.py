@@ -1,7 +1,7 @@
-"""Questions about what came to an address and was spent, from the outputs of genesis on.
+"""Queries of the outputs that an address received and spent, including genesis outputs.
 
-Rules of this file: as in ledger.py. Genesis changes nothing, so `ledger_updates_by_address` begins behind it; what was
-the address's then stands in `outputs_by_address`, and is listed as if genesis had been a milestone.
+`ledger_updates_by_address` begins after the genesis. Genesis outputs of an address come from `outputs_by_address` and
+are listed as if the genesis were a milestone.
 """
 
 from db import schema
@@ -15,7 +15,7 @@ from db.store import Bound, Row, Store
 UPDATES = LOOKUP_OF_TABLE[schema.ledger_updates_by_address]
 
 NO_MESSAGE = "00" * 32
-"""Stands for the message of what genesis holds."""
+"""The message id of genesis outputs."""
 
 COLUMNS = ("amount", "transaction_id", "ms_timestamp")
 
@@ -30,9 +30,9 @@ async def list_updates_by_address(
     cursor: str | None,
     start: Bound | None = None,
 ) -> Page:
-    """Rows of `ledger_updates_by_address`: outputs that were the address's when they came to it or were spent.
+    """A page of `ledger_updates_by_address`: outputs that an address owned when they were created or spent.
 
-    `applied`: the milestones of the ledger state, behind genesis. `start`: of the clustering columns.
+    `applied` are the milestones in the ledger state, without the genesis. `start` refers to the clustering columns.
     """
     table = schema.ledger_updates_by_address
     later = lookup_source(UPDATES, (address,), read_columns(table, COLUMNS, None))
@@ -47,7 +47,7 @@ async def list_updates_by_address(
 
 
 def _genesis_source(address: str, genesis: int) -> Source:
-    """The outputs of genesis that name an address their owner, as updates."""
+    """Genesis outputs that an address owns, as updates."""
     table = schema.outputs_by_address
     columns = read_columns(table, ("amount", "ms_timestamp"), None)
     owned = [
@@ -60,7 +60,7 @@ def _genesis_source(address: str, genesis: int) -> Source:
 
 
 def _of_outputs(start: Bound | None, *, newest: bool) -> Bound | None:
-    """Where outputs begin when updates begin there: no output of genesis was spent in it."""
+    """The bound in outputs_by_address for a bound of updates. No genesis output was spent in the genesis."""
     if start is None or len(start.values) == 1:
         return start
     *output, is_spent = start.values
@@ -69,7 +69,7 @@ def _of_outputs(start: Bound | None, *, newest: bool) -> Bound | None:
 
 
 class _GenesisUpdates:
-    """Rows of `outputs_by_address` of genesis as rows of `ledger_updates_by_address`."""
+    """Converts genesis rows of `outputs_by_address` to rows of `ledger_updates_by_address`."""
 
     def __init__(self, outputs: Stream) -> None:
         self._outputs = outputs
@@ -80,7 +80,7 @@ class _GenesisUpdates:
         return self._outputs.ended
 
     async def next(self, limit: int) -> list[Row]:
-        """The next rows; those that messages made in that milestone are told by its updates."""
+        """The next rows, without outputs that messages created in the genesis milestone; its updates contain those."""
         while rows := await self._outputs.next(limit):
             found = [
                 {

@@ -1,7 +1,6 @@
-"""The writing half of the SQLite store: rows in, through executemany, with nothing done per row in Python.
+"""Writes to the SQLite store with executemany, without per-row work in Python.
 
-Rules of this file: values are bound as they come; rows are counted as they pass, as SQLite does not count the ones
-that were there already.
+Values are bound unchanged. Rows are counted as they pass, because SQLite does not count rows that already exist.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,8 +20,9 @@ from db.store import StoreError, Value
 CHECKING_THREADS = 4
 
 ROWS_AT_ONCE = 16
-"""Rows a statement: running it for each row costs nearly half as much as the row does. Statements of more than 16 KB
-would be prepared anew each time."""
+"""Rows per statement: a statement per row costs nearly half as much as the row itself. SQLite would prepare statements
+over 16 KB again each time.
+"""
 
 
 class SqliteBatch:
@@ -34,7 +34,7 @@ class SqliteBatch:
         self._clock = clock
 
     def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
-        """Writes the columns given; returns the number of rows. Rows sorted by key load fastest."""
+        """Writes the given columns and returns the number of rows. Rows sorted by key load fastest."""
         expires_at = None if table.ttl_s is None else int(self._clock()) + table.ttl_s
         passing, number, rest = iter(rows), 0, list[Sequence[Value]]()
 
@@ -52,23 +52,23 @@ class SqliteBatch:
         return number
 
     def delete(self, table: Table, key: Sequence[Value], *, fact: int | None = None) -> None:  # noqa: ARG002 (what is written later comes later)
-        """The row of that key, or every row under a prefix of it."""
+        """Deletes the row with this key, or all rows under a key prefix that covers the partition key."""
         self.connection.execute(delete_sql(table, len(key)), tuple(key))
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:  # noqa: ARG002 (what is written later comes later)
-        """Any: what is deleted is what was written before."""
+        """Any number: a delete removes exactly what was written before it."""
         return 0
 
     def clear(self, table: Table) -> None:
-        """Every row of the table."""
+        """Deletes all rows of the table."""
         self.connection.execute(f"DELETE FROM {table.name}")
 
 
 def check_built(generation: Path) -> None:
-    """StoreError unless every page of a finished generation is sound and its tables agree about what they hold."""
+    """Raises StoreError unless all pages of a finished generation are intact and its tables are consistent."""
 
     def ask(query: str) -> list[str | int]:
-        # Immutable: nobody writes it any more, and readers would make side files.
+        # Immutable: nothing writes it any more, and readers would create side files.
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
             return [answer for (answer,) in connection.execute(query)]
@@ -76,15 +76,15 @@ def check_built(generation: Path) -> None:
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
         tables = ask("SELECT name FROM sqlite_master WHERE type = 'table'")
         sound = pool.map(ask, [f"PRAGMA quick_check({table})" for table in tables])
-        # The generation of a migration lacks the tables of those to come.
+        # During a migration the generation does not have the later tables yet.
         asked = [(meaning, query) for table, meaning, query in DISAGREEMENTS if table in tables]
         disagreeing = pool.map(ask, [query for _, query in asked])
     for answer in sound:
         if answer != ["ok"]:
-            raise StoreError(f"the generation just built is damaged: {answer[0]}")
+            raise StoreError(f"the new generation is damaged: {answer[0]}")
     for (meaning, _), (found,) in zip(asked, disagreeing, strict=True):
         if found:
-            raise StoreError(f"the generation just built is not whole: {found} {meaning}")
+            raise StoreError(f"the new generation is inconsistent: {found} {meaning}")
 
 
 def _without_hint(lookup: Lookup) -> str:
@@ -121,4 +121,4 @@ DISAGREEMENTS = (
         for lookup in LOOKUPS
     ),
 )
-"""What a table must not have, and the query that counts it; each reads a table once, in order."""
+"""Faults that a generation must not have, with the query that counts each. Each reads a table once, in order."""

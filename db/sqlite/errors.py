@@ -1,6 +1,6 @@
-"""SQLite's errors in the port's words.
+"""Maps SQLite errors to the port's errors.
 
-Rules of this file: what may be better the next time is StoreUnavailable; a store that lacks a table lacks a migration.
+Errors that a retry may avoid become StoreUnavailable. A missing table or column means that a migration is missing.
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ PASSING = (
     apsw.ReadOnlyError,
     apsw.SchemaChangeError,
 )
-"""What may be better the next time: locks, and what the machine's disk or owner says."""
+"""Errors that a retry may avoid: locks, and errors of the disk or its permissions."""
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """A block whose errors of SQLite leave as the port's."""
+    """A block that raises the port's errors instead of SQLite's."""
     try:
         yield
     except apsw.Error as error:
@@ -34,10 +34,10 @@ def translated() -> Iterator[None]:
 
 
 def store_error(error: apsw.Error) -> StoreError:
-    """The port's error for SQLite's; a missing table or column means that a migration is."""
+    """The port's error for a SQLite error."""
     text = str(error)
     if text.startswith("no such"):
-        return StoreMismatch(f"{text}: the store lacks a migration, run `permanode migrate`")
+        return StoreMismatch(f"{text}: a migration is missing; run `permanode migrate`")
     if isinstance(error, apsw.InterruptError):
         return DeadlinePassed("a statement was interrupted")
     if isinstance(error, PASSING):

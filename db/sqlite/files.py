@@ -1,7 +1,8 @@
-"""The files of a SQLite store: generations, the CURRENT pointer, what a crash left behind. No SQL.
+"""The files of a SQLite store: generations, the CURRENT pointer, leftovers of a crash. No SQL.
 
-Rules of this file: a generation is never replaced, only superseded; CURRENT changes by an atomic rename; every file
-and folder entry that matters is fsynced before the next step relies on it.
+Invariants:
+1. A generation is never replaced, only superseded. CURRENT changes by an atomic rename.
+2. Each file and folder entry is fsynced before the next step relies on it.
 """
 
 import os
@@ -12,7 +13,7 @@ GENERATION_GLOB = "gen-*.sqlite*"
 
 
 def current_generation(directory: Path) -> str | None:
-    """The name of the generation that is served; None when the store was never created."""
+    """The name of the served generation; None if the store does not exist."""
     try:
         return (directory / CURRENT).read_text(encoding="ascii").strip()
     except FileNotFoundError:
@@ -20,7 +21,9 @@ def current_generation(directory: Path) -> str | None:
 
 
 def current_stamp(directory: Path) -> tuple[int, int] | None:
-    """Changes whenever CURRENT is replaced; one stat, by the cheaper of two ways as readers do it often."""
+    """A value that changes whenever CURRENT is replaced. Readers call this often, so it is one stat, without
+    pathlib.
+    """
     try:
         status = os.stat(directory / CURRENT)  # noqa: PTH116
     except FileNotFoundError:
@@ -29,14 +32,14 @@ def current_stamp(directory: Path) -> tuple[int, int] | None:
 
 
 def next_generation(directory: Path) -> str:
-    """The name after the served one."""
+    """The name after the served generation's."""
     current = current_generation(directory)
     number = int(current.removeprefix("gen-").removesuffix(".sqlite")) + 1 if current else 1
     return f"gen-{number:06}.sqlite"
 
 
 def fsync_generation(directory: Path, generation: str) -> None:
-    """Makes a finished generation durable; the long part of a publication."""
+    """Makes a finished generation durable. This is the slow part of publishing."""
     fsync(directory / generation)
 
 
@@ -51,9 +54,9 @@ def publish(directory: Path, generation: str) -> None:
 
 
 def remove_leftovers(directory: Path) -> None:
-    """Removes every generation but the served one, with its side files, and a pointer that was never switched.
+    """Removes all generations except the served one, with their side files, and a pointer that was not switched.
 
-    Readers that still hold an old generation open keep their bytes until they let go.
+    Readers that still have an old generation open keep its data until they close it.
     """
     current = current_generation(directory)
     for path in directory.glob(GENERATION_GLOB):
@@ -63,7 +66,7 @@ def remove_leftovers(directory: Path) -> None:
 
 
 def fsync(path: Path) -> None:
-    """Waits until the bytes of a file, or the entries of a folder, are on the disk."""
+    """Waits until a file's bytes or a folder's entries are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -72,5 +75,5 @@ def fsync(path: Path) -> None:
 
 
 def half_of_memory() -> int:
-    """Bytes: a file smaller than this is expected to stay in the page cache."""
+    """Half of the machine's memory in bytes. A smaller file is expected to stay in the page cache."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2

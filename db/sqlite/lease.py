@@ -1,6 +1,6 @@
-"""The lease of a SQLite store, in a file of its own: a generation may be switched while it is held.
+"""The lease of a SQLite store, in its own file, because the generation may be switched while it is held.
 
-Rules of this file: every change is one immediate transaction; times are milliseconds since 1970; the clock is given.
+Every change is one immediate transaction. Times are milliseconds since 1970, from the clock that the caller passes.
 """
 
 import time
@@ -20,14 +20,14 @@ BUSY_MS = 10_000
 
 
 class LeaseFile:
-    """Who may write: one row."""
+    """The lease: one row."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self._path = path
         self._clock = clock
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
-        """The lease; LeaseHeld names a holder that lives and has not expired."""
+        """Acquires the lease. Raises LeaseHeld if its holder is alive and the lease has not expired."""
         with self._transaction() as connection:
             held = _held(connection)
             lease = Lease(owner, run, self._now() + ttl_s * 1000)
@@ -41,35 +41,35 @@ class LeaseFile:
             return lease
 
     def renew(self, lease: Lease, ttl_s: int) -> Lease:
-        """The same lease with a later end; LeaseHeld when another run took it."""
+        """Extends the lease. Raises LeaseHeld if another run took it."""
         with self.fence(lease) as connection:
             expires_at = self._now() + ttl_s * 1000
             connection.execute("UPDATE lease SET expires_at = ? WHERE name = ?", (expires_at, NAME))
             return Lease(lease.owner, lease.run, expires_at)
 
     def release(self, lease: Lease) -> None:
-        """Gives the lease back, if it is still this run's."""
+        """Releases the lease if this run still holds it."""
         with self._transaction() as connection:
             connection.execute(
                 "DELETE FROM lease WHERE name = ? AND owner = ? AND run = ?", (NAME, lease.owner, lease.run)
             )
 
     def holder(self) -> Lease | None:
-        """The recorded holder, expired or not; None when nobody wrote here or the last one gave it back."""
+        """The recorded holder, even if expired; None without one."""
         if not self._path.exists():
             return None
         with self._transaction() as connection:
             return _held(connection)
 
-    def refuse_others(self) -> None:
-        """LeaseHeld when a run that lives holds the lease: whoever writes without one must not disturb it."""
+    def check_free(self) -> None:
+        """Raises LeaseHeld if a live run holds the lease. For writes without a lease."""
         held = self.holder()
         if held:
             self._refuse_if_alive(held)
 
     @contextmanager
     def fence(self, lease: Lease) -> Iterator[apsw.Connection]:
-        """Nobody can take the lease over inside this block; LeaseHeld when somebody did before it."""
+        """A block in which nobody can take over the lease. Raises LeaseHeld if it was taken over before."""
         with self._transaction() as connection:
             held = _held(connection)
             if not is_same(lease, held):

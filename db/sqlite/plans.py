@@ -1,8 +1,9 @@
-"""SQL text and value conversion for one table of the SQLite store; rendered once, then reused.
+"""SQL text and value conversion for one table of the SQLite store, rendered once and reused.
 
-Rules of this file: names come from db/schema only, values are always bound. Ids cross as bytes below and as hex
-above the port, so reads convert HEX and BOOLEAN columns and nothing else. Reads of a table that `expires` bind the
-present second after everything but the limit.
+Invariants:
+1. Names come from db/schema only. Values are always bound.
+2. SQLite stores ids as bytes and the port uses hex, so reads convert HEX and BOOLEAN columns and nothing else.
+3. Reads of a table with `expires` bind the current second after all other parameters except the limit.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,17 +19,17 @@ from db.statements import Shape, check_deleted, check_written, conditions, order
 from db.store import Bound, Condition, Passed, Row, Scan, Value, Where
 
 Native: TypeAlias = Any
-"""What apsw gives and takes: bytes, str, int, None. Checked where it enters, by the column's type."""
+"""Values of apsw: bytes, str, int, None. Checked on input, by the column's type."""
 
 
 CONVERSIONS = {Type.HEX: "{0}.hex()", Type.BOOLEAN: "{0} != 0"}
-"""Column type → expression of a value as the port gives it; others stay as they are."""
+"""Expressions that convert a value for the port, by column type. Other types stay unchanged."""
 
 
 def rows_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Sequence[Native]]], list[Row]]:
-    """A function from native rows of these columns to rows as the port gives them: one display, rendered once, as SQL.
+    """Creates a function from native rows of these columns to the port's rows: a list display compiled once, like SQL.
 
-    A page is a hundred rows, and looking each column's type up row by row costs more than reading it.
+    A page has a hundred rows, and looking up each column's type for each row costs more than reading it.
     """
     parts = []
     for column in map(table.column, names):
@@ -43,7 +44,7 @@ def rows_renderer(table: Table, names: Sequence[str]) -> Callable[[Sequence[Sequ
 
 
 class ReadPlan:
-    """How rows of one table are asked for; `rows` renders them."""
+    """Read statements of one table; `rows` converts their results."""
 
     def __init__(self, table: Table, columns: Sequence[str] | None = None) -> None:
         self.table = table
@@ -60,7 +61,7 @@ class ReadPlan:
         self._scans: dict[tuple[str, tuple[tuple[tuple[str, str], ...], ...]], tuple[str, str]] = {}
 
     def key(self, key: Sequence[Value]) -> list[Native]:
-        """A key, or a prefix of one, as SQLite holds it; ValueError when an id is not hex."""
+        """A key, or a prefix of one, in native values. Raises ValueError for an id that is not hex."""
         native: list[Native] = list(key)
         for index in self._hex_keys:
             if index < len(native):
@@ -70,7 +71,7 @@ class ReadPlan:
     def slice(
         self, partition: Sequence[Value], lower: Bound | None, upper: Bound | None, *, reverse: bool
     ) -> tuple[str, list[Native]]:
-        """SQL and parameters of a slice, the limit (and the second) still to be added."""
+        """SQL and parameters of a slice, to which the caller adds the limit (and the second)."""
         shape = shape_of(lower, upper, reverse=reverse)
         sql = self._slices.get(shape)
         if sql is None:
@@ -92,7 +93,7 @@ class ReadPlan:
         limit: int,
         now_s: int,
     ) -> "SqlScan":
-        """A scan of what slice() gives."""
+        """A scan of the slice's rows."""
         sliced, parameters = self.slice(partition, lower, upper, reverse=reverse)
         if self.expires:
             parameters.append(now_s)
@@ -111,13 +112,13 @@ class ReadPlan:
         return self._select + self._rows_of(shape) + ordering(self.table, shape) + " LIMIT ?"
 
     def _render_scan(self, shape: Shape, where: Where) -> tuple[str, str]:
-        """SqlScan.whole and SqlScan.cut."""
+        """Renders `SqlScan.whole` and `SqlScan.cut`."""
         table, rows, order = self.table, self._rows_of(shape), ordering(self.table, shape)
         names, nulls = ", ".join(self._names), ", NULL" * (len(self._names) - 1)
         read = ", ".join(dict.fromkeys([*self._names, *(table.column(name).name for name in columns_of(where))]))
         tests = " AND ".join(f"({' OR '.join(map(_condition_sql, test))})" for test in where) or "TRUE"
         looked_at = f"SELECT 1 FROM {table.name} WHERE {rows} LIMIT ?"
-        # With a limit, which is none, SQLite keeps the order of a part.
+        # With LIMIT -1, which means no limit, SQLite preserves the order of the subquery.
         met = f"SELECT {names} FROM {table.name} WHERE {rows} AND {tests}{order} LIMIT -1"
         sliced = f"SELECT {read} FROM {table.name} WHERE {rows}{order} LIMIT ?"
         whole = f"SELECT count(*){nulls} FROM ({looked_at}) UNION ALL SELECT * FROM ({met})"
@@ -129,10 +130,10 @@ class ReadPlan:
 
 
 class SqlScan(NamedTuple):
-    """A scan, ready to run. `whole` gives how many rows the slice has, whose `parameters` and limit it binds, and then
-    what meets the conditions in it and behind it, for which it binds the `parameters` again and the `values` of the
-    conditions: the answer, where the limit cuts nothing off. `cut` gives what meets them in the slice alone, and takes
-    longer for each row; it binds `parameters`, limit and `values`.
+    """A scan, ready to run. `whole` returns the number of rows in the slice (binds `parameters` and limit), then the
+    rows in and after it that satisfy the conditions (binds `parameters` again and `values`). That is the result if the
+    limit cuts nothing off. `cut` returns the rows of the slice alone that satisfy the conditions, which takes longer
+    per row; it binds `parameters`, limit and `values`.
     """
 
     plan: ReadPlan
@@ -144,7 +145,7 @@ class SqlScan(NamedTuple):
     limit: int
 
     def run(self, connection: apsw.Connection) -> Scan:
-        """What it finds."""
+        """Runs the scan."""
         reading = connection.execute(self.whole, [*self.parameters, self.limit, *self.parameters, *self.values])
         examined: int = next(reading)[0]
         if examined < self.limit:
@@ -154,9 +155,9 @@ class SqlScan(NamedTuple):
         return self._cut(connection)
 
     def _cut(self, connection: apsw.Connection) -> Scan:
-        """What the slice has that meets the conditions, and its last row, whether that does or not."""
+        """The rows of the slice that satisfy the conditions, and its last row, whether or not it does."""
         slice_of = [*self.parameters, self.limit]
-        # A transaction, as the last row is asked for by how many there are before it.
+        # A transaction, because the last row is found by the number of rows before it.
         with connection:
             (examined,) = next(connection.execute(f"SELECT count(*) FROM ({self.sliced})", slice_of))
             rows = self.plan.rows(connection.execute(self.cut, [*slice_of, *self.values]).fetchall())
@@ -178,7 +179,7 @@ INTEGER_BYTES = {Type.BOOLEAN: 1, Type.TINYINT: 1, Type.SMALLINT: 2, Type.INT: 4
 
 
 def size_sql(table: Table) -> str:
-    """SELECT of the number of rows and the bytes of their values; SQLite has no cheaper answer in every build."""
+    """SELECT of the number of rows and the bytes of their values. Not every build of SQLite has a cheaper way."""
     fixed = sum(INTEGER_BYTES.get(column.type, 0) for column in table.columns)
     lengths = [f"ifnull(length({column.name}), 0)" for column in table.columns if column.type not in INTEGER_BYTES]
     total = " + ".join([str(fixed), *lengths])
@@ -186,7 +187,9 @@ def size_sql(table: Table) -> str:
 
 
 def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None, rows: int = 1) -> str:
-    """INSERT of so many rows that writes only the columns given; KeyError for a column or key column that is amiss."""
+    """INSERT of several rows that writes only the given columns. Raises KeyError for an unknown or missing key
+    column.
+    """
     check_written(table, columns)
     names, values = list(columns), ["?"] * len(columns)
     if expires_at is not None:
@@ -202,6 +205,6 @@ def upsert_sql(table: Table, columns: Sequence[str], expires_at: int | None, row
 
 
 def delete_sql(table: Table, count: int) -> str:
-    """DELETE under the first `count` key columns; ValueError unless they cover the partition key."""
+    """DELETE under the first `count` key columns. Raises ValueError unless they cover the partition key."""
     check_deleted(table, count)
     return f"DELETE FROM {table.name} WHERE " + " AND ".join(f"{name} = ?" for name in table.key[:count])

@@ -1,9 +1,10 @@
-"""Read-only connections to the served generation, one a thread, reopened when CURRENT changes.
+"""Read-only connections to the served generation, one per thread, reopened when CURRENT changes.
 
-Rules of this file: CURRENT is looked at no more often than CHECK_S, as a point read costs little more than that look;
-a generation that vanishes while it is opened was superseded, and the new one is tried. A connection interrupts its
-own statement when the deadline of the question passes. No read transaction outlives a turn of the event loop, or
-CHECK_S where that turn is longer.
+Invariants:
+1. CURRENT is checked at most once per CHECK_S, because a point read costs little more than the check.
+2. If a generation vanishes while it is opened, it was superseded, and the new one is opened.
+3. A connection interrupts its own statement at the deadline of the request.
+4. No read transaction outlives a turn of the event loop, or CHECK_S if the turn is longer.
 """
 
 import asyncio
@@ -19,10 +20,10 @@ from db.sqlite.files import current_generation, current_stamp, half_of_memory
 from db.store import DeadlinePassed, StoreMismatch, StoreUnavailable
 
 CHECK_S = 0.02
-"""A reader serves what is superseded no longer than this."""
+"""The longest time for which a superseded generation is still read."""
 
 STEPS_BETWEEN_LOOKS = 10_000
-"""A statement under way looks at its deadline each time it made so many steps of SQLite's: about half a millisecond."""
+"""SQLite steps between checks of the deadline during a statement: about half a millisecond."""
 
 BUSY_MS = 10_000
 STATEMENTS_KEPT = 512
@@ -30,7 +31,7 @@ OPEN_ATTEMPTS = 20
 
 
 class _Local(threading.local):
-    """A thread's connection, the CURRENT it was opened under, and the look at it that its read transaction followed."""
+    """A thread's connection, the CURRENT it was opened under, and the check of CURRENT before its read transaction."""
 
     connection: apsw.Connection | None = None
     stamp: tuple[int, int] | None = None
@@ -38,7 +39,7 @@ class _Local(threading.local):
 
 
 class Readers:
-    """The connections of one store; `inline`: the file is small enough to be read without leaving the event loop."""
+    """The connections of one store. `inline`: the file is small enough to be read on the event loop."""
 
     def __init__(self, path: Path) -> None:
         self.inline = True
@@ -50,7 +51,7 @@ class Readers:
         self._lock = threading.Lock()
 
     def look_again(self) -> None:
-        """The next read sees what is there now, however recently the last look at CURRENT was."""
+        """Makes the next read check CURRENT, however recent the last check was."""
         self._check_after = 0.0
 
     def close(self) -> None:
@@ -62,7 +63,7 @@ class Readers:
         self._local = _Local()
 
     def connection(self) -> apsw.Connection:
-        """The calling thread's connection to the served generation; DeadlinePassed when there is no time for it."""
+        """The calling thread's connection to the served generation. Raises DeadlinePassed if no time is left."""
         now = time.monotonic()
         if now > DEADLINE.get():
             raise DeadlinePassed("no time left")
@@ -75,10 +76,10 @@ class Readers:
         return self._open()
 
     def connection_of_turn(self) -> apsw.Connection:
-        """As connection(), for an event loop's thread: in one read transaction for all that is read in this turn of the
-        loop, until the next look at CURRENT, as taking a lock and giving it back costs more than a point read.
+        """The event loop thread's connection, in one read transaction for all reads of this turn of the loop until the
+        next check of CURRENT. Acquiring and releasing a lock costs more than a point read.
 
-        A request sees what was there when it came: its reads begin in a turn after that.
+        A request sees the data as of its arrival, because its reads begin in a later turn.
         """
         connection, local = self.connection(), self._local
         if not connection.in_transaction:
@@ -108,14 +109,14 @@ class Readers:
             stamp = current_stamp(self._path)
             generation = current_generation(self._path)
             if generation is None:
-                raise StoreMismatch(f"{self._path} holds no store; create it with `permanode migrate`")
+                raise StoreMismatch(f"{self._path} contains no store; create it with `permanode migrate`")
             file = self._path / generation
             try:
                 connection = apsw.Connection(
                     str(file), flags=apsw.SQLITE_OPEN_READONLY, statementcachesize=STATEMENTS_KEPT
                 )
                 connection.set_busy_timeout(BUSY_MS)
-                # A statement is planned once, not again for other values: one plan is there, by the primary key.
+                # Plan a statement once, not again for other values: the only plan is by primary key.
                 connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
                 connection.execute("PRAGMA mmap_size = 2147418112")
                 connection.execute("PRAGMA cache_size = -16384")
@@ -125,9 +126,9 @@ class Readers:
             except (*PASSING, FileNotFoundError) as error:
                 if file.exists() and current_generation(self._path) == generation:
                     raise StoreUnavailable(f"{file}: {error}") from error
-                continue  # superseded between reading CURRENT and opening
+                continue  # superseded between reading CURRENT and opening it
             with self._lock:
                 self._open_connections.add(connection)
             local.connection, local.stamp, self._stamp = connection, stamp, stamp
             return connection
-        raise StoreUnavailable(f"{self._path}: CURRENT names a generation that is not there")
+        raise StoreUnavailable(f"{self._path}: CURRENT names a generation that does not exist")

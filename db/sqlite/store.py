@@ -1,8 +1,10 @@
-"""SQLite as a store: one directory, one file a generation, reads that never wait for the writer.
+"""SQLite as a store: one directory, one file per generation, reads that never wait for the writer.
 
-Rules of this file: a thread reads through a connection of its own; a big load builds the next generation beside the
-served one and switches, a small one is a transaction in WAL mode. The path of a point read allocates nothing it does
-not return; SQL is rendered once (sqlite_plans).
+Invariants:
+1. Each thread reads through its own connection.
+2. A large load builds the next generation beside the served one and switches to it. A small one is a transaction in WAL
+   mode.
+3. A point read allocates only what it returns. SQL is rendered once (`plans`).
 """
 
 import asyncio
@@ -32,18 +34,18 @@ from db.sqlite.schema_check import find_drift, has_column, list_tables, measure
 from db.store import Bound, DeadlinePassed, Key, Lease, Row, Scan, StoreError, StoreMismatch, TableSize, Where
 
 PAGE_BYTES = 16_384
-"""Of a new generation: messages lie in their leaf pages, without overflow pages, up to 4 kB."""
+"""Page size of a new generation: messages of up to 4 kB fit into leaf pages without overflow pages."""
 
 READ_THREADS = 4
 
 T = TypeVar("T")
 
 Connect: TypeAlias = Callable[[], apsw.Connection]
-"""The calling thread's connection: for a call alone, or for the turn of an event loop."""
+"""Returns the calling thread's connection, for one call or for a turn of the event loop."""
 
 
 class SqliteStore:
-    """A WritableStore in a directory: CURRENT names the served gen-NNNNNN.sqlite, lease.sqlite the writer."""
+    """A WritableStore in a directory. CURRENT names the served gen-NNNNNN.sqlite; lease.sqlite records the writer."""
 
     dialect = "sqlite"
     atomic = True
@@ -53,7 +55,7 @@ class SqliteStore:
     ) -> None:
         self.path = path
         self.protocol = protocol
-        # Those of a generation; the lease outlives generations and has a file of its own.
+        # Tables of a generation. The lease outlives generations and has its own file.
         self._tables = [table for table in TABLES_OF[protocol] if table is not schema.lease]
         self._writable = writable
         self._clock = clock
@@ -69,13 +71,13 @@ class SqliteStore:
     # Reads
 
     async def get(self, table: Table, key: Key) -> Row | None:
-        """The row of that whole primary key, or None. Expired rows do not exist."""
+        """The row with this whole primary key, or None. Expired rows do not exist."""
         if self._readers.inline:
             return self._get(self._readers.connection_of_turn, table, key)
         return await self._in_thread(lambda: self._get(self._readers.connection, table, key))
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
-        """One answer a key, in the order asked."""
+        """One result per key, in the order of `keys`."""
         if self._readers.inline:
             return [self._get(self._readers.connection_of_turn, table, key) for key in keys]
         return await self._in_thread(lambda: [self._get(self._readers.connection, table, key) for key in keys])
@@ -113,7 +115,7 @@ class SqliteStore:
         limit: int,
         columns: tuple[str, ...],
     ) -> Scan:
-        """Of the rows that such a slice gives those that meet `where`, and the last one."""
+        """The rows of a slice that satisfy `where`, and the last row read."""
         plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         scan = plan.scan(partition, lower, upper, where, reverse=reverse, limit=limit, now_s=int(self._clock()))
         if self._readers.inline:
@@ -121,12 +123,12 @@ class SqliteStore:
         return await self._in_thread(lambda: self._scan(self._readers.connection, scan))
 
     async def ping(self) -> None:
-        """Returns when the served generation answers."""
+        """Returns when the served generation responds."""
         with translated():
             self._readers.connection().execute("SELECT 1").fetchone()
 
     async def describe(self) -> list[TableSize]:
-        """Rows and bytes of every table, by walking it; bytes are those of the values, keys included."""
+        """Rows and bytes of every table, by reading it. Bytes are those of the values, including keys."""
         return await self._in_thread(lambda: measure(self._readers, self._tables))
 
     def _get(self, connect: Connect, table: Table, key: Key) -> Row | None:
@@ -163,7 +165,7 @@ class SqliteStore:
         context = contextvars.copy_context()
         running = asyncio.get_running_loop().run_in_executor(self._pool, context.run, work)
         try:
-            # The thread ends by itself, when its statement notices that its time is over.
+            # The thread ends by itself when its statement reaches the deadline.
             return await asyncio.wait_for(running, remaining_s())
         except TimeoutError as error:
             raise DeadlinePassed("waiting for a thread") from error
@@ -172,40 +174,40 @@ class SqliteStore:
 
     @contextmanager
     def batch(self, *, publish: bool = False) -> Iterator[SqliteBatch]:
-        """A batch; committed when the block ends, nothing of it visible when it raises."""
-        self._refuse_unless_writable()
+        """A batch, committed when the block ends. Nothing of it is visible if the block raises."""
+        self._check_writable()
         if self._lease is None:
-            self._lease_file.refuse_others()
+            self._lease_file.check_free()
         self._readers.end_turn()  # a checkpoint would wait for it
         with self._writing, translated(), self._building() if publish else self._appending() as batch:
             yield batch
 
     def nodes(self) -> int:
-        """None beside this process."""
+        """0: this process holds the rows."""
         return 0
 
     def acquire(self, owner: str, run: str, ttl_s: int) -> Lease:
-        """The lease, or LeaseHeld; a holder that died on this machine or expired is replaced."""
-        self._refuse_unless_writable()
+        """Acquires the lease, or raises LeaseHeld. A holder that died on this machine, or expired, is replaced."""
+        self._check_writable()
         self.path.mkdir(parents=True, exist_ok=True)
         self._lease = self._lease_file.acquire(owner, run, ttl_s)
         return self._lease
 
     def renew(self, lease: Lease, ttl_s: int) -> Lease:
-        """The same lease, longer; LeaseHeld when it was lost."""
+        """Extends the lease. Raises LeaseHeld if it was lost."""
         return self._lease_file.renew(lease, ttl_s)
 
     def release(self, lease: Lease) -> None:
-        """Gives the lease back."""
+        """Releases the lease."""
         self._lease = None
         self._lease_file.release(lease)
 
     def holder(self) -> Lease | None:
-        """Whom the lease names, expired or not."""
+        """The recorded holder, even if expired."""
         return self._lease_file.holder()
 
     def purge(self) -> int:
-        """Removes expired rows and says how many."""
+        """Removes expired rows and returns their number."""
         now = int(self._clock())
         with self.batch() as batch:
             purged = 0
@@ -216,19 +218,19 @@ class SqliteStore:
             return purged
 
     def close(self) -> None:
-        """Checkpoints what this store wrote and frees connections."""
+        """Checkpoints what this store wrote and closes connections."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
         self._readers.close()
         self._close_writer()
 
-    def _refuse_unless_writable(self) -> None:
+    def _check_writable(self) -> None:
         if not self._writable:
-            raise StoreError(f"{self.path} was opened for reading only")
+            raise StoreError(f"{self.path} is open for reading only")
 
     def _fence(self) -> AbstractContextManager[object]:
-        """Held around a commit: a run whose lease was taken over must not commit over its successor."""
+        """A block around a commit: a run whose lease was taken over must not commit over its successor."""
         return nullcontext() if self._lease is None else self._lease_file.fence(self._lease)
 
     @contextmanager
@@ -249,11 +251,13 @@ class SqliteStore:
 
     @contextmanager
     def _building(self, *, create: bool = False) -> Iterator[SqliteBatch]:
-        """The next generation, from a copy of the served one; switched to when the block ends well."""
+        """The next generation, built from a copy of the served one. Becomes the served one if the block ends without an
+        error.
+        """
         remove_leftovers(self.path)
         served = current_generation(self.path)
         if served is None and not create:
-            raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
+            raise StoreMismatch(f"{self.path} contains no store; create it with `permanode migrate`")
         self._close_writer()
         generation = next_generation(self.path)
         connection = apsw.Connection(str(self.path / generation))
@@ -270,7 +274,7 @@ class SqliteStore:
             connection.execute("BEGIN")
             yield batch
             connection.execute("COMMIT")
-            # The header says WAL from here on; leaving exclusive mode first lets the side files go at close.
+            # The header says WAL from here. Leaving exclusive mode first allows the side files to be removed at close.
             connection.execute("PRAGMA locking_mode = NORMAL")
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
@@ -285,7 +289,7 @@ class SqliteStore:
     def _open_writer(self) -> apsw.Connection:
         generation = current_generation(self.path)
         if generation is None:
-            raise StoreMismatch(f"{self.path} holds no store; create it with `permanode migrate`")
+            raise StoreMismatch(f"{self.path} contains no store; create it with `permanode migrate`")
         if self._writer is not None:
             if self._writer[0] == generation:
                 return self._writer[1]
@@ -308,23 +312,23 @@ class SqliteStore:
             connection.close()
 
     def tables(self) -> frozenset[str]:
-        """Names of the tables that exist; empty when the store was never created."""
+        """Names of the tables that exist; empty if the store does not exist."""
         if current_generation(self.path) is None:
             return frozenset()
         return list_tables(self._readers)
 
     def has_column(self, table: str, column: str) -> bool:
-        """Whether a table that exists has that column."""
+        """Whether an existing table has this column."""
         return has_column(self._readers, table, column)
 
     def read_all(self, table: Table) -> list[Row]:
-        """Every row of a table that is known to be small."""
+        """All rows of a table that is known to be small."""
         plan = self._plans.get((table.name, None)) or self._plan(table)
         return self._slice(self._readers.connection, plan, f"SELECT {', '.join(table.names)} FROM {table.name}", ())
 
     def execute(self, statements: Iterable[str]) -> None:
-        """Runs statements of a migration, all or none; creates the first generation."""
-        self._refuse_unless_writable()
+        """Runs the statements of a migration, all or none. Creates the first generation."""
+        self._check_writable()
         new = current_generation(self.path) is None
         self.path.mkdir(parents=True, exist_ok=True)
         with self._writing, translated(), self._building(create=True) if new else self._appending() as batch:

@@ -122,8 +122,8 @@ def stopped_by_signals() -> asyncio.Event:
     return stop
 
 
-async def patiently(ask: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
-    """The answer to a question that is asked again while it is not answered as it should be; Fault in the end."""
+async def retry(ask: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
+    """Sends a request again until it succeeds or the attempts are used up; then raises its Fault."""
     tried = 0
     while True:
         try:

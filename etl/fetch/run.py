@@ -15,7 +15,7 @@ from db.connect import StoreSettings
 from db.intervals import Intervals, size, subtract
 from etl.archive.checks import Checks
 from etl.archive.writer import ArchiveWriter, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, retry, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.http import NOT_THERE, UNPROVED, Fault, Http
 from etl.fetch.node import Node, codec_name
 from etl.fetch.walk import Recent, Walk
@@ -85,7 +85,7 @@ async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> 
     names = {CHRYSALIS.name: {store.network, network.id_name}, STARDUST.name: {store.network, network.stardust_name}}
     found = []
     for codec in (CHRYSALIS, STARDUST):
-        name = await patiently(partial(node.network_name, codec), settings)
+        name = await retry(partial(node.network_name, codec), settings)
         if name is None:
             continue
         if name not in names[codec.name]:

@@ -18,7 +18,7 @@ from db.connect import StoreSettings
 from db.intervals import Intervals, intersect, size, subtract
 from db.schema.event_columns import QUORUM
 from etl.archive.writer import Form, archive_writer
-from etl.fetch.fill import Fetched, FetchSettings, answered, fill, patiently, stopped_by_signals, stopped_within, wait_s
+from etl.fetch.fill import Fetched, FetchSettings, answered, fill, retry, stopped_by_signals, stopped_within, wait_s
 from etl.fetch.guardian import Emitter, Guardian
 from etl.fetch.http import UNPROVED, UNREADABLE, WRONG_ID, Fault, Http
 from etl.report import Notify, quiet
@@ -163,7 +163,7 @@ async def _opened(
         asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
         given = [Guardian(await stack.enter_async_context(each)) for each in asking]
         guardians = {each.url: each for each in given}
-        sets = await answered({url: patiently(each.current_set, settings) for url, each in guardians.items()})
+        sets = await answered({url: retry(each.current_set, settings) for url, each in guardians.items()})
         for url, told in sets.items():
             known = history.get(told[0]) if told else None
             if told and known and known.addresses != told[1]:

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.plans import STATES
 from db.model import Table, Type
-from db.retry import patiently
+from db.retry import retry
 from db.store import Batch, Store, StoreUnavailable
 from etl.engine.session import EtlSettings
 from etl.tables.frames import FACT, TableFrame
@@ -86,7 +86,7 @@ class Cluster:
 
     def wait(self) -> None:
         """Returns when a node answers; StoreUnavailable when none does for too long."""
-        patiently(self._ping, self.patience_s)
+        retry(self._ping, self.patience_s)
 
     def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
         """The port's error where it was the cluster that failed; None: it was something else."""
@@ -94,7 +94,7 @@ class Cluster:
         if not is_broken_off and DRIVER not in text:
             return None
         found = None if is_broken_off else REASON.search(text)
-        reason = found[1].strip() if found else "no node answers"
+        reason = found[1].strip() if found else "no node responds"
         return StoreUnavailable(f"{self.address}: rows of {table.name} were not taken: {reason}")
 
     def _append(self, table: Table, rows: DataFrame) -> int:

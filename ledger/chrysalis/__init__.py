@@ -1,4 +1,4 @@
 """The Chrysalis protocol: bytes ⇄ values ⇄ JSON, genesis snapshots, conflict reasons.
 
-No input or output. Stardust's modules may import the values that both protocols share; nothing here imports Stardust.
+No I/O. The Stardust modules may import the values that both protocols share. Nothing here imports Stardust.
 """

@@ -1,12 +1,12 @@
-"""Archive JSON → Chrysalis values: how Chronicle's archive files hold messages (the serde form of the Rust bee crates).
+"""Parses messages in Chronicle's archive files: the serde JSON of the Rust bee crates → Chrysalis values.
 
-Rules of this file:
-1. One way only: nobody writes this form any more. Parsing checks what decoding checks, so the bytes of a parsed value
-   decode; out of bad JSON comes only JsonError.
-2. Variants are `{"type": NAME, "data": …}`; ids and addresses are hex texts; keys, signatures, index and data are
-   lists of numbers; u64 are JSON numbers above 2^53, so the text must have been read by a parser that keeps integers.
-3. A later Chronicle put the era around a message, `{"Chrysalis": {…}}`: that is accepted, its other era is not.
-4. `VARIANTS` holds one entry for each of `chrysalis.KINDS`, by the name that the archive gives it.
+Invariants:
+1. There is no encoder, because no program writes this form any more. Parsing checks what decoding checks, so the bytes
+   of a parsed value always decode. Bad JSON raises only JsonError.
+2. Variants are `{"type": NAME, "data": …}`. Ids and addresses are hex texts. Keys, signatures, index and data are lists
+   of numbers. u64 are JSON numbers that may exceed 2^53, so the JSON parser must preserve integers.
+3. A later Chronicle wrapped a message in its era, `{"Chrysalis": {…}}`. That is accepted; its other era is not.
+4. `VARIANTS` has one entry for each of `codec.KINDS`, under the archive's name for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,14 +56,14 @@ _TRITS_A_BYTE = 5
 
 
 def message_from_archive(value: Any) -> Message:
-    """The message of an archive line's `messages` entry. Raises JsonError."""
+    """Parses an entry of an archive line's `messages`. Raises JsonError."""
     if type(value) is dict and "Chrysalis" in value:
         return nested(value, "Chrysalis", _parse_message)
     return _parse_message(value)
 
 
 def milestone_from_archive(value: Any) -> Milestone:
-    """The milestone of an archive line's `milestone` key: essence and signatures, without a type. Raises JsonError."""
+    """Parses an archive line's `milestone`: essence and signatures, without a type. Raises JsonError."""
     milestone = nested(value, "essence", _parse_milestone_essence)
     keys = len(milestone.public_keys)
     signatures = listed(value, "signatures", _parse_signature, keys, keys)
@@ -98,7 +98,7 @@ def _variant(value: Any, parsers: _Parsers) -> Any:
 
 
 def _numbers(value: Any, size: int | None = None) -> bytes:
-    """Bytes of a list of numbers, `size` of them if given."""
+    """Bytes as a list of numbers. `size` is the expected length. Default: any."""
     try:
         data = bytes(value) if type(value) is list else None
     except (TypeError, ValueError):
@@ -227,7 +227,7 @@ def _parse_reference_unlock(value: Any) -> ReferenceUnlock:
 
 
 def _parse_milestone_essence(value: Any) -> Milestone:
-    """All of a milestone but its signatures."""
+    """Parses a milestone without its signatures."""
     return Milestone(
         uint(value, "index", U32),
         uint(value, "timestamp", U64),
@@ -261,7 +261,7 @@ def _parse_migrated_funds(value: Any) -> MigratedFunds:
 
 
 def _parse_trits(value: Any) -> bytes:
-    """49 bytes of 243 trits: five a byte, the first the least significant, two's complement (legacy t5b1)."""
+    """49 bytes of 243 trits: five trits per byte, the least significant first, two's complement (legacy t5b1)."""
     if type(value) is not list or len(value) != _HASH_TRITS or any(type(trit) is not int for trit in value):
         raise JsonError("", f"a list of {_HASH_TRITS} trits")
     packed = bytearray()
@@ -307,7 +307,7 @@ def _only(family: str, *names: str) -> _Parsers:
     return {name: VARIANTS[family][name] for name in names}
 
 
-# Which variants may stand where.
+# The variants that are allowed in each place.
 _MESSAGE_PAYLOADS = _only("payload", "Transaction", "Milestone", "Indexation")
 _ESSENCE_PAYLOADS = _only("payload", "Indexation")
 _RECEIPT_PAYLOADS = _only("payload", "Receipt")

@@ -1,11 +1,11 @@
-"""Chrysalis (protocol 1), bytes ⇄ values: the message (TIP-6), the table of all kinds, and the public names.
+"""Encodes and decodes Chrysalis messages (protocol 1, TIP-6), and exports the protocol's public names.
 
-Rules of the codec:
-1. `KINDS` is the one table of tags: family → tag → Kind. Decoders look the tag up, encoders the value's KIND.
-2. Decoding answers for the *layout*: counts, lengths, tags, the order of parents, nothing after the end. So
-   `encode(decode(data)) == data`, and out of bad bytes comes only CodecError. What a node checks beyond it (inputs
-   and outputs sorted, sums, signatures) is not needed to read a message, and history may not be lost over it.
-3. Encoding trusts its value, size apart: it came from a decoder or a parser, which checked it.
+Invariants:
+1. `KINDS` is the only table of tags: family → tag → Kind. Decoders look up the tag, encoders the value's KIND.
+2. Decoding checks the layout: counts, lengths, tags, the order of parents, no trailing bytes. So
+   `encode(decode(data)) == data`, and bad bytes raise only CodecError. It does not check what else a node checks
+   (sorted inputs and outputs, sums, signatures): reading a message does not need it, and no history should be lost
+   over it. 3. Encoding checks only the size. The value comes from a decoder or parser, which checked the rest.
 """
 
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ _NONCE = Struct("<Q")
 
 
 def decode_message(data: bytes) -> Message:
-    """The message in `data`, all of it. Raises CodecError."""
+    """Decodes a message. Raises CodecError, also for trailing bytes."""
     layout.check_size(data, "message", MAX_MESSAGE_BYTES)
     reader = Reader(data)
     network_id, count = reader.unpack(_MESSAGE_HEAD, "network id and parents count")
@@ -114,7 +114,9 @@ def decode_message(data: bytes) -> Message:
 
 
 def encode_message(message: Message) -> bytes:
-    """The bytes whose BLAKE2b-256 is the message id. Raises CodecError if too many: parsers do not count them."""
+    """Encodes a message; the BLAKE2b-256 of the bytes is its id. Raises CodecError if it is too long: parsers do not
+    check.
+    """
     parents, payload = message.parents, message.payload
     data = b"".join(
         (
@@ -129,12 +131,14 @@ def encode_message(message: Message) -> bytes:
 
 
 def payload_bytes(message_bytes: bytes) -> bytes:
-    """The payload inside a valid encoded message, empty for none: its hash is the transaction or milestone id."""
+    """The payload inside a valid encoded message, or empty bytes. Its hash is the transaction or milestone id."""
     return message_bytes[13 + 32 * message_bytes[8] : -8]
 
 
 def decode_payload(data: bytes) -> Payload:
-    """The payload in `data`, all of it, of any kind: a receipt and a treasury transaction too. Raises CodecError."""
+    """Decodes a payload of any kind, including receipts and treasury transactions. Raises CodecError, also for trailing
+    bytes.
+    """
     reader = Reader(data)
     payload: Payload = layout.decode_payload(reader, KINDS["payload"])
     reader.finish()
@@ -142,12 +146,12 @@ def decode_payload(data: bytes) -> Payload:
 
 
 def encode_payload(payload: Payload) -> bytes:
-    """Type, then body: the bytes that transaction and milestone ids are hashes of."""
+    """Encodes type and body: the bytes that transaction and milestone ids are hashes of."""
     return KINDS["payload"][payload.KIND].encode(payload)
 
 
 def decode_output(data: bytes) -> Output:
-    """The output in `data`, all of it. Raises CodecError."""
+    """Decodes an output. Raises CodecError, also for trailing bytes."""
     reader = Reader(data)
     output: Output = layout.decode_item(reader, KINDS["output"], "output")
     reader.finish()
@@ -155,15 +159,15 @@ def decode_output(data: bytes) -> Output:
 
 
 def encode_output(output: Output) -> bytes:
-    """An output: type, then body."""
+    """Encodes an output: type, then body."""
     return KINDS["output"][output.KIND].encode(output)
 
 
 def encode_input(value: Input) -> bytes:
-    """An input: type, then body."""
+    """Encodes an input: type, then body."""
     return KINDS["input"][value.KIND].encode(value)
 
 
 def encode_unlock(block: Unlock) -> bytes:
-    """An unlock block: type, then body."""
+    """Encodes an unlock block: type, then body."""
     return KINDS["unlock"][block.KIND].encode(block)

@@ -1,10 +1,10 @@
-"""Which transactions change the ledger, and why the others do not: white flag (TIP-2) with Hornet 1.2's reasons.
+"""Decides which transactions change the ledger (white flag, TIP-2), with Hornet 1.2's conflict reasons.
 
-Rules of this file:
-1. The order of the checks is Hornet's, since the first one that fails gives the reason: inputs in their order; unlock
-   blocks that do not fit their inputs; sums; dust; signatures. Hornet leaves those to the end, as they cost most.
-2. Transactions are taken to be well-formed (sorted, unique, amounts above 0): a node lets no others into its tangle.
-3. Pure: what is known of outputs and addresses is asked of callables, and comes back as changes.
+Invariants:
+1. The checks run in Hornet's order, because the first that fails gives the reason: inputs in their order; unlock blocks
+   that do not match their inputs; sums; dust; signatures. Signatures come last because they cost most.
+2. Transactions are well-formed (sorted, unique, amounts above 0). A node accepts no others.
+3. The module is pure. Callers pass functions that look up outputs and dust; verdicts and changes are returned.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,11 +21,11 @@ from ledger.crypto import ed25519
 from ledger.inputs import Applied, InputConflict, OutputFacts, apply_in_order
 
 AddressDust: TypeAlias = Callable[[bytes], Dust]
-"""The dust state of an address, 33 bytes, at some position."""
+"""Returns the dust state of an address (33 bytes) at some position."""
 
 
 class Conflict(IntEnum):
-    """Hornet's conflict_reason."""
+    """Hornet's `conflict_reason`."""
 
     NONE = 0
     INPUT_SPENT = 1
@@ -38,13 +38,16 @@ class Conflict(IntEnum):
 
 
 Resolved: TypeAlias = TransferOutput | InputConflict
-"""An input at some position: the output, unspent; or why it cannot be spent."""
+"""An input at some position: the unspent output, or why it cannot be spent."""
 
 
 def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], dust: AddressDust) -> Conflict:
-    """Why a transaction cannot be applied where its inputs look like that; NONE if it can.
+    """Why a transaction cannot be applied to these inputs; NONE if it can.
 
-    `inputs` holds one for each of its inputs, in their order; `dust` is asked only for addresses whose dust it changes.
+    Args:
+        transaction: The transaction.
+        inputs: The resolved inputs, in the transaction's order.
+        dust: Called only for addresses whose dust the transaction changes.
     """
     consumed: list[TransferOutput] = []
     for each in inputs:
@@ -68,7 +71,7 @@ def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], dust: Ad
 
 
 def dust_changes(spent: Iterable[TransferOutput], created: Iterable[TransferOutput]) -> dict[bytes, Dust]:
-    """By address what outputs change in dust; an address is in it if any of its outputs counts, also for a sum of 0."""
+    """The change in dust by address. An address is included if any of its outputs is relevant, even if the sum is 0."""
     changes: dict[bytes, Dust] = {}
     for output in created:
         if (added := dust_of(output)) != NO_DUST:
@@ -85,10 +88,10 @@ def apply(
     resolve: Callable[[bytes], OutputFacts[TransferOutput] | None],
     dust: AddressDust,
 ) -> Iterator[Applied[TransferOutput]]:
-    """`inputs.apply_in_order` with these reasons.
+    """Applies a milestone's transactions (`inputs.apply_in_order`) with these reasons.
 
-    `dust` gives the state of an address as the milestone before left it. Receipts are the caller's: the outputs they
-    migrate come after the last transaction.
+    `dust` returns the state of an address after the previous milestone. Callers apply receipts: migrated outputs follow
+    the last transaction.
     """
     moved: dict[bytes, Dust] = {}
 
@@ -103,7 +106,7 @@ def apply(
 
 
 def _signatures(transaction: Transaction, consumed: Sequence[TransferOutput]) -> dict[bytes, SignatureUnlock] | None:
-    """The signature that must hold for each address; None where inputs of one address name different ones."""
+    """The signature to verify for each address; None if inputs of one address refer to different signatures."""
     blocks = transaction.unlock_blocks
     chosen: dict[bytes, int] = {}
     signatures: dict[bytes, SignatureUnlock] = {}

@@ -1,8 +1,7 @@
-"""Chrysalis values → the JSON of the node's REST API v1 (TIP-13, Hornet 1.x). The way back: rest_parse.py.
+"""Renders Chrysalis values as the JSON of the node's REST API v1 (TIP-13, Hornet 1.x). The inverse is `json_parse`.
 
-Rules of this file: ids, keys and data are hex without prefix; a message's u64 are decimal texts, amounts and times
-are numbers; every key that Hornet gives is there, in its order, null where there is nothing. `RENDER` holds the tags
-of `chrysalis.KINDS`.
+Ids, keys and data are hex without prefix. A message's u64 are decimal texts; amounts and times are numbers. All keys of
+Hornet are present, in its order, with null for a missing value. `RENDER` has the tags of `codec.KINDS`.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,7 +53,9 @@ Json: TypeAlias = dict[str, Any]
 
 
 def message_json(message: Message) -> Json:
-    """The answer of GET messages/{id}, less its `data` wrapper; a message without payload has `payload: null`."""
+    """Renders the response of GET messages/{id}, without its `data` wrapper. A message without payload has `payload:
+    null`.
+    """
     payload = message.payload
     return {
         "networkId": str(message.network_id),
@@ -65,22 +66,22 @@ def message_json(message: Message) -> Json:
 
 
 def payload_json(payload: Payload) -> Json:
-    """A payload of any kind, a receipt and a treasury transaction too."""
+    """Renders a payload of any kind, including receipts and treasury transactions."""
     return RENDER["payload"][payload.KIND](payload)
 
 
 def output_json(output: Output) -> Json:
-    """An output, as in GET outputs/{id}."""
+    """Renders an output as in GET outputs/{id}."""
     return RENDER["output"][output.KIND](output)
 
 
 def address_json(address: bytes) -> Json:
-    """A serialized address, type and hash apart."""
+    """Renders a serialized address as its type and hash."""
     return {"type": address[0], "address": address[1:].hex()}
 
 
 def milestone_json(milestone: Milestone) -> Json:
-    """A milestone payload, as it stands in the message that carries it."""
+    """Renders a milestone payload as in the message that carries it."""
     return {
         "type": Milestone.KIND,
         "index": milestone.index,

@@ -1,10 +1,10 @@
-"""The JSON of the node's REST API v1 → Chrysalis values (TIP-13). The way out: rest_json.py.
+"""Parses the JSON of the node's REST API v1 (TIP-13) to Chrysalis values. The inverse is `json`.
 
-Rules of this file:
-1. Parsing checks what decoding checks, so the bytes of a parsed value decode; out of bad JSON comes only JsonError.
-2. Unknown keys are ignored. Absent means network id 0, next PoW scores 0, no payload, no receipt: recorded answers
-   and request bodies lack them.
-3. `PARSE` holds the tags of `chrysalis.KINDS`.
+Invariants:
+1. Parsing checks what decoding checks, so the bytes of a parsed value always decode. Bad JSON raises only JsonError.
+2. Unknown keys are ignored. Recorded responses and request bodies omit some keys; their defaults are network id 0, next
+   PoW scores 0, no payload, no receipt.
+3. `PARSE` has the tags of `codec.KINDS`.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ _ED25519_BYTE = bytes([ED25519])
 
 
 def parse_message_json(value: Any) -> Message:
-    """The message of such an answer, or of a request body. Raises JsonError."""
+    """Parses a message from a response or a request body. Raises JsonError."""
     return Message(
         uint_text(value, "networkId", U64, absent=0),
         _parse_parents(value),
@@ -65,39 +65,40 @@ def parse_message_json(value: Any) -> Message:
 
 
 def parse_payload_json(value: Any) -> Payload:
-    """A payload of any kind. Raises JsonError."""
+    """Parses a payload of any kind. Raises JsonError."""
     payload: Payload = choose(value, PARSE["payload"])
     return payload
 
 
 def parse_milestone_json(value: Any) -> Milestone:
-    """A milestone payload. Raises JsonError."""
+    """Parses a milestone payload. Raises JsonError."""
     milestone: Milestone = choose(value, _MILESTONE_PAYLOADS)
     return milestone
 
 
 def parse_output_json(value: Any) -> Output:
-    """An output of any kind. Raises JsonError."""
+    """Parses an output of any kind. Raises JsonError."""
     output: Output = choose(value, PARSE["output"])
     return output
 
 
 def parse_transfer_output_json(value: Any) -> TransferOutput:
-    """An output that an address owns, so no treasury. Raises JsonError."""
+    """Parses an output that an address owns, so not the treasury. Raises JsonError."""
     output: TransferOutput = choose(value, _TRANSFER_OUTPUTS)
     return output
 
 
 def parse_address_json(value: Any) -> bytes:
-    """The 33 serialized bytes of an address. Raises JsonError."""
+    """Parses an address to its 33 serialized bytes. Raises JsonError."""
     _expect(value, "type", ED25519)
     return _ED25519_BYTE + hex_member(value, "address", 32)
 
 
 def renumber_ed25519(value: Any) -> Any:
-    """JSON from before the final numbering, when Ed25519 was type 1, in today's numbers; everything else as it is.
+    """Converts JSON from before the final numbering, when Ed25519 was type 1, to the current numbers.
 
-    alphanet's nodes and clients wrote so. Whoever knows that a source is that old applies it; parsing never guesses.
+    Nodes and clients of alphanet wrote it. Callers that know the age of a source apply this function; parsing never
+    guesses.
     """
     if isinstance(value, list):
         return [renumber_ed25519(each) for each in value]
@@ -270,7 +271,7 @@ def _only(family: str, *tags: int) -> _Parsers:
     return {tag: PARSE[family][tag] for tag in tags}
 
 
-# Which tags may stand where.
+# The tags that are allowed in each place.
 _MESSAGE_PAYLOADS = _only("payload", 0, 1, 2)
 _ESSENCE_PAYLOADS = _only("payload", 2)
 _MILESTONE_PAYLOADS = _only("payload", 1)

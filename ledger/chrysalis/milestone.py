@@ -1,7 +1,6 @@
-"""Chrysalis milestones (TIP-8) with the receipt and treasury transaction inside them (TIP-17): bytes ⇄ values.
+"""Encodes and decodes Chrysalis milestones (TIP-8) with their receipt and treasury transaction (TIP-17).
 
-Rules of this file: rules 2 and 3 of chrysalis.py; each layout stands once, as a Struct with its fields beside it.
-TIP-8's table calls the receipt payload type 4; it is 3, as every implementation has it.
+Comments beside each Struct list its fields. TIP-8's table gives the receipt payload type 4; all implementations use 3.
 """
 
 from struct import Struct
@@ -53,7 +52,7 @@ def _encode_milestone(payload: Milestone) -> bytes:
 
 
 def encode_milestone_essence(milestone: Milestone) -> bytes:
-    """The part of a milestone that the coordinator's signatures sign: index to receipt."""
+    """Encodes the part of a milestone that the coordinator signs: index to receipt."""
     head = _MILESTONE_HEAD.pack(Milestone.KIND, milestone.index, milestone.timestamp, len(milestone.parents))
     middle = _MILESTONE_MIDDLE.pack(
         milestone.inclusion_merkle_proof,
@@ -91,7 +90,7 @@ def _encode_receipt(payload: Receipt) -> bytes:
 
 
 def decode_migrated_funds(reader: Reader) -> MigratedFunds:
-    """One migrated bundle; Stardust's receipts hold the same."""
+    """Decodes one migrated bundle. Stardust receipts have the same form."""
     start = reader.offset
     tail, address, deposit = reader.unpack(_MIGRATED_FUNDS, "migrated funds")
     if address[0] != ED25519:
@@ -100,7 +99,7 @@ def decode_migrated_funds(reader: Reader) -> MigratedFunds:
 
 
 def encode_migrated_funds(funds: MigratedFunds) -> bytes:
-    """One migrated bundle: tail hash, address, deposit."""
+    """Encodes one migrated bundle: tail hash, address, deposit."""
     return _MIGRATED_FUNDS.pack(funds.tail_transaction_hash, funds.address, funds.deposit)
 
 

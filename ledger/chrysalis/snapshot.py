@@ -1,15 +1,15 @@
-"""Hornet 1.x local snapshot files (format version 1), bytes ⇄ values: the ledger of Chrysalis at one milestone.
+"""Encodes and decodes Hornet 1.x snapshot files (format version 1): the Chrysalis ledger at one milestone.
 
-A full snapshot holds the unspent outputs and the treasury at the ledger milestone, and diffs that lead from there back
-to the milestone of its solid entry points; a delta snapshot holds only diffs, which lead from its ledger milestone on
-to its solid entry points.
+A full snapshot contains the unspent outputs and the treasury at the ledger milestone, and diffs from there back to the
+milestone of its solid entry points. A delta snapshot contains only diffs, from its ledger milestone forward to its
+solid entry points.
 
-Rules of this file:
-1. Integers are little-endian; each layout stands once, as a Struct with its fields beside it. Source: Hornet's
+Invariants:
+1. Integers are little-endian. Comments beside each Struct list its fields. Source: Hornet's
    pkg/snapshot/snapshot_file.go, branch chrysalis.
-2. Decoding is one walk over a binary file, a part at a time: memory does not grow with the file. It is never sought in,
-   so it may come out of a decompressor.
-3. Decoding answers for the layout, as rule 2 of chrysalis.py; what the numbers mean is the reader's own question.
+2. Decoding reads the file once, part by part, without seeking. Memory does not grow with the file, and the file may be
+   a decompressor's output.
+3. Decoding checks the layout only. Callers check what the numbers mean.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _U64 = Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class Treasury:
-    """What was left for migration after the milestone with that id."""
+    """The funds left for migration after the milestone with this id."""
 
     milestone_id: bytes
     amount: int
@@ -47,9 +47,9 @@ class Treasury:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotHeader:
-    """What a snapshot is of. A delta snapshot has no treasury and no outputs."""
+    """A snapshot's header. A delta snapshot has no treasury and no outputs."""
 
-    timestamp: int  # unix seconds, when it was taken
+    timestamp: int  # unix seconds of its creation
     network_id: int
     sep_milestone_index: int
     ledger_milestone_index: int
@@ -66,7 +66,7 @@ class SnapshotHeader:
 
 @dataclass(frozen=True, slots=True)
 class SolidEntryPoint:
-    """A message at which the tangle that a node keeps begins."""
+    """A message at which a node's tangle begins."""
 
     message_id: bytes
 
@@ -90,7 +90,7 @@ class SnapshotSpent:
 
 @dataclass(frozen=True, slots=True)
 class MilestoneDiff:
-    """What one milestone changed; `spent_treasury` is there exactly when it carries a receipt."""
+    """The changes of one milestone. `spent_treasury` is set exactly if the milestone carries a receipt."""
 
     milestone: Milestone
     spent_treasury: Treasury | None
@@ -102,11 +102,14 @@ SnapshotPart: TypeAlias = SolidEntryPoint | SnapshotOutput | MilestoneDiff
 
 
 def decode_snapshot(file: BinaryIO) -> tuple[SnapshotHeader, Iterator[SnapshotPart]]:
-    """The header, and in the file's order everything behind it: as many parts of each kind as the header says.
+    """Returns the header and an iterator over the parts, in file order. The header gives the number of each kind.
 
-    The file is a buffered one: a read returns fewer bytes than asked for only at the end.
-    Raises CodecError, whose offset counts from the first byte read; a file that is cut off, or goes on behind its last
-    part, is refused when the parts have come that far.
+    Args:
+        file: A buffered file, so that a read returns fewer bytes than requested only at the end.
+
+    Raises:
+        CodecError: The file is malformed, truncated or has trailing bytes. A fault in a part raises when the iterator
+            reaches it. Offsets count from the first byte read.
     """
     stream = StreamReader(file)
     header = _decode_header(stream)
@@ -114,7 +117,7 @@ def decode_snapshot(file: BinaryIO) -> tuple[SnapshotHeader, Iterator[SnapshotPa
 
 
 def encode_header(header: SnapshotHeader) -> bytes:
-    """The bytes before the first part."""
+    """Encodes the bytes before the first part."""
     milestones = _MILESTONES.pack(
         header.timestamp, header.network_id, header.sep_milestone_index, header.ledger_milestone_index
     )
@@ -127,7 +130,7 @@ def encode_header(header: SnapshotHeader) -> bytes:
 
 
 def encode_part(part: SnapshotPart) -> bytes:
-    """The bytes of one part; a snapshot is its header and its parts."""
+    """Encodes one part. A snapshot is its header followed by its parts."""
     if isinstance(part, SolidEntryPoint):
         return part.message_id
     if isinstance(part, SnapshotOutput):

@@ -1,6 +1,6 @@
-"""Chrysalis transactions (TIP-7, dust allowance TIP-15) and the indexation payload (TIP-6): bytes ⇄ values.
+"""Encodes and decodes Chrysalis transactions (TIP-7, dust allowance TIP-15) and indexation payloads (TIP-6).
 
-Rules of this file: rules 2 and 3 of chrysalis.py; each layout stands once, as a Struct with its fields beside it.
+Comments beside each Struct list its fields.
 """
 
 from struct import Struct
@@ -29,7 +29,7 @@ _TRANSACTION_HEAD = Struct("<IBH")  # payload type, essence type, inputs count
 _UTXO_INPUT = Struct("<B32sH")  # type, transaction id, output index
 _TRANSFER_OUTPUT = Struct("<B33sQ")  # type, address, amount
 _SIGNATURE_UNLOCK = Struct("<BB32s64s")  # type, signature type, public key, signature
-_REFERENCE_UNLOCK = Struct("<BH")  # type, index of the unlock block meant
+_REFERENCE_UNLOCK = Struct("<BH")  # type, index of the referenced unlock block
 
 
 def _decode_indexation(reader: Reader) -> Indexation:
@@ -42,7 +42,7 @@ def _decode_indexation(reader: Reader) -> Indexation:
 
 
 def encode_indexation(payload: Indexation) -> bytes:
-    """Type, index behind its length, data behind its length."""
+    """Encodes type, index with its length, data with its length."""
     index, data = payload.index, payload.data
     return b"".join((_INDEXATION_HEAD.pack(Indexation.KIND, len(index)), index, _U32.pack(len(data)), data))
 
@@ -75,7 +75,7 @@ def _encode_transaction(payload: Transaction) -> bytes:
 
 
 def encode_essence(essence: Essence) -> bytes:
-    """The part of a transaction that its signatures sign."""
+    """Encodes the part of a transaction that its signatures sign."""
     return b"".join(
         (
             b"\0",

@@ -1,9 +1,8 @@
 """Chrysalis (protocol 1) objects as frozen values.
 
-Rules of this file: a field is what the wire carries, in wire order. Ids, keys and addresses are `bytes` (an address
-is the 33 serialized ones, type first), amounts and times `int`. KIND is the tag that the object carries on the wire.
-Sources: TIP-6 message and indexation, TIP-7 transaction, TIP-8 milestone, TIP-15 dust allowance, TIP-17 receipt and
-treasury.
+Fields have the wire's content and order. Ids, keys and addresses are `bytes` (an address is the 33 serialized bytes,
+type first); amounts and times are `int`. KIND is the object's tag on the wire. Sources: TIP-6 message and indexation,
+TIP-7 transaction, TIP-8 milestone, TIP-15 dust allowance, TIP-17 receipt and treasury.
 """
 
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import ClassVar, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class UtxoInput:
-    """The spending of an output of a transaction."""
+    """Spends an output of a transaction."""
 
     KIND: ClassVar[int] = 0
     transaction_id: bytes
@@ -21,7 +20,7 @@ class UtxoInput:
 
 @dataclass(frozen=True, slots=True)
 class TreasuryInput:
-    """The spending of the treasury as that milestone left it."""
+    """Spends the treasury output of the milestone with this id."""
 
     KIND: ClassVar[int] = 1
     milestone_id: bytes
@@ -38,7 +37,7 @@ class SigLockedSingle:
 
 @dataclass(frozen=True, slots=True)
 class SigLockedDustAllowance:
-    """An amount for an address that lets it receive dust."""
+    """An amount for an address that permits it to receive dust."""
 
     KIND: ClassVar[int] = 1
     address: bytes
@@ -47,7 +46,7 @@ class SigLockedDustAllowance:
 
 @dataclass(frozen=True, slots=True)
 class TreasuryOutput:
-    """What is left for migration."""
+    """The funds left for migration."""
 
     KIND: ClassVar[int] = 2
     amount: int
@@ -64,7 +63,7 @@ class SignatureUnlock:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceUnlock:
-    """The same signature as the unlock block at `index`."""
+    """Refers to the signature of the unlock block at `index`."""
 
     KIND: ClassVar[int] = 1
     index: int
@@ -81,7 +80,7 @@ class Indexation:
 
 @dataclass(frozen=True, slots=True)
 class Essence:
-    """What a transaction moves; its signatures sign this."""
+    """The inputs, outputs and payload of a transaction, which its signatures sign."""
 
     inputs: tuple[UtxoInput, ...]
     outputs: "tuple[TransferOutput, ...]"
@@ -90,7 +89,7 @@ class Essence:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """An essence, and one unlock block for each of its inputs."""
+    """An essence, and one unlock block per input."""
 
     KIND: ClassVar[int] = 0
     essence: Essence
@@ -108,7 +107,7 @@ class TreasuryTransaction:
 
 @dataclass(frozen=True, slots=True)
 class MigratedFunds:
-    """One migrated bundle: 49 bytes of tail hash (t5b1), and who gets how much."""
+    """One migrated bundle: tail hash of 49 bytes (t5b1), address and deposit."""
 
     tail_transaction_hash: bytes
     address: bytes
@@ -128,7 +127,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A coordinator's milestone; one signature for each public key, in their order."""
+    """A coordinator's milestone, with one signature per public key, in the same order."""
 
     KIND: ClassVar[int] = 1
     index: int

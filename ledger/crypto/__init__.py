@@ -1,4 +1,4 @@
 """Hashes, signatures, address encodings and Merkle trees.
 
-Input and output are bytes. No input or output, no knowledge of any ledger's values.
+Input and output are bytes. No I/O, no knowledge of any ledger's values.
 """

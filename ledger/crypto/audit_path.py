@@ -1,11 +1,12 @@
-"""Audit paths: what leads from one id to the Merkle root over many of them (TIP-4), as values and as JSON.
+"""Merkle audit paths (TIP-4) from one id to the root of its tree, as values and as JSON.
 
-Rules of this file:
-1. A path is the sibling's hash of each level, from the leaf up, and on which side it stands; that is all there is to
-   change in one. The ids' count is not part of it: leaves and nodes are hashed apart, so no node passes for a leaf.
-2. JSON is the tree that inx-poi and inx-chronicle write: a node has `l` and `r`, of which one is a hash (`h`) and the
-   other the way to the leaf, in the end `value`; where the leaf is the whole tree, there is only `l`. Parsing takes
-   nothing else: theirs takes two values, and then a tree may vouch for an id that its root does not hold.
+Invariants:
+1. A path contains the sibling hash of each level, from the leaf up, and the side of each sibling. It does not contain
+   the number of ids: leaves and nodes use different hash prefixes, so a node never passes for a leaf.
+2. The JSON is the tree that inx-poi and inx-chronicle write. A node has `l` and `r`: one is a hash (`h`), the other
+   leads to the leaf (`value`). A tree of a single leaf has only `l`.
+3. The parser rejects any other shape. The original accepts two values in one node, and such a tree can prove an id
+   that its root does not contain.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +17,19 @@ from ledger.crypto.merkle import leaf_hash, next_level, node_hash
 from ledger.json_reader import JsonError, hex_member, nested, prefixed_hash
 
 MAX_STEPS = 32
-"""Levels of a tree over 2³² ids, as many as an index of theirs can count."""
+"""Levels of a tree of 2³² ids, the most that a 32-bit index can address."""
 
 _Read: TypeAlias = Callable[[Any, str], bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One level: the sibling's hash, 32 bytes, and whether it stands left."""
+    """One level of a path.
+
+    Args:
+        sibling: The sibling's hash, 32 bytes.
+        is_left: Whether the sibling is the left child.
+    """
 
     sibling: bytes
     is_left: bool
@@ -38,7 +44,7 @@ class AuditPath:
 
     @property
     def root(self) -> bytes:
-        """The root that it leads to: of a tree that holds the leaf, where it is a root at all."""
+        """The root that the path leads to. It is a tree's root only if the tree contains the leaf."""
         found = leaf_hash(self.leaf)
         for step in self.steps:
             found = node_hash(step.sibling, found) if step.is_left else node_hash(found, step.sibling)
@@ -46,7 +52,11 @@ class AuditPath:
 
 
 def create_audit_path(ids: Sequence[bytes], position: int) -> AuditPath:
-    """The path of the id at that position, 0 for the first, among ids in order. ValueError where there is none."""
+    """Creates the path of the id at `position` (from 0) in the ordered list `ids`.
+
+    Raises:
+        ValueError: There is no such position.
+    """
     if not 0 <= position < len(ids):
         raise ValueError(f"position: expected one of {len(ids)} ids, found {position}")
     leaf, steps = ids[position], []
@@ -61,7 +71,7 @@ def create_audit_path(ids: Sequence[bytes], position: int) -> AuditPath:
 
 
 def audit_path_json(path: AuditPath, prefix: str) -> dict[str, Any]:
-    """The tree of a path; `prefix` of its hex: 0x in Stardust, none in Chrysalis."""
+    """Renders a path as a tree. `prefix` precedes every hex text: `0x` in Stardust, empty in Chrysalis."""
     node: dict[str, Any] = {"value": prefix + path.leaf.hex()}
     if not path.steps:
         return {"l": node}
@@ -72,7 +82,7 @@ def audit_path_json(path: AuditPath, prefix: str) -> dict[str, Any]:
 
 
 def parse_audit_path_json(value: Any, prefix: str) -> AuditPath:
-    """The path of such a tree, its hex with that prefix. Raises JsonError."""
+    """Parses a tree whose hex texts have this prefix. Raises JsonError."""
     read = prefixed_hash if prefix else _plain_hash
     if _keys(value) == {"l"}:
         return AuditPath(nested(value, "l", lambda node: read(node, "value")), ())
@@ -81,7 +91,7 @@ def parse_audit_path_json(value: Any, prefix: str) -> AuditPath:
 
 
 def _parse_node(node: Any, read: _Read, levels: int) -> tuple[bytes, list[Step]]:
-    """The leaf and the steps to the node, which stands above at most so many levels."""
+    """The leaf, and the steps up to this node. `levels` limits the depth of the rest of the tree."""
     if levels == 0:
         raise JsonError("", f"a value below at most {MAX_STEPS} nodes")
     if _keys(node) != {"l", "r"}:

@@ -1,9 +1,12 @@
-"""Addresses as text: Bech32 (BIP-173; TIP-11), under any human-readable part.
+"""Bech32 addresses (BIP-173, TIP-11) with any human-readable part.
 
-Rules of this file: the checksum is linear, so tables tell what many bits leave in it, ten on the way out, eight on the
-way in, as listings format by the thousand; a text is lower case on the way out and of one case on the way in; address
-types are not judged here.
-`format_address` and `parse_address` are for IOTA's serialized addresses, 33 bytes; other ledgers have other lengths.
+Invariants:
+1. Encoding writes lower case. Decoding accepts lower case or upper case, but not a mix.
+2. Address types are not checked here.
+3. The checksum is linear, so precomputed tables process ten bits per step when encoding and eight when decoding.
+   Listings format thousands of addresses per request.
+
+`format_address` and `parse_address` handle IOTA's serialized addresses of 33 bytes. Other ledgers have other lengths.
 """
 
 from functools import lru_cache, reduce
@@ -17,14 +20,14 @@ _DIGITS = str.maketrans(_CHARSET, "0123456789abcdefghijklmnopqrstuv")
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _CHECKSUM_CHARS = 6
 _MAX_CHARS = 90
-_MOST_CHARS = _MAX_CHARS - 1 - _CHECKSUM_CHARS  # of the human-readable part and the data
+_MOST_CHARS = _MAX_CHARS - 1 - _CHECKSUM_CHARS  # of the human-readable part and the data together
 
 _PARSED_KEPT = 4096
-"""Addresses parsed lately: wallets and explorers ask about the same ones again and again."""
+"""Size of the cache of parsed addresses: wallets and explorers request the same addresses repeatedly."""
 
 
 class AddressError(ValueError):
-    """A text that is no address; the message says what is wrong with it."""
+    """An invalid address. The message says what is wrong."""
 
 
 def _step(state: int, value: int) -> int:
@@ -37,13 +40,13 @@ def _step(state: int, value: int) -> int:
     return state
 
 
-# What a state's highest bits leave behind after two steps: steps are linear, so the rest adds by XOR.
+# The contribution of the state's highest bits after two steps. Steps are linear, so the rest is added by XOR.
 _TWO_STEPS = [_step(_step(high << 20, 0), 0) for high in range(1024)]
 
 
 @lru_cache(maxsize=64)
 def _start(hrp: str) -> int:
-    """The checksum's state after the human-readable part: high bits, a zero, low bits."""
+    """The checksum state after the human-readable part: high bits, a zero, low bits."""
     if not hrp or not all("!" <= char <= "~" for char in hrp):
         raise AddressError(f"human-readable part {hrp!r}: expected 1 or more printable ASCII characters")
     if hrp != hrp.lower():
@@ -56,7 +59,7 @@ def _start(hrp: str) -> int:
 
 @lru_cache(maxsize=64)
 def _start_before(hrp: str, chars: int) -> int:
-    """What the human-readable part leaves in the state behind so many characters."""
+    """The contribution of the human-readable part to the state after this many more characters."""
     state = _start(hrp)
     for _ in range(chars):
         state = _step(state, 0)
@@ -64,7 +67,7 @@ def _start_before(hrp: str, chars: int) -> int:
 
 
 def _left_by_bytes() -> list[list[int]]:
-    """What each byte of the data, checksum included, leaves in the state at its end, by its place from the last on."""
+    """The contribution of each data byte (checksum included) to the final state, by position counted from the end."""
     of_bits = [1 << bit for bit in range(5)]
     while len(of_bits) < 5 * _MAX_CHARS + 7:
         of_bits.append(_step(of_bits[-5], 0))
@@ -81,7 +84,7 @@ _LEFT_BY_BYTES = _left_by_bytes()
 
 
 def format_address(hrp: str, address: bytes) -> str:
-    """The text of a serialized address (33 bytes, type first). Raises AddressError."""
+    """Encodes a serialized address (33 bytes, type first). Raises AddressError."""
     if len(address) != ADDRESS_BYTES:
         raise AddressError(f"expected {ADDRESS_BYTES} address bytes, found {len(address)}")
     return encode(hrp, address)
@@ -89,18 +92,20 @@ def format_address(hrp: str, address: bytes) -> str:
 
 @lru_cache(maxsize=_PARSED_KEPT)
 def parse_address(text: str) -> tuple[str, bytes]:
-    """Human-readable part and serialized address (33 bytes, type first) of a text. Raises AddressError."""
+    """Decodes a text into its human-readable part and serialized address (33 bytes, type first). Raises
+    AddressError.
+    """
     return decode(text, ADDRESS_BYTES)
 
 
 def encode(hrp: str, data: bytes) -> str:
-    """The text of any bytes. Raises AddressError."""
+    """Encodes bytes of any length. Raises AddressError."""
     size = len(data)
     chars = (8 * size + 4) // 5
     state = _start(hrp)
     if len(hrp) + chars > _MOST_CHARS:
         raise _too_long(hrp)
-    bits = int.from_bytes(data) << 5 * chars - 8 * size  # the last group is filled up with zeros
+    bits = int.from_bytes(data) << 5 * chars - 8 * size  # zeros pad the last group
     text = [hrp, "1"]
     if chars & 1:
         first = bits >> 5 * (chars - 1)
@@ -118,7 +123,15 @@ def encode(hrp: str, data: bytes) -> str:
 
 
 def decode(text: str, size: int | None = None) -> tuple[str, bytes]:
-    """Human-readable part and bytes of a text. With a `size`, of so many bytes only. Raises AddressError."""
+    """Decodes a text into its human-readable part and its bytes.
+
+    Args:
+        text: The Bech32 text.
+        size: The expected number of bytes. Default: any.
+
+    Raises:
+        AddressError: The text is not Bech32, or contains a different number of bytes.
+    """
     lower = text.lower()
     if text not in (lower, text.upper()):
         raise AddressError("expected one case, found upper and lower")

@@ -1,10 +1,10 @@
-"""Ed25519 verification by the rules of TIP-14 (those of ZIP-215), which decide whether a transaction is a conflict.
+"""Ed25519 verification by the rules of TIP-14 (ZIP-215), which decide whether a transaction is a conflict.
 
-Rules of this file:
-1. A library's refusal is not enough: libraries differ on points of small order and on encodings that are not canonical,
-   where TIP-14 says what every node accepts. What OpenSSL accepts, by the stricter equation without the cofactor, holds
-   by TIP-14 too, and it says so twenty times as fast; what it refuses is reckoned here, two milliseconds each.
-2. Verification only. Nothing here is secret, so nothing has to take constant time.
+Invariants:
+1. A signature that OpenSSL accepts is valid: its equation without the cofactor is stricter than TIP-14. A signature
+   that OpenSSL rejects is verified again here with the cofactor, because libraries differ on points of small order and
+   on non-canonical encodings. That takes two milliseconds, about twenty times as long.
+2. The code only verifies. It handles no secrets, so it need not run in constant time.
 3. A point is (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, on −x² + y² = 1 + dx²y².
 """
 
@@ -24,7 +24,7 @@ _LOW_255 = (1 << 255) - 1
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether 64 bytes of signature are one of the message by the key, 32 bytes."""
+    """Whether the 64-byte signature of the message is valid under the 32-byte public key."""
     try:
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -40,14 +40,14 @@ def _verify_by_cofactor(public_key: bytes, message: bytes, signature: bytes) -> 
     digest = sha512(signature[:32] + public_key + message).digest()
     challenge = int.from_bytes(digest, "little") % _ORDER
     difference = _add(_sum_of_products(response, _BASE, challenge, _negate(key)), _negate(commitment))
-    for _ in range(3):  # times the cofactor: what differs by a point of small order is equal
+    for _ in range(3):  # multiply by the cofactor 8: points that differ by a point of small order become equal
         difference = _add(difference, difference)
     x, y, z, _ = difference
     return x == 0 and y == z
 
 
 def _decode(data: bytes) -> _Point | None:
-    """The point of 32 bytes, None for none. y may be the modulus or more, and the sign of x = 0 may be set."""
+    """Decodes 32 bytes to a point; None if invalid. y may reach the modulus, and x = 0 may have the sign bit set."""
     number = int.from_bytes(data, "little")
     y = (number & _LOW_255) % _P
     over, under = (y * y - 1) % _P, (_D * y * y + 1) % _P  # x² = over / under
@@ -68,7 +68,7 @@ def _negate(point: _Point) -> _Point:
 
 
 def _add(one: _Point, other: _Point) -> _Point:
-    # Hisil, Wong, Carter and Dawson 2008, section 3.1: right for any two points, also for equal ones.
+    # Hisil, Wong, Carter and Dawson 2008, section 3.1: complete, so it also holds for equal points.
     x1, y1, z1, t1 = one
     x2, y2, z2, t2 = other
     a, b = (y1 - x1) * (y2 - x2) % _P, (y1 + x1) * (y2 + x2) % _P
@@ -78,7 +78,7 @@ def _add(one: _Point, other: _Point) -> _Point:
 
 
 def _sum_of_products(m: int, one: _Point, n: int, other: _Point) -> _Point:
-    """The m-fold of one point plus the n-fold of another, in one walk over the bits of both."""
+    """The sum of m times one point and n times another, in one pass over the bits of both."""
     choices = (_ZERO, one, other, _add(one, other))
     total = _ZERO
     for position in range(max(m.bit_length(), n.bit_length()) - 1, -1, -1):

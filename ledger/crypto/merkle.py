@@ -7,9 +7,10 @@ _LEAF, _NODE = b"\0", b"\1"
 
 
 def merkle_root(ids: Sequence[bytes]) -> bytes:
-    """The 32-byte root over ids in order; H of nothing for none.
+    """The 32-byte Merkle root of ids in order. Without ids it is the hash of the empty string.
 
-    Over the messages that changed the ledger, in white-flag order: a Chrysalis milestone's inclusion Merkle proof.
+    The inclusion Merkle proof of a Chrysalis milestone is the root of the messages that changed the ledger, in
+    white-flag order.
     """
     if not ids:
         return blake2b(digest_size=32).digest()
@@ -20,19 +21,19 @@ def merkle_root(ids: Sequence[bytes]) -> bytes:
 
 
 def leaf_hash(leaf: bytes) -> bytes:
-    """The 32-byte hash that stands for an id at the tree's foot."""
+    """The 32-byte hash of a leaf, which is an id."""
     return blake2b(_LEAF + leaf, digest_size=32).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """The 32-byte hash over two of a level below."""
+    """The 32-byte hash of a node with two children."""
     return blake2b(_NODE + left + right, digest_size=32).digest()
 
 
 def next_level(hashes: Sequence[bytes]) -> list[bytes]:
-    """The hashes over pairs, an odd last one moving up as is.
+    """Hashes pairs of one level. An odd last hash moves up unchanged.
 
-    Level by level this is what splitting at the largest power of two below the count gives.
+    Repeating this gives the same root as splitting at the largest power of two below the count.
     """
     pairs = [node_hash(left, right) for left, right in zip(hashes[::2], hashes[1::2], strict=False)]
     return [*pairs, *hashes[len(pairs) * 2 :]]

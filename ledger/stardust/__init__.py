@@ -1,4 +1,4 @@
 """The Stardust protocol: bytes ⇄ values ⇄ JSON, snapshots, protocol parameters, conflict reasons.
 
-No input or output.
+No I/O.
 """

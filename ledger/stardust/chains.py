@@ -1,7 +1,7 @@
-"""How the chains of Stardust go on: which states an alias, a foundry or an NFT may take next (TIP-18).
+"""Chain transitions (TIP-18): which states an alias, a foundry or an NFT may take next.
 
-Rules of this file: chains are named by the address they own, 33 bytes, and foundries, which own none, by their id of
-38. Source of the rules: TIP-18, and iota.go 3.0.0-rc.3 where it is silent.
+A chain is named by its address (33 bytes); a foundry has none and is named by its id (38 bytes). Sources: TIP-18, and
+iota.go 3.0.0-rc.3 where TIP-18 is silent.
 """
 
 from collections import Counter
@@ -24,11 +24,11 @@ from ledger.stardust.values import (
 )
 
 Chains: TypeAlias = Mapping[bytes, TransferOutput]
-"""The outputs of one side of a transaction that are states of chains, by the chain's name; new chains have none yet."""
+"""The chain outputs on one side of a transaction, by chain name. New chains have no name yet."""
 
 
 def chain_name(output: TransferOutput, output_id: bytes | None = None) -> bytes | None:
-    """The name of an output's chain; None for basic outputs, and for new chains where their output id is not given."""
+    """The name of an output's chain. None for basic outputs, and for new chains if `output_id` is None."""
     match output:
         case FoundryOutput():
             return foundry_id(output)
@@ -43,14 +43,14 @@ def chain_name(output: TransferOutput, output_id: bytes | None = None) -> bytes 
 
 
 def controllers(output: AliasOutput) -> tuple[bytes, bytes]:
-    """State controller and governor of an alias."""
+    """The state controller and the governor of an alias."""
     controller, governor = output.unlock_conditions
     assert isinstance(controller, StateController)
     assert isinstance(governor, Governor)
     return controller.address, governor.address
 
 
-def chains_go_on(
+def transitions_allowed(
     before: Chains,
     after: Chains,
     created: Sequence[TransferOutput],
@@ -58,9 +58,9 @@ def chains_go_on(
     created_tokens: Counter[bytes],
     unlocked: Container[bytes],
 ) -> bool:
-    """Whether each chain of the inputs may become what it becomes, and each new one may begin.
+    """Whether each chain of the inputs may make its transition, and each new chain may begin.
 
-    `created` are all outputs; the tokens are sums over each side; `unlocked` holds the addresses that inputs unlock.
+    `created` are all outputs, the tokens are sums over each side, `unlocked` are the addresses that inputs unlock.
     """
     fresh = [each for each in created if isinstance(each, FoundryOutput) and foundry_id(each) not in before]
     for chain, was in before.items():
@@ -68,17 +68,17 @@ def chains_go_on(
         minted = created_tokens[chain] - spent_tokens[chain]
         match was, becomes:
             case AliasOutput(), AliasOutput():
-                good = _alias_may_become(was, becomes, [each for each in fresh if owner_at(each, 0) == chain])
+                good = _alias_transition_allowed(was, becomes, [each for each in fresh if owner_at(each, 0) == chain])
             case NftOutput(), NftOutput():
                 good = was.immutable_features == becomes.immutable_features
             case FoundryOutput(), FoundryOutput():
-                good = was.immutable_features == becomes.immutable_features and _scheme_may_become(
+                good = was.immutable_features == becomes.immutable_features and _scheme_change_allowed(
                     was.token_scheme, becomes.token_scheme, minted
                 )
             case FoundryOutput(), None:
                 good = was.token_scheme.minted + minted == was.token_scheme.melted
             case _:
-                good = True  # aliases and NFTs may end as they like
+                good = True  # aliases and NFTs may end without condition
         if not good:
             return False
     for output in created:
@@ -98,11 +98,11 @@ def _issuer_agrees(features: Sequence[Feature], unlocked: Container[bytes]) -> b
     return all(each.address in unlocked for each in features if isinstance(each, Issuer))
 
 
-def _alias_may_become(was: AliasOutput, becomes: AliasOutput, fresh: Sequence[FoundryOutput]) -> bool:
-    """`fresh` are its foundries that begin with it."""
+def _alias_transition_allowed(was: AliasOutput, becomes: AliasOutput, fresh: Sequence[FoundryOutput]) -> bool:
+    """Whether an alias may make this transition. `fresh` are the foundries that begin with it."""
     if was.immutable_features != becomes.immutable_features:
         return False
-    if was.state_index == becomes.state_index:  # its governor's doing
+    if was.state_index == becomes.state_index:  # a transition by its governor
         return (was.amount, was.native_tokens, was.state_metadata, was.foundry_counter) == (
             becomes.amount,
             becomes.native_tokens,
@@ -123,14 +123,14 @@ def _metadata(output: AliasOutput) -> list[Feature]:
     return [each for each in output.features if isinstance(each, Metadata)]
 
 
-def _scheme_may_become(was: SimpleTokenScheme, becomes: SimpleTokenScheme, minted: int) -> bool:
-    """`minted` is how much more of the token the outputs hold than the inputs."""
+def _scheme_change_allowed(was: SimpleTokenScheme, becomes: SimpleTokenScheme, minted: int) -> bool:
+    """Whether a token scheme may change like this. `minted` is the outputs' amount of the token minus the inputs'."""
     more_minted, more_melted = becomes.minted - was.minted, becomes.melted - was.melted
     if was.maximum != becomes.maximum or more_minted < 0 or more_melted < 0:
         return False
     if minted >= 0:
         return more_minted == minted and more_melted == 0
-    return more_minted == 0 and more_melted <= -minted  # what is not melted is burned
+    return more_minted == 0 and more_melted <= -minted  # the rest of the missing tokens is burned
 
 
 def _foundry_may_begin(
@@ -140,7 +140,9 @@ def _foundry_may_begin(
     fresh: Sequence[FoundryOutput],
     created_tokens: Counter[bytes],
 ) -> bool:
-    """Its alias changes its state and counts it; new foundries of one alias stand in order of their serial numbers."""
+    """Whether a foundry may begin. Its alias must change state and count it, and new foundries of one alias must be in
+    order of their serial numbers.
+    """
     alias = owner_at(output, 0)
     assert alias is not None
     was, becomes = before.get(alias), after.get(alias)

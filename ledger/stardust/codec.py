@@ -1,11 +1,11 @@
-"""Stardust (protocol 2), bytes ⇄ values: the block (TIP-24), the table of all kinds, and the public names.
+"""Encodes and decodes Stardust blocks (protocol 2, TIP-24), and exports the protocol's public names.
 
-Rules of the codec:
-1. `KINDS` is the one table of tags: family → tag → Kind. Decoders look the tag up, encoders the value's KIND.
-2. Decoding refuses what a node refuses of the bytes alone (what the TIPs call syntactic validation), always with
-   CodecError, which names the field; so `encode(decode(data)) == data`. What also needs the protocol parameters stands
-   in protocol_parameters.py, what needs the ledger in stardust_conflicts.py.
-3. Encoding trusts its value, size apart: it came from a decoder.
+Invariants:
+1. `KINDS` is the only table of tags: family → tag → Kind. Decoders look up the tag, encoders the value's KIND.
+2. Decoding rejects what a node rejects by the bytes alone (the TIPs' syntactic validation). It raises only CodecError,
+   which names the field. So `encode(decode(data)) == data`. Checks that need the protocol parameters are in
+   `protocol_parameters`, checks that need the ledger in `conflicts`.
+3. Encoding checks only the size. The value comes from a decoder, which checked the rest.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ KINDS: Mapping[str, Kinds] = {
 
 
 def decode_block(data: bytes) -> Block:
-    """The block in `data`, all of it. Raises CodecError."""
+    """Decodes a block. Raises CodecError, also for trailing bytes."""
     layout.check_size(data, "block", MAX_BLOCK_BYTES)
     reader = Reader(data)
     version, count = reader.unpack(BLOCK_HEAD, "protocol version and parents count")
@@ -87,7 +87,7 @@ def decode_block(data: bytes) -> Block:
 
 
 def encode_block(block: Block) -> bytes:
-    """The bytes whose BLAKE2b-256 is the block id. Raises CodecError if too many."""
+    """Encodes a block; the BLAKE2b-256 of the bytes is its id. Raises CodecError if it is too long."""
     parents, payload = block.parents, block.payload
     data = b"".join(
         (
@@ -102,19 +102,21 @@ def encode_block(block: Block) -> bytes:
 
 
 def payload_bytes(block_bytes: bytes) -> bytes:
-    """The payload inside a valid encoded block, empty for none: of a transaction its hash is the transaction id."""
+    """The payload inside a valid encoded block, or empty bytes. The hash of a transaction payload is the transaction
+    id.
+    """
     return block_bytes[6 + 32 * block_bytes[1] : -8]
 
 
 def milestone_block_bytes(milestone: Milestone) -> bytes:
-    """The block that carries a milestone: the payload leaves nothing of it open, as its parents are the payload's and
-    its nonce is 0 (TIP-29).
+    """The block that carries a milestone. The payload determines it: the parents are the same and the nonce is 0
+    (TIP-29).
     """
     return encode_block(Block(PROTOCOL_VERSION, milestone.parents, milestone, 0))
 
 
 def decode_payload(data: bytes) -> Payload:
-    """The payload in `data`, all of it; of any kind. Raises CodecError."""
+    """Decodes a payload of any kind. Raises CodecError, also for trailing bytes."""
     reader = Reader(data)
     payload: Payload = layout.decode_payload(reader, KINDS["payload"])
     reader.finish()
@@ -122,12 +124,12 @@ def decode_payload(data: bytes) -> Payload:
 
 
 def encode_payload(payload: Payload) -> bytes:
-    """Type, then body."""
+    """Encodes a payload: type, then body."""
     return KINDS["payload"][payload.KIND].encode(payload)
 
 
 def decode_output(data: bytes) -> Output:
-    """The output in `data`, all of it. Raises CodecError."""
+    """Decodes an output. Raises CodecError, also for trailing bytes."""
     reader = Reader(data)
     output: Output = layout.decode_item(reader, KINDS["output"], "output")
     reader.finish()
@@ -135,12 +137,12 @@ def decode_output(data: bytes) -> Output:
 
 
 def encode_output(output: Output) -> bytes:
-    """An output: type, then body."""
+    """Encodes an output: type, then body."""
     return KINDS["output"][output.KIND].encode(output)
 
 
 def decode_option(data: bytes) -> MilestoneOption:
-    """The milestone option in `data`, all of it: a receipt, or protocol parameters. Raises CodecError."""
+    """Decodes a milestone option: a receipt or protocol parameters. Raises CodecError, also for trailing bytes."""
     reader = Reader(data)
     option: MilestoneOption = layout.decode_item(reader, OPTIONS, "milestone option")
     reader.finish()
@@ -148,7 +150,7 @@ def decode_option(data: bytes) -> MilestoneOption:
 
 
 def encode_option(option: MilestoneOption) -> bytes:
-    """A milestone option: type, then body."""
+    """Encodes a milestone option: type, then body."""
     return KINDS["milestone option"][option.KIND].encode(option)
 
 

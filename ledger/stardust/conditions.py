@@ -1,15 +1,13 @@
-"""Stardust's addresses, unlock conditions and features (TIP-18): bytes ⇄ values.
+"""Encodes and decodes Stardust addresses, unlock conditions and features (TIP-18).
 
-Rules of this file:
-1. Rules 2 and 3 of stardust.py; layouts stand in stardust_layouts.py.
-2. Conditions and features stand in sets: in ascending order of their types, each type once. Which types an output may
-   hold, and which it must, is the outputs' matter.
+Conditions and features form sets: ascending by type, each type once. `outputs` defines which types an output may have
+and which it must have.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ledger.layout import Kind, Kinds, refuse_tag
+from ledger.layout import Kind, Kinds, reject_tag
 from ledger.reader import CodecError, Reader
 from ledger.stardust.layouts import ADDRESS_ITEM, DEPOSIT_RETURN, EXPIRATION, METADATA_HEAD, TAG_HEAD, TIMELOCK, U8
 from ledger.stardust.values import (
@@ -30,7 +28,7 @@ from ledger.stardust.values import (
 )
 
 ED25519, ALIAS, NFT = 0, 8, 16
-"""Address types: of a public key's hash, of an alias id, of an NFT id."""
+"""Address types: public key hash, alias id, NFT id."""
 
 MAX_METADATA_BYTES = 8192
 MAX_TAG_BYTES = 64
@@ -39,7 +37,9 @@ _ADDRESS_TYPES = frozenset((ED25519, ALIAS, NFT))
 
 
 def decode_set(reader: Reader, kinds: Kinds, family: str, required: Sequence[int] = ()) -> tuple[Any, ...]:
-    """Values behind their count in one byte, in ascending order of their types; those of `required` are among them."""
+    """Decodes values after their one-byte count, in ascending order of type. The types in `required` must be
+    present.
+    """
     start = reader.offset
     (count,) = reader.unpack(U8, family)
     values = []
@@ -49,7 +49,7 @@ def decode_set(reader: Reader, kinds: Kinds, family: str, required: Sequence[int
         tag = reader.peek(family)
         kind = kinds.get(tag)
         if kind is None:
-            refuse_tag(reader, kinds, family, tag)
+            reject_tag(reader, kinds, family, tag)
         if tag <= last:
             raise CodecError(reader.offset, f"{family}s in ascending order of their types, each once")
         last = tag
@@ -62,12 +62,12 @@ def decode_set(reader: Reader, kinds: Kinds, family: str, required: Sequence[int
 
 
 def encode_set(values: Sequence[UnlockCondition | Feature | MilestoneOption], kinds: Kinds) -> bytes:
-    """The bytes that `decode_set` reads."""
+    """Encodes a set for `decode_set`."""
     return U8.pack(len(values)) + b"".join([kinds[each.KIND].encode(each) for each in values])
 
 
 def check_address(offset: int, address: bytes) -> None:
-    """Refuse 33 bytes that begin with no address type."""
+    """Rejects an address of unknown type."""
     if address[0] not in _ADDRESS_TYPES:
         raise CodecError(
             offset, f"address type {ED25519} (Ed25519) or {ALIAS} (alias) or {NFT} (NFT), found {address[0]}"
@@ -75,7 +75,7 @@ def check_address(offset: int, address: bytes) -> None:
 
 
 def _address_item(value: type) -> Callable[[Reader], Any]:
-    """The decoder of an unlock condition or feature that is an address."""
+    """Creates the decoder of an unlock condition or feature that consists of an address."""
 
     def decode(reader: Reader) -> Any:
         start = reader.offset

@@ -1,12 +1,12 @@
-"""Why a Stardust transaction changes nothing: Hornet 2.0's reasons, in the order of its checks.
+"""Decides why a Stardust transaction is a conflict, with Hornet 2.0's reasons in the order of its checks.
 
-Rules of this file:
+Invariants:
 1. The first check that fails gives the reason: inputs in their order; timelocks; the inputs commitment; unlocks in
    their order, with their signatures; senders; sums and storage deposit returns; native tokens; chains. Sources:
    TIP-18, TIP-20, iota.go 3.0.0-rc.3, Hornet 2.0.1.
-2. Transactions are taken to be well-formed, as decoding leaves them: a node lets no others into its tangle.
-3. Pure: what the inputs are is given, and the milestone's time.
-4. An output of Chrysalis is spent as the basic output that it became when Stardust began (`carried_over`).
+2. Transactions are well-formed, because decoding checks that. A node accepts no others.
+3. The module is pure. Callers pass the inputs and the milestone's time.
+4. A Chrysalis output is spent as the basic output that it became when Stardust began (`carried_over`).
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock
 from ledger.crypto import ed25519
 from ledger.inputs import Applied, InputConflict, OutputFacts, apply_in_order
-from ledger.stardust.chains import Chains, chain_name, chains_go_on, controllers
+from ledger.stardust.chains import Chains, chain_name, controllers, transitions_allowed
 from ledger.stardust.codec import encode_payload
 from ledger.stardust.conditions import ALIAS, ED25519, NFT
 from ledger.stardust.outputs import MAX_NATIVE_TOKENS, encode_output, owner_at
@@ -39,14 +39,14 @@ from ledger.stardust.values import (
     Unlock,
 )
 
-_LEANING = {ED25519: ReferenceUnlock, ALIAS: AliasUnlock, NFT: NftUnlock}
-"""By address type, the unlock that names the earlier one which unlocked the address."""
+_REFERENCES = {ED25519: ReferenceUnlock, ALIAS: AliasUnlock, NFT: NftUnlock}
+"""By address type, the unlock that refers to the earlier one which unlocked the address."""
 
 _MAX_U256 = (1 << 256) - 1
 
 
 class Conflict(IntEnum):
-    """Hornet's conflictReason; those of inputs are Chrysalis's."""
+    """Hornet's `conflictReason`. The values for inputs are the same as in Chrysalis."""
 
     NONE = 0
     INPUT_SPENT = 1
@@ -65,14 +65,14 @@ class Conflict(IntEnum):
 
 
 LedgerOutput: TypeAlias = TransferOutput | chrysalis_values.TransferOutput
-"""Of either era."""
+"""An output of either era."""
 
 Resolved: TypeAlias = LedgerOutput | InputConflict
-"""An input at some position: the output, unspent; or why it cannot be spent."""
+"""An input at some position: the unspent output, or why it cannot be spent."""
 
 
 class _Unlocked:
-    """Which addresses are unlocked, each at which input first, and which inputs lean on it."""
+    """The unlocked addresses: for each the first input that unlocks it, and the inputs that refer to that one."""
 
     def __init__(self) -> None:
         self._first: dict[bytes, int] = {}
@@ -82,26 +82,29 @@ class _Unlocked:
         return address in self._first
 
     def add(self, address: bytes, index: int) -> None:
-        """An input unlocks an address itself."""
+        """Records that an input unlocks an address itself."""
         self._first[address] = index
         self._leaning[address] = set()
 
-    def lean(self, address: bytes, first: int, index: int) -> bool:
-        """Whether an input may lean on the one that is said to have unlocked its address."""
+    def refer(self, address: bytes, first: int, index: int) -> bool:
+        """Whether the input `index` may refer to `first` as the one that unlocked its address."""
         if self._first.get(address) != first:
             return False
         self._leaning[address].add(index)
         return True
 
     def did(self, address: bytes, index: int) -> bool:
-        """Whether that address unlocked that input."""
+        """Whether the address unlocked the input."""
         return self._first.get(address) == index or index in self._leaning.get(address, ())
 
 
 def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], unix_time: int) -> Conflict:
-    """Why a transaction cannot be applied where its inputs look like that; NONE if it can.
+    """Why a transaction cannot be applied to these inputs; NONE if it can.
 
-    `inputs` holds one for each of its inputs, in their order; `unix_time` is the referencing milestone's, in seconds.
+    Args:
+        transaction: The transaction.
+        inputs: The resolved inputs, in the transaction's order.
+        unix_time: The timestamp of the referencing milestone, in seconds.
     """
     consumed: list[TransferOutput] = []
     for each in inputs:
@@ -125,13 +128,13 @@ def find_conflict(transaction: Transaction, inputs: Sequence[Resolved], unix_tim
         or _check_amounts(consumed, essence.outputs, unlocked)
         or _check_tokens(*tokens, after)
     )
-    if not conflict and not chains_go_on(before, after, essence.outputs, *tokens, unlocked):
+    if not conflict and not transitions_allowed(before, after, essence.outputs, *tokens, unlocked):
         return Conflict.CHAIN_TRANSITION
     return conflict
 
 
 def carried_over(output: LedgerOutput) -> TransferOutput:
-    """The output as Stardust knows it: of Chrysalis's a basic output with the same address and amount."""
+    """The output in Stardust form. A Chrysalis output becomes a basic output with the same address and amount."""
     if isinstance(output, chrysalis_values.SigLockedSingle | chrysalis_values.SigLockedDustAllowance):
         return BasicOutput(output.amount, (), (AddressCondition(output.address),), ())
     return output
@@ -143,9 +146,10 @@ def apply(
     transactions: Iterable[tuple[bytes, Transaction]],
     resolve: Callable[[bytes], OutputFacts[LedgerOutput] | None],
 ) -> Iterator[Applied[LedgerOutput]]:
-    """`inputs.apply_in_order` with these reasons; `unix_time` is the milestone's, in seconds.
+    """Applies a milestone's transactions (`inputs.apply_in_order`) with these reasons.
 
-    Receipts are the caller's: the outputs they migrate come after the last transaction.
+    `unix_time` is the milestone's timestamp in seconds. Callers apply receipts: migrated outputs follow the last
+    transaction.
     """
 
     def judge(transaction: Transaction, inputs: Sequence[Resolved]) -> Conflict:
@@ -178,7 +182,7 @@ def _unlock_all(
         conflict = _unlock_one(owner, unlock, index, signed, unlocked)
         if conflict:
             return conflict
-        # An NFT now unlocks what it owns, and so does an alias whose state changes; a foundry owns nothing.
+        # From here an NFT unlocks what it owns, and so does an alias whose state changes. A foundry owns nothing.
         if chain is not None and (isinstance(output, NftOutput) or change == 1):
             unlocked.add(chain, index)
     return Conflict.NONE
@@ -194,7 +198,7 @@ def _unlock_one(owner: bytes, unlock: Unlock, index: int, signed: bytes, unlocke
             return Conflict.INVALID_SIGNATURE
         unlocked.add(owner, index)
         return Conflict.NONE
-    if isinstance(unlock, _LEANING[owner[0]]) and unlocked.lean(owner, unlock.index, index):
+    if isinstance(unlock, _REFERENCES[owner[0]]) and unlocked.refer(owner, unlock.index, index):
         return Conflict.NONE
     return Conflict.INVALID_UNLOCK
 
@@ -217,7 +221,7 @@ def _check_amounts(
     owed: Counter[bytes] = Counter()
     for index, output in enumerate(consumed):
         for each in output.unlock_conditions:
-            # Who gets the output back after its expiration owes nothing.
+            # The return address of an expired output owes no deposit.
             if isinstance(each, StorageDepositReturn) and not unlocked.did(each.return_address, index):
                 owed[each.return_address] += each.amount
     paid: Counter[bytes] = Counter()
@@ -244,7 +248,7 @@ def _check_tokens(spent: Counter[bytes], created: Counter[bytes], after: Chains)
         return Conflict.NATIVE_TOKENS
     if any(amount > _MAX_U256 for amounts in (spent, created) for amount in amounts.values()):
         return Conflict.NATIVE_TOKENS
-    # Without its foundry a token may be burned, and not minted.
+    # Without its foundry a token may be burned but not minted.
     if any(amount > spent[token_id] for token_id, amount in created.items() if token_id not in after):
         return Conflict.NATIVE_TOKENS
     return Conflict.NONE

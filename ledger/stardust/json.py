@@ -1,8 +1,7 @@
-"""Stardust values → the JSON of the node's REST API v2 (TIP-25, Hornet 2.0). The way back: stardust_parse.py.
+"""Renders Stardust values as the JSON of the node's REST API v2 (TIP-25, Hornet 2.0). The inverse is `json_parse`.
 
-Rules of this file: hex has the prefix 0x; u64 are decimal texts, u256 hex texts without leading zeros, smaller numbers
-are numbers; keys come in Hornet's order, and what Hornet omits when it is empty is not there. `RENDER` holds the tags
-of `stardust.KINDS`.
+Hex has the prefix 0x. u64 are decimal texts, u256 hex texts without leading zeros, smaller numbers are JSON numbers.
+Keys have Hornet's order, and keys that Hornet omits when empty are omitted. `RENDER` has the tags of `codec.KINDS`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,11 +48,11 @@ from ledger.stardust.values import (
 Json: TypeAlias = dict[str, Any]
 
 ADDRESS_KEYS = {0: "pubKeyHash", 8: "aliasId", 16: "nftId"}
-"""By address type, the key under which JSON has the hash or id."""
+"""The JSON key of the hash or id, by address type."""
 
 
 def block_json(block: Block) -> Json:
-    """The answer of GET blocks/{id}; a block without payload has no key `payload`."""
+    """Renders the response of GET blocks/{id}. A block without payload has no key `payload`."""
     rendered = {"protocolVersion": block.protocol_version, "parents": [_hex(parent) for parent in block.parents]}
     if block.payload is not None:
         rendered["payload"] = payload_json(block.payload)
@@ -62,23 +61,23 @@ def block_json(block: Block) -> Json:
 
 
 def payload_json(payload: Payload) -> Json:
-    """A payload of any kind, a treasury transaction too."""
+    """Renders a payload of any kind, including treasury transactions."""
     return RENDER["payload"][payload.KIND](payload)
 
 
 def output_json(output: Output) -> Json:
-    """An output, as in GET outputs/{id}."""
+    """Renders an output as in GET outputs/{id}."""
     return RENDER["output"][output.KIND](output)
 
 
 def address_json(address: bytes) -> Json:
-    """A serialized address: its type, and under the type's own key the hash or id."""
+    """Renders a serialized address: its type, and the hash or id under the type's key."""
     tag = address[0]
     return {"type": tag, ADDRESS_KEYS[tag]: _hex(address[1:])}
 
 
 def milestone_json(milestone: Milestone) -> Json:
-    """A milestone payload, as in GET milestones/{id}."""
+    """Renders a milestone payload as in GET milestones/{id}."""
     rendered = {
         "type": Milestone.KIND,
         "index": milestone.index,
@@ -98,7 +97,7 @@ def milestone_json(milestone: Milestone) -> Json:
 
 
 def option_json(option: MilestoneOption) -> Json:
-    """A milestone option: a receipt as in GET receipts, or protocol parameters as in GET info."""
+    """Renders a milestone option: a receipt as in GET receipts, or protocol parameters as in GET info."""
     return RENDER["milestone option"][option.KIND](option)
 
 
@@ -129,7 +128,7 @@ def _transaction(payload: Transaction) -> Json:
 
 
 def essence_json(essence: Essence) -> Json:
-    """What a transaction moves."""
+    """Renders the essence of a transaction."""
     rendered = {
         "type": ESSENCE,
         "networkId": str(essence.network_id),

@@ -1,12 +1,12 @@
-"""The JSON of the node's REST API v2 → Stardust bytes (TIP-25), and from them values. The way out: stardust_json.py.
+"""Parses the JSON of the node's REST API v2 (TIP-25) to Stardust bytes, and those to values. The inverse is `json`.
 
-Rules of this file:
-1. JSON becomes bytes in one pass, without values between: a block's id is asked for more often than its contents.
-   `PACK` holds the tags of `stardust.KINDS`.
-2. Packing answers for the JSON: keys, types, sizes of hex and numbers, with JsonError. What the bytes may say is
-   decoding's to refuse, with CodecError, so parsing, which packs and decodes, raises either; both are ValueError.
-3. Unknown keys are ignored. What Hornet omits when it is empty may be absent, null or empty: payloads, lists of native
-   tokens, features and options, tag, data and metadata. An absent foundry counter is 0, as nodes take it.
+Invariants:
+1. JSON becomes bytes in one pass, without intermediate values: callers need a block's id more often than its contents.
+   `PACK` has the tags of `codec.KINDS`.
+2. Packing checks the JSON (keys, types, sizes of hex and numbers) and raises JsonError. Decoding checks the bytes and
+   raises CodecError. Parsing packs and decodes, so it raises either. Both are ValueError.
+3. Unknown keys are ignored. What Hornet omits when empty may be missing, null or empty: payloads, lists of native
+   tokens, features and options, tag, data and metadata. A missing foundry counter is 0, as in nodes.
 """
 
 from collections.abc import Mapping
@@ -81,31 +81,33 @@ _MAX_U8 = 0xFF
 
 
 def parse_block_json(value: Any) -> Block:
-    """The block of such an answer. Raises JsonError or CodecError."""
+    """Parses a block from a response or a request body. Raises JsonError or CodecError."""
     return stardust.decode_block(pack_block_json(value))
 
 
 def parse_payload_json(value: Any) -> Payload:
-    """A payload of any kind. Raises JsonError or CodecError."""
+    """Parses a payload of any kind. Raises JsonError or CodecError."""
     return stardust.decode_payload(choose(value, PACK["payload"]))
 
 
 def parse_milestone_json(value: Any) -> Milestone:
-    """A milestone payload. Raises JsonError or CodecError."""
+    """Parses a milestone payload. Raises JsonError or CodecError."""
     milestone = stardust.decode_payload(choose(value, _MILESTONE_PAYLOADS))
     assert isinstance(milestone, Milestone)
     return milestone
 
 
 def parse_output_json(value: Any) -> Output:
-    """An output of any kind. Raises JsonError or CodecError."""
+    """Parses an output of any kind. Raises JsonError or CodecError."""
     return stardust.decode_output(pack_output_json(value))
 
 
 def pack_block_json(value: Any) -> bytes:
-    """The bytes of a block, whose hash is its id; `stardust.decode_block` may yet refuse them.
+    """Packs a block; the hash of the bytes is its id. `codec.decode_block` may still reject them.
 
-    Raises JsonError, and CodecError if the bytes are too many.
+    Raises:
+        JsonError: The JSON is malformed.
+        CodecError: The block is too long.
     """
     parents = prefixed_ids(value, "parents", 1, MAX_PARENTS)
     payload = b"" if value.get("payload") is None else choose_in(value, "payload", _BLOCK_PAYLOADS)
@@ -124,7 +126,7 @@ def pack_block_json(value: Any) -> bytes:
 
 
 def pack_output_json(value: Any) -> bytes:
-    """The bytes of an output; `stardust.decode_output` may yet refuse them. Raises JsonError."""
+    """Packs an output; `codec.decode_output` may still reject the bytes. Raises JsonError."""
     return choose(value, PACK["output"])
 
 
@@ -141,7 +143,7 @@ def _transaction(value: Any) -> bytes:
 
 
 def _essence(value: Any) -> bytes:
-    """The type of the transaction too, as it shares a layout with the essence."""
+    """Packs an essence after the transaction's type, because both share a layout."""
     inputs = choose_each(value, "inputs", _TRANSFER_INPUTS, 1, MAX_ITEMS)
     outputs = choose_each(value, "outputs", _TRANSFER_OUTPUTS, 1, MAX_ITEMS)
     payload = b"" if value.get("payload") is None else choose_in(value, "payload", _ESSENCE_PAYLOADS)
@@ -254,7 +256,7 @@ def _only(family: str, *tags: int) -> Packers:
     return {tag: PACK[family][tag] for tag in tags}
 
 
-# Which tags may stand where.
+# The tags that are allowed in each place.
 _BLOCK_PAYLOADS = _only("payload", 5, 6, 7)
 _ESSENCE_PAYLOADS = _only("payload", 5)
 _MILESTONE_PAYLOADS = _only("payload", 7)

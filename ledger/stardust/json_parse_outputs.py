@@ -1,6 +1,6 @@
-"""The JSON of Stardust outputs and addresses (REST API v2, TIP-25) → bytes: the outputs' part of stardust_parse.py.
+"""Packs the JSON of Stardust outputs and addresses (REST API v2, TIP-25).
 
-Rules of this file: those of stardust_parse.py. Which conditions and features an output may hold is decoding's to know.
+Decoding checks which conditions and features an output may have.
 """
 
 from binascii import unhexlify
@@ -47,7 +47,7 @@ _NONE = b"\0"  # a count of 0
 
 
 def parse_address_json(value: Any) -> bytes:
-    """The 33 serialized bytes of an address. Raises JsonError."""
+    """Parses an address to its 33 serialized bytes. Raises JsonError."""
     tag = uint(value, "type", MAX_U32)
     if tag not in ADDRESS_KEYS:
         raise JsonError("type", " or ".join(map(str, ADDRESS_KEYS)))
@@ -65,7 +65,9 @@ def _basic(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> bytes | None:
-    """What stands before the features of nearly all basic outputs, which are an amount for an Ed25519 address."""
+    """Packs a basic output up to its features if it is just an amount for an Ed25519 address, as nearly all are; else
+    None.
+    """
     try:
         conditions = value["unlockConditions"]
         if len(conditions) == 1 and "nativeTokens" not in value:
@@ -76,7 +78,7 @@ def _plain(value: Any) -> bytes | None:
                     3, uint_text(value, "amount", MAX_U64), 0, 1, 0, 0, prefixed_hash(address, "pubKeyHash")
                 )
     except (JsonError, KeyError, TypeError):
-        pass  # what is wrong is said by who reads outputs that are not plain
+        pass  # the general parser reports what is wrong
     return None
 
 
@@ -137,7 +139,7 @@ def _u256(value: Any, key: str) -> bytes:
 
 
 def pack_set(value: Any, key: str, packers: Packers) -> bytes:
-    """A list that may be absent, null or empty; how many it may hold is decoding's to know, one byte apart."""
+    """Packs a list that may be missing, null or empty. Decoding checks its length, apart from the one-byte count."""
     if value.get(key) is None:
         return _NONE
     items = choose_each(value, key, packers, 0, _MAX_U8)
@@ -151,7 +153,7 @@ def _simple_scheme(value: Any) -> bytes:
 
 
 def pack_address(value: Any, key: str) -> bytes:
-    """The 33 bytes of the address under a key; nearly all are Ed25519."""
+    """Packs the 33-byte address under a key. Nearly all are Ed25519."""
     try:
         address = value[key]
         text = address["pubKeyHash"]
@@ -164,7 +166,7 @@ def pack_address(value: Any, key: str) -> bytes:
 
 
 def _address_item(tag: int) -> Callable[[Any], bytes]:
-    """The packer of an unlock condition or feature that is an address."""
+    """Creates the packer of an unlock condition or feature that consists of an address."""
     first = U8.pack(tag)
     return lambda value: first + pack_address(value, "address")
 

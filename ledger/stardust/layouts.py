@@ -1,7 +1,7 @@
-"""The layouts of Stardust's objects: fields of fixed size that follow each other, for whoever reads or writes them.
+"""Binary layouts of Stardust objects: fields of fixed size in sequence, for encoders and decoders.
 
-Rules of this file: the names of the fields stand beside each layout, in their order; integers are little-endian, u256
-are 32 bytes. A type stands as u8, a payload's as u32.
+Comments beside each Struct list its fields. Integers are little-endian, u256 have 32 bytes. A type is a u8, a payload's
+type a u32.
 """
 
 from struct import Struct
@@ -18,7 +18,7 @@ ESSENCE_HEAD = Struct("<BQH")  # type, network id, inputs count
 ESSENCE_MIDDLE = Struct("<32sH")  # inputs commitment, outputs count
 UTXO_INPUT = Struct("<B32sH")  # type, transaction id, output index
 SIGNATURE_UNLOCK = Struct("<BB32s64s")  # type, signature type, public key, signature
-REFERENCE_UNLOCK = Struct("<BH")  # type, index of the unlock meant; of alias and NFT unlocks too
+REFERENCE_UNLOCK = Struct("<BH")  # type, index of the referenced unlock; also for alias and NFT unlocks
 
 OUTPUT_HEAD = Struct("<BQB")  # type, amount, native tokens count
 NATIVE_TOKEN = Struct("<38s32s")  # token id, amount

@@ -1,9 +1,7 @@
-"""Stardust milestones (TIP-29) with their options: the receipt (TIP-34) and protocol parameters: bytes ⇄ values.
+"""Encodes and decodes Stardust milestones (TIP-29) with their options: receipt (TIP-34) and protocol parameters.
 
-Rules of this file:
-1. Rules 2 and 3 of stardust.py; layouts stand in stardust_layouts.py.
-2. The treasury transaction of a receipt stands behind its length and type, as Hornet writes it; TIP-34's table and the
-   Rust implementations have neither.
+A receipt's treasury transaction is preceded by its length and type, as in Hornet. TIP-34's table and the Rust
+implementations have neither.
 """
 
 from typing import Any
@@ -60,7 +58,9 @@ def _encode_milestone(payload: Milestone) -> bytes:
 
 
 def encode_milestone_essence(milestone: Milestone) -> bytes:
-    """The part of a milestone that its signatures sign, index to options; its hash is also the milestone's id."""
+    """Encodes the part of a milestone that its signatures sign, index to options. Its hash is also the milestone's
+    id.
+    """
     head = MILESTONE_HEAD.pack(
         Milestone.KIND,
         milestone.index,

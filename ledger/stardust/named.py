@@ -1,6 +1,6 @@
-"""Whom and what a Stardust output names beside its owner and its amount: what it can be looked up and filtered by.
+"""The addresses, times and other properties of a Stardust output that lookups and filters use.
 
-Rules of this file: names only, read off the value; whose the output is at which time is owner_at's to say.
+They are read from the value alone. Its owner at a given time is `outputs.owner_at`.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,9 @@ from ledger.stardust.values import (
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """None where an output has no such thing; addresses with their type byte, times in unix seconds."""
+    """Properties of an output, None if it has no such property. Addresses include their type byte; times are unix
+    seconds.
+    """
 
     chain_id: bytes | None = None
     sender: bytes | None = None
@@ -41,7 +43,7 @@ class Named:
 
 
 def named(output: TransferOutput, output_id: bytes) -> Named:
-    """What the output of that id names; `native_tokens` is how many different ones it holds."""
+    """The properties of an output. `native_tokens` is the number of different tokens."""
     found: dict[str, bytes | int | None] = {"chain_id": chain_id(output, output_id)}
     immutable = output.immutable_features if isinstance(output, AliasOutput | FoundryOutput | NftOutput) else ()
     for each in (*output.unlock_conditions, *output.features, *immutable):

@@ -1,8 +1,6 @@
-"""Stardust outputs (TIP-18) with their native tokens and token schemes: bytes ⇄ values, owners and chain ids.
+"""Encodes and decodes Stardust outputs (TIP-18) with native tokens and token schemes; owners and chain ids.
 
-Rules of this file:
-1. Rules 2 and 3 of stardust.py; layouts stand in stardust_layouts.py.
-2. Which unlock conditions and features an output may hold stands in the tables at the end.
+The tables at the end define which unlock conditions and features an output may have.
 """
 
 from typing import Any
@@ -34,14 +32,15 @@ ZERO_ID = bytes(32)
 
 
 def encode_output(output: TransferOutput) -> bytes:
-    """An output that somebody owns: type, then body."""
+    """Encodes an output that has an owner: type, then body."""
     return TRANSFER_OUTPUTS[output.KIND].encode(output)
 
 
 def owner_at(output: Output, unix_time: int) -> bytes | None:
-    """Whose 33-byte address an output is at a time: what spends it then must unlock that one. None for the treasury.
+    """The address (33 bytes) that must be unlocked to spend an output at this time. None for the treasury.
 
-    Of an alias the state controller, of a foundry its alias. From its expiration on an output is the return address's.
+    It is the state controller of an alias, and the alias of a foundry. After its expiration an output belongs to the
+    return address.
     """
     if isinstance(output, TreasuryOutput):
         return None
@@ -56,9 +55,9 @@ def owner_at(output: Output, unix_time: int) -> bytes | None:
 
 
 def chain_id(output: Output, output_id: bytes) -> bytes | None:
-    """What stays the same over all states of an alias, foundry or NFT, None for other outputs.
+    """The id of an alias, foundry or NFT, which is the same in all its states. None for other outputs.
 
-    32 bytes of an alias or NFT: of its first state the hash of the output id. 38 bytes of a foundry.
+    Alias and NFT ids have 32 bytes: the hash of the output id of the first state. Foundry ids have 38 bytes.
     """
     match output:
         case AliasOutput(alias_id=own) | NftOutput(nft_id=own):
@@ -69,7 +68,7 @@ def chain_id(output: Output, output_id: bytes) -> bytes | None:
 
 
 def foundry_id(output: FoundryOutput) -> bytes:
-    """The 38-byte id of a foundry and of the token it makes: alias address, serial number, token scheme type."""
+    """The 38-byte id of a foundry and of its token: alias address, serial number, token scheme type."""
     (condition,) = output.unlock_conditions
     assert isinstance(condition, ImmutableAlias)
     return b"".join((condition.address, U32.pack(output.serial_number), bytes([output.token_scheme.KIND])))
@@ -147,7 +146,9 @@ def _decode_native_tokens(reader: Reader, count: int) -> tuple[NativeToken, ...]
 
 
 def _check_not_its_own(start: int, address_type: int, chain_id: bytes, conditions: tuple[Any, ...]) -> None:
-    """No alias controls itself and no NFT owns itself; the address condition comes first, if there is one."""
+    """Rejects an alias that controls itself and an NFT that owns itself. An address condition comes first, if
+    present.
+    """
     if chain_id == ZERO_ID:
         return
     own = bytes([address_type]) + chain_id
@@ -242,7 +243,7 @@ def _only(kinds: Kinds, *tags: int) -> Kinds:
     return {tag: kinds[tag] for tag in tags}
 
 
-# Which may stand where: basic outputs and NFTs hold the same conditions and features.
+# The types allowed in each output. Basic outputs and NFTs have the same conditions and features.
 BASIC_CONDITIONS = _only(CONDITIONS, 0, 1, 2, 3)
 ALIAS_CONDITIONS = _only(CONDITIONS, 4, 5)
 FOUNDRY_CONDITIONS = _only(CONDITIONS, 6)

@@ -1,7 +1,7 @@
-"""Stardust's protocol parameters: bytes ⇄ values ⇄ JSON, and the rules that need them (TIP-19, TIP-20, TIP-22).
+"""Stardust protocol parameters as bytes, values and JSON, and the checks that need them (TIP-19, TIP-20, TIP-22).
 
-Rules of this file: numbers of a network stand nowhere in the code; they come from its node's info, from a snapshot, or
-from a milestone's protocol parameters option.
+No network's parameters are built in. They come from a node's info, a snapshot, or a milestone's protocol parameters
+option.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from ledger.stardust.values import AddressCondition, BasicOutput, Essence, Stora
 _MAX_U8 = 0xFF
 _OUTPUT_ID_BYTES = 34
 _METADATA_BYTES = 32 + 4 + 4
-"""What a node keeps beside an output: block id, index and time of the milestone that booked it."""
+"""Bytes that a node stores beside an output: block id, and index and timestamp of the milestone that booked it."""
 
 _TEXT_HEAD = Struct("<B")  # length
 _VERSION = Struct("<B")
@@ -28,7 +28,7 @@ _NUMBERS = Struct("<IBIBBQ")  # min PoW score, below max depth, v-byte cost, fac
 
 @dataclass(frozen=True, slots=True)
 class ProtocolParameters:
-    """What holds in a network from some milestone on."""
+    """The protocol parameters that apply in a network from some milestone."""
 
     version: int
     network_name: str
@@ -42,7 +42,7 @@ class ProtocolParameters:
 
 
 def decode_parameters(data: bytes) -> ProtocolParameters:
-    """The parameters in `data`, all of it, as a milestone's option carries them. Raises CodecError."""
+    """Decodes the parameters in a milestone's option. Raises CodecError, also for trailing bytes."""
     reader = Reader(data)
     (version,) = reader.unpack(_VERSION, "protocol version")
     name, hrp = _decode_text(reader, "network name"), _decode_text(reader, "Bech32 human-readable part")
@@ -52,7 +52,7 @@ def decode_parameters(data: bytes) -> ProtocolParameters:
 
 
 def encode_parameters(parameters: ProtocolParameters) -> bytes:
-    """The bytes of such an option's `params`."""
+    """Encodes the `params` of a milestone's option."""
     name, hrp = parameters.network_name.encode(), parameters.bech32_hrp.encode()
     return b"".join(
         (
@@ -83,7 +83,7 @@ def _decode_text(reader: Reader, expected: str) -> str:
 
 
 def parameters_json(parameters: ProtocolParameters) -> dict[str, Any]:
-    """The object `protocol` of GET info, as Hornet writes it."""
+    """Renders the object `protocol` of GET info, in Hornet's form."""
     return {
         "version": parameters.version,
         "networkName": parameters.network_name,
@@ -100,7 +100,7 @@ def parameters_json(parameters: ProtocolParameters) -> dict[str, Any]:
 
 
 def parse_parameters_json(value: Any) -> ProtocolParameters:
-    """The parameters of such an object. Raises JsonError."""
+    """Parses an object `protocol`. Raises JsonError."""
     cost, data, key = nested(value, "rentStructure", _parse_rent)
     return ProtocolParameters(
         uint(value, "version", _MAX_U8),
@@ -131,13 +131,15 @@ def _parse_text(value: Any, key: str) -> str:
 
 
 def storage_deposit(output_bytes: bytes, parameters: ProtocolParameters) -> int:
-    """The amount that an encoded output must hold at least: what its virtual bytes cost (TIP-19)."""
+    """The minimum amount of an encoded output: the cost of its virtual bytes (TIP-19)."""
     data = (_METADATA_BYTES + len(output_bytes)) * parameters.v_byte_factor_data
     return parameters.v_byte_cost * (data + _OUTPUT_ID_BYTES * parameters.v_byte_factor_key)
 
 
 def find_violation(essence: Essence, parameters: ProtocolParameters) -> str | None:
-    """What a node under those parameters refuses in a well-formed transaction: field, expected, found."""
+    """Why a node with these parameters rejects a well-formed transaction (field, expected, found); None if it accepts
+    it.
+    """
     network_id = ids.network_id(parameters.network_name)
     if essence.network_id != network_id:
         return f"networkId: expected {network_id} ({parameters.network_name}), found {essence.network_id}"

@@ -1,11 +1,14 @@
-"""Hornet 2.x snapshot files (format version 2), bytes ⇄ values: the ledger of Stardust at one milestone.
+"""Encodes and decodes Hornet 2.x snapshot files (format version 2): the Stardust ledger at one milestone.
 
-A full snapshot holds the unspent outputs, the treasury and the protocol parameters at the ledger milestone, and diffs
-that lead from there back to the target milestone, whose solid entry points it ends with; a delta snapshot holds only
-diffs, which lead on from a full snapshot's target milestone to its own.
+A full snapshot contains the unspent outputs, the treasury and the protocol parameters at the ledger milestone, diffs
+from there back to the target milestone, and finally the target's solid entry points. A delta snapshot contains only
+diffs, from a full snapshot's target milestone forward to its own.
 
-Rules of this file: those of hornet_snapshot.py. Source: Hornet 2.0.1, pkg/snapshot/snapshot_file.go and
-pkg/model/utxo/output_snapshot.go.
+Invariants:
+1. Integers are little-endian. Comments beside each Struct list its fields. Sources: Hornet 2.0.1,
+   pkg/snapshot/snapshot_file.go and pkg/model/utxo/output_snapshot.go.
+2. Decoding reads the file once, part by part, without seeking. Memory does not grow with the file.
+3. Decoding checks the layout only. Callers check what the numbers mean.
 """
 
 from collections.abc import Iterator
@@ -38,7 +41,7 @@ _U32 = Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class FullHeader:
-    """What a full snapshot is of; `parameters` are the protocol's at the ledger milestone."""
+    """The header of a full snapshot. `parameters` apply at the ledger milestone."""
 
     genesis_milestone_index: int
     target_milestone_index: int
@@ -54,7 +57,7 @@ class FullHeader:
 
 @dataclass(frozen=True, slots=True)
 class DeltaHeader:
-    """What a delta snapshot is of; `sep_offset` is where in the file its solid entry points begin."""
+    """The header of a delta snapshot. `sep_offset` is the file offset of its solid entry points."""
 
     target_milestone_index: int
     target_timestamp: int  # unix seconds
@@ -66,8 +69,8 @@ class DeltaHeader:
 
 @dataclass(frozen=True, slots=True)
 class BookedOutput:
-    """An output with its 34-byte id, the block that created it and the milestone that booked it; blocks of genesis and
-    of migrated funds are zeros.
+    """An output with its 34-byte id, the block that created it and the milestone that booked it. Outputs of the genesis
+    and of migrated funds have a block id of zeros.
     """
 
     output_id: bytes
@@ -87,7 +90,7 @@ class BookedSpent:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What one milestone changed; `spent_treasury` is there exactly when it carries a receipt."""
+    """The changes of one milestone. `spent_treasury` is set exactly if the milestone carries a receipt."""
 
     milestone: Milestone
     spent_treasury: Treasury | None
@@ -100,7 +103,9 @@ Part: TypeAlias = BookedOutput | Diff | SolidEntryPoint
 
 
 def decode_snapshot(file: BinaryIO) -> tuple[Header, Iterator[Part]]:
-    """The header, and in the file's order everything behind it, as `hornet_snapshot.decode_snapshot` gives it."""
+    """Returns the header and an iterator over the parts, in file order. Faults in a part raise when the iterator
+    reaches it.
+    """
     stream = StreamReader(file)
     version, kind = stream.unpack(_HEAD, "snapshot version and type")
     if version != VERSION:
@@ -112,7 +117,7 @@ def decode_snapshot(file: BinaryIO) -> tuple[Header, Iterator[Part]]:
 
 
 def encode_header(header: Header) -> bytes:
-    """The bytes before the first part."""
+    """Encodes the bytes before the first part."""
     if isinstance(header, DeltaHeader):
         target = (header.target_milestone_index, header.target_timestamp, header.full_target_milestone_id)
         counts = _DELTA_COUNTS.pack(header.sep_offset, header.diff_count, header.sep_count)
@@ -137,7 +142,7 @@ def encode_header(header: Header) -> bytes:
 
 
 def encode_part(part: Part) -> bytes:
-    """The bytes of one part; a snapshot is its header and its parts."""
+    """Encodes one part. A snapshot is its header followed by its parts."""
     if isinstance(part, SolidEntryPoint):
         return part.message_id
     if isinstance(part, BookedOutput):
@@ -163,7 +168,7 @@ def _decode_full_header(stream: StreamReader) -> FullHeader:
     )
     treasury = Treasury(*stream.unpack(_TREASURY, "treasury: milestone id and amount"))
     (length,) = stream.unpack(_U16, "length of the protocol parameters option")
-    # The option's own head is 8 bytes.
+    # The option's own header has 8 bytes.
     parameters = stream.nested(length, 8 + MAX_METADATA_BYTES, "protocol parameters option", _decode_option)
     counts = stream.unpack(_FULL_COUNTS, "counts of outputs, milestone diffs and solid entry points")
     return FullHeader(genesis, target, timestamp, target_id, ledger, treasury, parameters, *counts)

@@ -1,7 +1,4 @@
-"""Stardust transactions (TIP-20) and the tagged data payload (TIP-23): bytes ⇄ values.
-
-Rules of this file: rules 2 and 3 of stardust.py; layouts stand in stardust_layouts.py.
-"""
+"""Encodes and decodes Stardust transactions (TIP-20) and tagged data payloads (TIP-23)."""
 
 from ledger.chrysalis.values import ReferenceUnlock, SignatureUnlock, UtxoInput
 from ledger.layout import Kind, Kinds, decode_item, decode_items, decode_nested, encode_nested
@@ -33,7 +30,7 @@ from ledger.stardust.values import (
     Unlock,
 )
 
-MAX_ITEMS = 128  # inputs, outputs and unlocks; an index of one is below it
+MAX_ITEMS = 128  # inputs, outputs and unlocks; indices are below it
 MAX_TAG_BYTES = 64
 ESSENCE = 1  # the only type of essence
 
@@ -48,7 +45,7 @@ def _decode_tagged_data(reader: Reader) -> TaggedData:
 
 
 def encode_tagged_data(payload: TaggedData) -> bytes:
-    """Type, tag behind its length, data behind its length."""
+    """Encodes type, tag with its length, data with its length."""
     tag, data = payload.tag, payload.data
     return b"".join((TAGGED_DATA_HEAD.pack(TaggedData.KIND, len(tag)), tag, U32.pack(len(data)), data))
 
@@ -79,7 +76,7 @@ def _decode_inputs(reader: Reader, count: int) -> tuple[UtxoInput, ...]:
 
 
 def _check_outputs(start: int, outputs: tuple[TransferOutput, ...]) -> None:
-    """What outputs of one transaction may not hold together."""
+    """Rejects combinations of outputs that one transaction may not have."""
     chains = []
     tokens = set()
     for output in outputs:
@@ -99,7 +96,9 @@ def _check_outputs(start: int, outputs: tuple[TransferOutput, ...]) -> None:
 
 
 def _decode_unlocks(reader: Reader, count: int) -> tuple[Unlock, ...]:
-    """Each signature once; other unlocks name an earlier one, and a reference names a signature."""
+    """Decodes unlocks. Each signature occurs once. Other unlocks refer to an earlier one, a reference to a
+    signature.
+    """
     unlocks: list[Unlock] = []
     for _ in range(count):
         start = reader.offset
@@ -128,7 +127,7 @@ def _encode_transaction(payload: Transaction) -> bytes:
 
 
 def encode_essence(essence: Essence) -> bytes:
-    """The part of a transaction that its signatures sign."""
+    """Encodes the part of a transaction that its signatures sign."""
     inputs, outputs = essence.inputs, essence.outputs
     return b"".join(
         (
@@ -166,7 +165,7 @@ def _encode_signature_unlock(unlock: SignatureUnlock) -> bytes:
 
 
 def _reference_kind(name: str, value: type) -> Kind:
-    """The unlocks that are the index of another one."""
+    """Creates the kind of an unlock that consists of the index of another unlock."""
 
     def decode(reader: Reader) -> ReferenceUnlock | AliasUnlock | NftUnlock:
         start = reader.offset

@@ -1,8 +1,8 @@
 """Stardust (protocol 2) objects as frozen values.
 
-Rules of this file: those of chrysalis_values.py, whose inputs, signatures and treasury Stardust keeps as they are.
-Sources: TIP-18 outputs, TIP-20 transaction, TIP-23 tagged data, TIP-24 block, TIP-29 milestone, TIP-34 receipt,
-TIP-35 protocol parameters option.
+Fields have the wire's content and order. Inputs, signatures and treasury are the Chrysalis values. Sources: TIP-18
+outputs, TIP-20 transaction, TIP-23 tagged data, TIP-24 block, TIP-29 milestone, TIP-34 receipt, TIP-35 protocol
+parameters option.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from ledger.chrysalis.values import (
 
 @dataclass(frozen=True, slots=True)
 class NativeToken:
-    """An amount of the token whose id, 38 bytes, is that of its foundry."""
+    """An amount of a native token. The token's id (38 bytes) is its foundry's id."""
 
     token_id: bytes
     amount: int
@@ -29,7 +29,7 @@ class NativeToken:
 
 @dataclass(frozen=True, slots=True)
 class SimpleTokenScheme:
-    """How many tokens a foundry has made and destroyed, and how many may be."""
+    """How many tokens a foundry has minted and melted, and the most it may mint."""
 
     KIND: ClassVar[int] = 0
     minted: int
@@ -39,7 +39,7 @@ class SimpleTokenScheme:
 
 @dataclass(frozen=True, slots=True)
 class AddressCondition:
-    """Whose the output is."""
+    """The owner of the output."""
 
     KIND: ClassVar[int] = 0
     address: bytes
@@ -47,7 +47,7 @@ class AddressCondition:
 
 @dataclass(frozen=True, slots=True)
 class StorageDepositReturn:
-    """What whoever spends the output must send back."""
+    """The amount that the spender must return, and to which address."""
 
     KIND: ClassVar[int] = 1
     return_address: bytes
@@ -56,7 +56,7 @@ class StorageDepositReturn:
 
 @dataclass(frozen=True, slots=True)
 class Timelock:
-    """Before that time, in unix seconds, nobody can spend the output."""
+    """Nobody can spend the output before this time, in unix seconds."""
 
     KIND: ClassVar[int] = 2
     unix_time: int
@@ -64,7 +64,7 @@ class Timelock:
 
 @dataclass(frozen=True, slots=True)
 class Expiration:
-    """From that time on, in unix seconds, the output belongs to the return address."""
+    """From this time, in unix seconds, the output belongs to the return address."""
 
     KIND: ClassVar[int] = 3
     return_address: bytes
@@ -73,7 +73,7 @@ class Expiration:
 
 @dataclass(frozen=True, slots=True)
 class StateController:
-    """Who changes the state of an alias."""
+    """The address that may change the state of an alias."""
 
     KIND: ClassVar[int] = 4
     address: bytes
@@ -81,7 +81,7 @@ class StateController:
 
 @dataclass(frozen=True, slots=True)
 class Governor:
-    """Who changes the controllers of an alias, or ends it."""
+    """The address that may change the controllers of an alias or end it."""
 
     KIND: ClassVar[int] = 5
     address: bytes
@@ -89,7 +89,7 @@ class Governor:
 
 @dataclass(frozen=True, slots=True)
 class ImmutableAlias:
-    """The alias that a foundry belongs to as long as it lives."""
+    """The alias that a foundry belongs to, for as long as it exists."""
 
     KIND: ClassVar[int] = 6
     address: bytes
@@ -97,7 +97,7 @@ class ImmutableAlias:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who created the output: one of the transaction's inputs proves it."""
+    """The creator of the output, proved by one of the transaction's inputs."""
 
     KIND: ClassVar[int] = 0
     address: bytes
@@ -105,7 +105,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Who created the alias or NFT."""
+    """The creator of the alias or NFT."""
 
     KIND: ClassVar[int] = 1
     address: bytes
@@ -113,7 +113,7 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Data for whoever reads it."""
+    """Arbitrary data."""
 
     KIND: ClassVar[int] = 2
     data: bytes
@@ -121,7 +121,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What indexers find the output by."""
+    """A tag under which indexers find the output."""
 
     KIND: ClassVar[int] = 3
     tag: bytes
@@ -140,7 +140,7 @@ class BasicOutput:
 
 @dataclass(frozen=True, slots=True)
 class AliasOutput:
-    """One state of an alias; `alias_id` is zero in the first."""
+    """One state of an alias. `alias_id` is zero in the first."""
 
     KIND: ClassVar[int] = 4
     amount: int
@@ -156,7 +156,7 @@ class AliasOutput:
 
 @dataclass(frozen=True, slots=True)
 class FoundryOutput:
-    """One state of a foundry, which makes and destroys the native token of its id."""
+    """One state of a foundry, which mints and melts the native token of its id."""
 
     KIND: ClassVar[int] = 5
     amount: int
@@ -170,7 +170,7 @@ class FoundryOutput:
 
 @dataclass(frozen=True, slots=True)
 class NftOutput:
-    """One state of an NFT; `nft_id` is zero in the first."""
+    """One state of an NFT. `nft_id` is zero in the first."""
 
     KIND: ClassVar[int] = 6
     amount: int
@@ -183,7 +183,7 @@ class NftOutput:
 
 @dataclass(frozen=True, slots=True)
 class AliasUnlock:
-    """The alias unlocked at `index` unlocks this input too."""
+    """Unlocked by the alias that the unlock at `index` unlocked."""
 
     KIND: ClassVar[int] = 2
     index: int
@@ -191,7 +191,7 @@ class AliasUnlock:
 
 @dataclass(frozen=True, slots=True)
 class NftUnlock:
-    """The NFT unlocked at `index` unlocks this input too."""
+    """Unlocked by the NFT that the unlock at `index` unlocked."""
 
     KIND: ClassVar[int] = 3
     index: int
@@ -208,7 +208,7 @@ class TaggedData:
 
 @dataclass(frozen=True, slots=True)
 class Essence:
-    """What a transaction moves; its signatures sign this."""
+    """The inputs, outputs and payload of a transaction, which its signatures sign."""
 
     network_id: int
     inputs: tuple[UtxoInput, ...]
@@ -219,7 +219,7 @@ class Essence:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """An essence, and one unlock for each of its inputs."""
+    """An essence, and one unlock per input."""
 
     KIND: ClassVar[int] = 6
     essence: Essence
@@ -239,7 +239,7 @@ class ReceiptOption:
 
 @dataclass(frozen=True, slots=True)
 class ParametersOption:
-    """Protocol parameters, as bytes (ledger.protocol_parameters), that hold from a later milestone on."""
+    """Encoded protocol parameters (`protocol_parameters`) that apply from a later milestone."""
 
     KIND: ClassVar[int] = 1
     target_milestone_index: int

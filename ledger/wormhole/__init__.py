@@ -1,4 +1,4 @@
 """The Wormhole protocol: signed VAAs, their payloads, chains, addresses and guardian sets.
 
-Input: bytes. Output: frozen values and verdicts. No input or output.
+Input: bytes. Output: frozen values and verdicts. No I/O.
 """

@@ -1,9 +1,12 @@
-"""Addresses of 32 bytes as the people of each chain write them, and back.
+"""Formats and parses 32-byte addresses in the native form of each chain.
 
-Rules of this file: what a chain's form cannot say stays hex, 64 digits without 0x, and is read back as that. On chains
-that have both lengths, accounts are 20 bytes behind twelve zeros. Some contracts and coins have names that no rule
-gives: they stand in tables. Sources: event_database/cloud_functions/process-transfer.go at 83e0f053f^ of
-wormhole-foundation/wormhole, common/domain/chainid.go of wormhole-foundation/wormhole-explorer.
+Invariants:
+1. An address that its chain's form cannot express is formatted as 64 hex digits without 0x, and parsed from that.
+2. On chains with both lengths, accounts are 20 bytes after twelve zeros.
+3. Tables contain the names of contracts and coins that no rule gives.
+
+Sources: event_database/cloud_functions/process-transfer.go at 83e0f053f^ of wormhole-foundation/wormhole,
+common/domain/chainid.go of wormhole-foundation/wormhole-explorer.
 """
 
 import base64
@@ -35,7 +38,7 @@ EMITTER_NAMES = {
         "0x1bdffae984043833ed7fe223f7af7a3f8902d04129b14f801823e64827da7130"
     ),
 }
-"""Mainnet's emitters that are a hash, an object or a number, and the account whose they are."""
+"""Mainnet emitters that are a hash, an object or a number, and the account of each."""
 
 TOKEN_NAMES = {
     (3, "0100000000000000000000000000000000000000000000000000000075757364"): "uusd",
@@ -45,23 +48,23 @@ TOKEN_NAMES = {
     (18, "01fa6c6fbc36d8c245b0a852a43eb5d644e8b4c477b27bfab9537c10945939da"): "uluna",
     (28, "017ce8aec5af3bb3ac0158d49771d4c8feba2e54a614fa2a1c0c95e9c4c37185"): "axpla",
 }
-"""Coins and tokens that are known by a name."""
+"""Native coins and tokens that have a name."""
 
 
 class NativeAddressError(ValueError):
-    """A text that is no address of its chain; the message says what was expected."""
+    """An invalid address for its chain. The message says what was expected."""
 
 
 def format_emitter(network: str, chain: int, address: bytes) -> str:
-    """Who sent a message: a contract, as its chain writes it."""
+    """Formats the emitter of a message, which is a contract."""
     named = EMITTER_NAMES.get((chain, address.hex())) if network == "mainnet" else None
     return named or format_address(chain, address)
 
 
 def format_token(chain: int, address: bytes) -> str:
-    """A token, as its chain writes it: by name, by asset number (Algorand), or by its contract's address.
+    """Formats a token: its name, its asset number (Algorand), or its contract's address.
 
-    On Sui, Aptos and Movement it is the hash of a type, no address, and stays hex.
+    On Sui, Aptos and Movement a token is the hash of a type, which is not an address; it stays hex.
     """
     if named := TOKEN_NAMES.get((chain, address.hex())):
         return named
@@ -74,7 +77,7 @@ def format_token(chain: int, address: bytes) -> str:
 
 
 def format_address(chain: int, address: bytes) -> str:
-    """An account or contract, 32 bytes, as its chain writes it; EVM in lower case, see `format_checksummed`."""
+    """Formats a 32-byte account or contract address. EVM addresses are lower case; see `format_checksummed`."""
     form, _, prefix = find_chain(chain).form.partition(" ")
     short = address.startswith(_ZEROS)
     match form:
@@ -92,9 +95,10 @@ def format_address(chain: int, address: bytes) -> str:
 
 
 def parse_address(chain: int, text: str) -> bytes:
-    """The 32 bytes of an address in its chain's form, or in hex (0x or not, filled up with zeros on the left).
+    """Parses an address in its chain's form, or in hex (with or without 0x, padded with zeros on the left).
 
-    Raises NativeAddressError.
+    Raises:
+        NativeAddressError: The text has neither form.
     """
     form, _, prefix = find_chain(chain).form.partition(" ")
     try:
@@ -114,7 +118,9 @@ def parse_address(chain: int, text: str) -> bytes:
 
 
 def format_checksummed(address: bytes) -> str:
-    """20 bytes as Ethereum writes them, the checksum in the case of the letters (EIP-55): what guardians are called."""
+    """Formats 20 bytes as Ethereum does, with the checksum in the letter case (EIP-55). Guardians are named like
+    this.
+    """
     digits = address.hex()
     hashed = keccak256(digits.encode("ascii")).hex()
     return "0x" + "".join(
@@ -123,7 +129,7 @@ def format_checksummed(address: bytes) -> str:
 
 
 def _parse_base58(text: str) -> bytes | None:
-    # Asked before hex is: the program that owns all accounts is 32 ones.
+    # Before hex: the address of the system program, which owns all accounts, is 32 digits 1.
     try:
         address = base58.b58decode(text)
     except ValueError:

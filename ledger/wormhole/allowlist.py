@@ -1,9 +1,9 @@
-"""Tokens whose transfers count for sums of value: the list that the event database went by.
+"""The tokens whose transfers count in sums of value, as in the event database.
 
-Rules of this file: facts, in one table; an address is hex, of 20 bytes where twelve zeros stand before it. It takes 140
-lines, one a token. Anyone may attest a token and call it what they like, so sums of value take no other. Coins of
-Terra, Terra 2, XPLA and NEAR stand as their bridges write them: 1 and the name, 1 and its hash, zeros. Source:
-event_database/cloud_functions, token-allowlist-mainnet.json, at 83e0f053f^ of wormhole-foundation/wormhole.
+Anyone may attest a token under any name, so sums of value include only listed tokens. Addresses are hex; 20 bytes mean
+twelve leading zeros. Coins of Terra, Terra 2, XPLA and NEAR are written as by their bridges: 1 and the name, 1 and its
+hash, zeros. Source: event_database/cloud_functions, token-allowlist-mainnet.json, at 83e0f053f^ of
+wormhole-foundation/wormhole.
 """
 
 from collections.abc import Mapping
@@ -151,19 +151,21 @@ ALLOWED: tuple[tuple[int, str, str], ...] = (
     (22, "a867703f5395cb2965feb7ebff5cdf39b771fc6156085da3ae4147a00be91b38", "aptos"),
     (28, "017ce8aec5af3bb3ac0158d49771d4c8feba2e54a614fa2a1c0c95e9c4c37185", "xpla"),
 )
-"""On mainnet: home chain, address, CoinGecko's id."""
+"""Mainnet tokens: home chain, address, CoinGecko id."""
 
 INACTIVE = {"2/000000000000000000000000707f9118e33a9b8998bea41dd0d46f38bb963fc8": 19_158}
-"""Tokens that count no longer, from that day on, in days since 1970: 15 June 2022."""
+"""Tokens that are excluded from a day on, in days since 1970 (15 June 2022)."""
 
 COINGECKO_IDS: Mapping[str, str] = MappingProxyType(
     {f"{chain}/{address.zfill(64)}": coin for chain, address, coin in ALLOWED}
 )
-"""By token_key, of mainnet."""
+"""Mainnet tokens by token_key."""
 
 
 def allowed_tokens(network: str, day: int) -> frozenset[str] | None:
-    """The token_keys that count for sums of value on that day since 1970; None: any, as the network has no list."""
+    """The token_keys that count in sums of value on this day (days since 1970). None if the network has no list: all
+    count.
+    """
     if network != "mainnet":
         return None
     return frozenset(key for key in COINGECKO_IDS if day < INACTIVE.get(key, day + 1))

@@ -1,7 +1,7 @@
-"""Chains by the number that Wormhole gave them: name, and how an address is written there.
+"""Chains by Wormhole's number: name and address form.
 
-Rules of this file: facts, in one table. `form` is what `addresses` writes with: bech32 is followed by its prefix, hex
-is for chains whose addresses are not told by 32 bytes, or by nobody. Retired chains stay, as their messages do.
+`form` is the address form that `addresses` writes. bech32 is followed by its prefix. hex is for chains whose addresses
+do not follow from 32 bytes, or have no known rule. Retired chains stay in the table, because their messages do.
 Sources: sdk/vaa/structs.go and chainid_generated.go of wormhole-foundation/wormhole, the platforms of its TypeScript
 SDK.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain of the network; `form` is one of evm, base58, bech32 PREFIX, algorand, move, near, hex."""
+    """A chain of the network. `form` is one of evm, base58, bech32 PREFIX, algorand, move, near, hex."""
 
     id: int
     name: str
@@ -118,19 +118,19 @@ _CHAINS = (
 _BY_ID = {chain.id: chain for chain in _CHAINS}
 CHAIN_IDS = tuple(_BY_ID)
 CHAIN_OF_FORM = {chain.form: chain.id for chain in reversed(_CHAINS)}
-"""Form of an address → the first chain that has it."""
+"""The first chain with each address form."""
 
 PYTHNET = 26
-"""Its messages outnumber all others: what tells of all chains together leaves them out, where it says so."""
+"""Pythnet's messages outnumber all others, so some totals over all chains exclude it and say so."""
 
 _BY_NAME = {chain.name: chain for chain in _CHAINS}
 
 
 def find_chain(chain_id: int) -> Chain:
-    """The chain of that number; one that nobody has named is called so, and its addresses stay hex."""
+    """The chain with this number. An unknown chain gets a placeholder name and the form hex."""
     return _BY_ID.get(chain_id) or Chain(chain_id, f"unknown chain ID: {chain_id}", "hex")
 
 
 def find_chain_named(name: str) -> Chain | None:
-    """The chain of that name, as the event tables wrote it; None for an unknown one."""
+    """The chain with this name, as the event tables wrote it; None if unknown."""
     return _BY_NAME.get(name)

@@ -1,9 +1,8 @@
-"""Whose messages are whose: the contracts of the bridges and of the automatic relayers, by network, chain and address.
+"""Known emitters: the contracts of bridges and automatic relayers, by network, chain and address.
 
-Rules of this file: facts, in one table; an address is hex, of 20 bytes where twelve zeros stand before it. It takes 190
-lines, one a contract. The same address on two chains may be two kinds: BSC's NFT bridge is Polygon's token bridge.
-Sources: sdk/{mainnet,testnet,devnet}_consts.go of wormhole-foundation/wormhole; chains that retired before them:
-event_database/cloud_functions/process-vaa.go at 83e0f053f^.
+Addresses are hex; 20 bytes mean twelve leading zeros. The same address may be two kinds on two chains: BSC's NFT bridge
+is Polygon's token bridge. Sources: sdk/{mainnet,testnet,devnet}_consts.go of wormhole-foundation/wormhole; chains that
+retired before them: event_database/cloud_functions/process-vaa.go at 83e0f053f^.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ NETWORKS = ("mainnet", "testnet", "devnet")
 
 GOVERNANCE_CHAIN = 1
 GOVERNANCE_EMITTER = bytes(31) + b"\x04"
-"""On every network; it stands for the guardians themselves, no contract has it."""
+"""The emitter of governance messages on every network. It represents the guardians; no contract has this address."""
 
 EMITTERS: Mapping[str, Mapping[EmitterKind, Sequence[tuple[int, str]]]] = {
     "mainnet": {
@@ -206,5 +205,5 @@ _KINDS |= {(network, GOVERNANCE_CHAIN, GOVERNANCE_EMITTER): "governance" for net
 
 
 def find_emitter(network: str, chain: int, address: bytes) -> EmitterKind | None:
-    """What an emitter is, None for one that is nobody's here. `address` has 32 bytes."""
+    """The kind of an emitter (32-byte address); None if it is not in the table."""
     return _KINDS.get((network, chain, address))

@@ -1,8 +1,8 @@
-"""Governance payloads, bytes → values: a module, an action of it, the chain it is meant for, and the action's fields.
+"""Decodes governance payloads: a module, its action, the target chain, and the action's fields.
 
-Rules of this file: `MODULES` is the one table, a layout for each action. What a module or an action that is not in it
-carries, or a known one in another layout (contracts of some chains have their own), is kept whole as the field `rest`;
-only a payload too short for its head is refused. Source: sdk/vaa/payloads.go of wormhole-foundation/wormhole.
+`MODULES` is the only table, with one layout per action. The content of an unknown module or action, or of a known one
+in another layout (some chains have their own), is kept as the field `rest`. Only a payload that is too short for its
+head is rejected. Source: sdk/vaa/payloads.go of wormhole-foundation/wormhole.
 """
 
 from collections.abc import Mapping
@@ -31,15 +31,15 @@ CORE = "Core"
 GUARDIAN_SET_UPDATE = 2
 
 EVERY_CHAIN = 0
-"""As a target chain."""
+"""The target chain that means all chains."""
 
 COSMWASM_CORE = frozenset({18, 19, 32})
-"""Chains whose core contract takes the fields of TransferFees in the other order."""
+"""Chains whose core contract has the fields of TransferFees in the other order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Governance:
-    """An instruction to contracts. An unknown action has no name; a layout without a target chain, None for it."""
+    """An instruction to contracts. An unknown action has no name. `chain` is None if the layout has no target chain."""
 
     module: str
     action: int
@@ -55,11 +55,11 @@ def _delegated(reader: Reader, name: str) -> tuple[int, int, tuple[bytes, ...]]:
 
 
 def _reason(reader: Reader, name: str) -> str:
-    return text(32)(reader, name).strip(" ")  # this one is padded with spaces
+    return text(32)(reader, name).strip(" ")  # this field is padded with spaces
 
 
 def _plan(reader: Reader, name: str) -> str:
-    # The name has no length: it ends where the height, eight bytes, begins.
+    # The name has no length prefix: it ends before the eight bytes of the height.
     data = reader.take(max(reader.end - reader.offset - 8, 0), name)
     return data.decode("utf-8", "replace")
 
@@ -150,7 +150,7 @@ MODULES: Mapping[str, Mapping[int, tuple[str, Layout]]] = {
 
 
 def decode_governance(data: bytes) -> Governance:
-    """An instruction of the governance emitter. Raises CodecError where it has no whole head."""
+    """Decodes a message of the governance emitter. Raises CodecError if its head is incomplete."""
     reader = Reader(data)
     name = reader.take(32, "module").lstrip(b"\0")
     if not (name.isascii() and name.decode("ascii").isprintable() and name):
@@ -158,7 +158,7 @@ def decode_governance(data: bytes) -> Governance:
     module = name.decode("ascii")
     action = u8(reader, "action")
     action_name, layout = MODULES.get(module, {}).get(action, (None, None))
-    # A lost chain id is recovered by chains that do not know who they are: no target chain stands there.
+    # Chains that lost their own chain id recover it, so this action has no target chain.
     target_chain = None if layout is _RECOVER else u16(reader, "target chain")
     if action_name == "transfer_fees" and target_chain in COSMWASM_CORE:
         layout = _SWAPPED_FEES

@@ -1,8 +1,8 @@
-"""Guardian sets: who may sign, since when, and how each set was named by the one before it.
+"""Guardian sets: their members, the start of each set, and the message that named it.
 
-Rules of this file: a set is learnt from a governance message that the set before it signed with a quorum, from set 0
-on (`verify.learn`). `PUBLISHED` are the sets that stand in public, for archives that lack some of those messages: a
-message confirms a published set, and never changes one. Sources: guardianset/mainnetv2/canonical_sets and
+A set is learned from a governance message that the previous set signed with a quorum, starting at set 0
+(`verify.learn`). `PUBLISHED` contains the published sets, for archives in which some of those messages are missing. A
+message confirms a published set and never changes it. Sources: guardianset/mainnetv2/canonical_sets and
 scripts/devnet-consts.json of wormhole-foundation/wormhole, common/domain/guardianset.go of
 wormhole-foundation/wormhole-explorer.
 """
@@ -16,26 +16,26 @@ from ledger.wormhole.governance import CORE, EVERY_CHAIN, GUARDIAN_SET_UPDATE, d
 from ledger.wormhole.vaa import Vaa, digest
 
 EXPIRES_AFTER = 86_400
-"""Seconds that contracts accept a set for, once the next one is there."""
+"""Seconds for which contracts still accept a set after the next one starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuardianSet:
-    """`addresses` in the order that signatures' indices count in."""
+    """A guardian set. `addresses` are in the order of the guardian indices of signatures."""
 
     index: int
     addresses: tuple[bytes, ...]
-    since: int = 0  # unix seconds, the timestamp of the message that named it; 0 if none did, or it has none
-    named_by: bytes | None = None  # the digest of that message; None while it is known only because it was published
+    since: int = 0  # unix seconds, the timestamp of the message that named it; 0 if there is none
+    named_by: bytes | None = None  # the digest of that message; None for a set that is only published
 
     @property
     def quorum(self) -> int:
-        """How many signatures make a message valid: more than two thirds."""
+        """The number of signatures that make a message valid: more than two thirds."""
         return quorum(len(self.addresses))
 
 
 def quorum(size: int) -> int:
-    """How many of so many guardians have to sign."""
+    """The quorum of a set with `size` members."""
     return size * 2 // 3 + 1
 
 
@@ -93,7 +93,7 @@ _REPLACED = (
         },
     ),
 )
-"""Since when, and who came to which place, in sets 2 and later: most stayed."""
+"""Members that changed in sets 2 and later: start of the set, place, new member."""
 
 
 def _mainnet() -> Iterator[GuardianSet]:
@@ -114,7 +114,7 @@ PUBLISHED: Mapping[str, Sequence[GuardianSet]] = {
 
 
 def find_update(vaa: Vaa) -> GuardianSet | None:
-    """The set that a message names, None if it names none. Who signed it is not asked."""
+    """The set that a message names; None if it names none. Signatures are not checked."""
     if (vaa.emitter_chain, vaa.emitter_address) != (GOVERNANCE_CHAIN, GOVERNANCE_EMITTER):
         return None
     try:
@@ -125,5 +125,5 @@ def find_update(vaa: Vaa) -> GuardianSet | None:
         return None
     addresses = order.fields.get("guardians")
     if not addresses:
-        return None  # contracts refuse a set of nobody, and another layout names none
+        return None  # contracts reject an empty set; a message with another layout names none
     return GuardianSet(order.fields["new_index"], addresses, vaa.timestamp, digest(vaa))

@@ -1,7 +1,7 @@
-"""The name of a message: emitter chain, emitter address and sequence, in the forms that clients and tables use.
+"""Message ids (emitter chain, emitter address, sequence) in the forms that clients and tables use.
 
-Rules of this file: addresses are 32 bytes, sequences unsigned 64-bit numbers of up to 20 digits. Governance draws them
-at random, so more than half of its messages have more digits than a row key is padded to.
+Addresses have 32 bytes. Sequences are unsigned 64-bit integers of up to 20 digits. Governance chooses them at random,
+so more than half of its messages exceed the padding of a row key.
 """
 
 import re
@@ -12,31 +12,32 @@ _MAX_SEQUENCE = 2**64 - 1
 
 
 class MessageIdError(ValueError):
-    """A text that names no message; the message of the error says what was expected."""
+    """An invalid message id. The message of the error says what was expected."""
 
 
 def message_id(chain: int, emitter_address: bytes, sequence: int) -> str:
-    """`chain/address/sequence`, nothing padded, as guardians write it."""
+    """Formats `chain/address/sequence` without padding, as guardians do."""
     return f"{chain}/{emitter_address.hex()}/{sequence}"
 
 
 def row_key(chain: int, emitter_address: bytes, sequence: int) -> str:
-    """`chain:address:sequence`, the sequence padded to 16 digits, as the event tables have it.
+    """Formats `chain:address:sequence` with the sequence padded to 16 digits, as in the event tables.
 
-    It sorts by sequence only below 10^16: `sequence_key` sorts always.
+    Row keys sort by sequence only below 10^16. `sequence_key` always does.
     """
     return f"{chain}:{emitter_address.hex()}:{sequence:016d}"
 
 
 def sequence_key(sequence: int) -> str:
-    """The sequence as 20 digits: texts that sort as the numbers do, for stores without unsigned 64-bit numbers."""
+    """Formats a sequence as 20 digits, which sort as the numbers do, for stores without unsigned 64-bit integers."""
     return f"{sequence:020d}"
 
 
 def parse_row_key(text: str) -> tuple[int, bytes, int]:
-    """Chain, address and sequence of a row key. Until 2021-09-21 none was padded, so any padding will do.
+    """Parses chain, address and sequence of a row key. Any padding is accepted: until 2021-09-21 row keys had none.
 
-    Raises MessageIdError.
+    Raises:
+        MessageIdError: The text is not a row key.
     """
     return _parsed(_ROW_KEY.fullmatch(text), text, "CHAIN:ADDRESS:SEQUENCE, the address 64 lower-case hex digits")
 

@@ -1,6 +1,6 @@
-"""Texts that messages are looked up by, of what was written or asked: the same thing in all its spellings is one key.
+"""Normalizes texts that messages are looked up by, so that all spellings of a value give the same key.
 
-Rules of this file: a key that is not hex stays as it is, but for colons, which divide the parts of a key.
+A key that is not hex stays unchanged, except that slashes replace colons, which separate the parts of a key.
 """
 
 import re
@@ -12,9 +12,9 @@ _HEX = re.compile("[0-9a-fA-F]+", re.ASCII)
 
 
 def transaction_key(text: str) -> str:
-    """A transaction id as it is looked up: hex without 0x and in small letters, any other form as it is.
+    """The lookup key of a transaction id: hex in lower case without 0x, other forms unchanged.
 
-    Colons divide the parts of a key, so none stands in one.
+    Slashes replace colons, because colons separate the parts of a key.
     """
     digits = text.removeprefix("0x").removeprefix("0X")
     return (
@@ -25,7 +25,7 @@ def transaction_key(text: str) -> str:
 
 
 def address_key(chain: int, text: str) -> str:
-    """An address as it is looked up: the hex of its 32 bytes, where the chain's form can be read."""
+    """The lookup key of an address: its 32 bytes as hex if the text has the chain's form."""
     try:
         return parse_address(chain, text).hex()
     except NativeAddressError:
@@ -33,5 +33,5 @@ def address_key(chain: int, text: str) -> str:
 
 
 def address_keys(text: str) -> list[str]:
-    """The keys of an address whose chain nobody told: one for each form that it may be of."""
+    """The lookup keys of an address on an unknown chain: one for each form that it matches."""
     return sorted({address_key(chain, text) for chain in CHAIN_OF_FORM.values()})

@@ -1,11 +1,11 @@
-"""Payloads of VAAs, bytes → values, and who may have sent which.
+"""Decodes VAA payloads, and defines which emitter may send which.
 
-Rules of this file:
-1. Anyone can publish bytes that look like a transfer. So the emitter's chain and address decide first (`emitters`),
-   then the id or the module, and the length must be exact. What comes from elsewhere is not decoded.
-2. Only messages that any project sends from contracts of its own (NTT, Pyth) are told by their first bytes, and are
-   `Recognised`: nothing may be added up from them.
-3. Nothing is lost: what is not understood is `Raw`, with the reason if its emitter should have known better.
+Invariants:
+1. Anyone can publish bytes that look like a transfer. So the emitter's chain and address (`emitters`) decide first,
+   then the payload id or module, and the length must be exact. Payloads of other emitters are not decoded.
+2. Only messages that many projects send from their own contracts (NTT, Pyth) are recognized by their first bytes. They
+   are `Recognised` and never count in sums.
+3. Nothing is lost. A payload that is not understood is `Raw`, with a reason if its emitter is a known one.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ _Known = TypeVar("_Known")
 
 @dataclass(frozen=True, slots=True)
 class TokenTransfer:
-    """Token bridge, id 1. The amount has at most 8 decimals, whatever the token has."""
+    """Token bridge, id 1: a transfer. The amount has at most 8 decimals, even if the token has more."""
 
     ID: ClassVar[int] = 1
     amount: int
@@ -52,7 +52,7 @@ class TokenTransfer:
 
 @dataclass(frozen=True, slots=True)
 class AssetMeta:
-    """Token bridge, id 2: what a token is called at home."""
+    """Token bridge, id 2: a token's metadata on its home chain."""
 
     ID: ClassVar[int] = 2
     token_address: bytes
@@ -64,7 +64,7 @@ class AssetMeta:
 
 @dataclass(frozen=True, slots=True)
 class TokenTransferWithPayload:
-    """Token bridge, id 3: a transfer to a contract, with a message for it."""
+    """Token bridge, id 3: a transfer to a contract, with a payload for it."""
 
     ID: ClassVar[int] = 3
     amount: int
@@ -78,7 +78,7 @@ class TokenTransferWithPayload:
 
 @dataclass(frozen=True, slots=True)
 class NftTransfer:
-    """NFT bridge, id 1. Of Solana's NFTs, `token_id` is the mint."""
+    """NFT bridge, id 1: a transfer. On Solana `token_id` is the mint."""
 
     ID: ClassVar[int] = 1
     token_address: bytes
@@ -93,7 +93,7 @@ class NftTransfer:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """A message of a known kind; `fields` in wire order."""
+    """A message of a recognized kind. `fields` are in wire order."""
 
     kind: str
     fields: Mapping[str, Any]
@@ -101,7 +101,7 @@ class Recognised:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Bytes that are not understood. `reason` is empty where nothing was to be expected of the emitter."""
+    """Bytes that are not understood. `reason` is empty if the emitter is not a known one."""
 
     data: bytes
     reason: str
@@ -163,7 +163,7 @@ _BY_PREFIX: Mapping[bytes, tuple[str, Layout]] = {
 
 
 def decode_payload(network: str, vaa: Vaa) -> Payload:
-    """The payload of a VAA of a network (mainnet, testnet, devnet). Never raises: see `Raw`."""
+    """Decodes the payload of a VAA of a network (mainnet, testnet, devnet). Never raises; see `Raw`."""
     kind = find_emitter(network, vaa.emitter_chain, vaa.emitter_address)
     data = vaa.payload
     try:
@@ -176,7 +176,7 @@ def decode_payload(network: str, vaa: Vaa) -> Payload:
 
 
 def decode_token_bridge(data: bytes) -> TokenTransfer | AssetMeta | TokenTransferWithPayload:
-    """What a token bridge sent. Raises CodecError."""
+    """Decodes a token bridge payload. Raises CodecError."""
     reader = Reader(data)
     value, layout = _by_id(reader, _TOKEN_BRIDGE, "token bridge")
     fields = decode_fields(reader, layout)
@@ -185,7 +185,7 @@ def decode_token_bridge(data: bytes) -> TokenTransfer | AssetMeta | TokenTransfe
 
 
 def decode_nft_bridge(data: bytes) -> NftTransfer:
-    """What an NFT bridge sent. Raises CodecError."""
+    """Decodes an NFT bridge payload. Raises CodecError."""
     reader = Reader(data)
     layout = _by_id(reader, {NftTransfer.ID: _NFT}, "NFT bridge")
     fields = decode_fields(reader, layout)
@@ -197,7 +197,7 @@ def decode_nft_bridge(data: bytes) -> NftTransfer:
 
 
 def decode_relayer(data: bytes) -> Recognised:
-    """What an automatic relayer's contract sent. Raises CodecError."""
+    """Decodes a payload of an automatic relayer. Raises CodecError."""
     kind, layout = _by_id(Reader(data), _RELAYER, "relayer")
     return _recognised(data, 1, kind, layout)
 

@@ -1,12 +1,12 @@
-"""Signed VAAs, version 1, bytes ⇄ values, and the hashes of their bodies.
+"""Encodes and decodes signed VAAs (version 1), and hashes their bodies.
 
-Rules of this file:
-1. Layout only: the version, the lengths, nothing missing. Whether guardians signed is asked in `verify`. The payload
-   is all that follows, so no byte can be too many. `encode_vaa(decode_vaa(data)) == data`, and out of bad bytes comes
-   only CodecError, which names the field and the offset.
-2. Integers are big-endian. Offsets: body at 6 + 66 n for n signatures, payload 51 bytes into the body.
-3. The header is not signed: one message exists under several subsets of signatures, and re-signed by later sets. The
-   digest of the body says whether two are the same message.
+Invariants:
+1. Decoding checks the layout only: version, lengths, nothing missing. `verify` checks the signatures. The payload is
+   everything after the body's head, so there are no trailing bytes. `encode_vaa(decode_vaa(data)) == data`, and bad
+   bytes raise only CodecError, which names the field and the offset.
+2. Integers are big-endian. The body begins at 6 + 66 n for n signatures, the payload 51 bytes into the body.
+3. The header is not signed, so one message exists with different subsets of signatures, and re-signed by later sets.
+   Two VAAs are the same message if the digests of their bodies are equal.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _BODY_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a guardian signed the digest with; `index` is its place in the set that the header names."""
+    """A guardian's signature of the digest. `index` is the guardian's place in the set that the header names."""
 
     index: int
     signature: bytes  # r and s, 32 bytes each, and v, 0 or 1
@@ -45,7 +45,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Vaa:
-    """A message with its signatures; from `timestamp` on it is the body, which they sign."""
+    """A message with its signatures. The fields from `timestamp` on are the body, which the guardians sign."""
 
     guardian_set_index: int
     signatures: tuple[Signature, ...]
@@ -59,7 +59,7 @@ class Vaa:
 
 
 def decode_vaa(data: bytes) -> Vaa:
-    """The VAA in `data`, all of it. Raises CodecError."""
+    """Decodes a VAA. Raises CodecError."""
     reader = Reader(data)
     (version,) = reader.unpack(_VERSION, "version")
     if version != VERSION:
@@ -74,8 +74,8 @@ def decode_vaa(data: bytes) -> Vaa:
 
 
 def decode_signatures(data: bytes) -> tuple[Signature, ...]:
-    """The list in `data`, all of it: a count and so many signatures, as cells of VAAState:Signatures hold. Raises
-    CodecError.
+    """Decodes a list of signatures, as in cells of VAAState:Signatures: a count, then the signatures. Raises
+    CodecError, also for trailing bytes.
     """
     reader = Reader(data)
     signatures = _signatures(reader)
@@ -94,7 +94,7 @@ def _refuse_body(reader: Reader) -> None:
 
 
 def encode_vaa(vaa: Vaa) -> bytes:
-    """The bytes that guardians publish."""
+    """Encodes the bytes that guardians publish."""
     header = _HEADER.pack(VERSION, vaa.guardian_set_index, len(vaa.signatures))
     return (
         header + b"".join([_SIGNATURE.pack(each.index, each.signature) for each in vaa.signatures]) + encode_body(vaa)
@@ -102,7 +102,7 @@ def encode_vaa(vaa: Vaa) -> bytes:
 
 
 def encode_body(vaa: Vaa) -> bytes:
-    """The bytes that are signed, by way of their digest."""
+    """Encodes the body, whose digest is signed."""
     return (
         _BODY.pack(
             vaa.timestamp,
@@ -117,10 +117,10 @@ def encode_body(vaa: Vaa) -> bytes:
 
 
 def body_hash(vaa: Vaa) -> bytes:
-    """Keccak-256 of the body: what some chains' contracts know a message by."""
+    """The Keccak-256 of the body, which identifies the message in contracts of some chains."""
     return keccak256(encode_body(vaa))
 
 
 def digest(vaa: Vaa) -> bytes:
-    """Keccak-256 of the body's hash: what guardians sign, and what duplicates are told apart by."""
+    """The Keccak-256 of the body's hash. Guardians sign it, and it identifies duplicates."""
     return keccak256(body_hash(vaa))

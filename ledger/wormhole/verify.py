@@ -1,10 +1,10 @@
-"""Whether guardians signed a VAA, and which sets of guardians there were.
+"""Verifies a VAA's signatures, and learns guardian sets from governance messages.
 
-Rules of this file:
-1. A verdict depends on the VAA and the set that its header names, on no clock. A set that had expired by the message's
-   own time is recorded, not refused: an archive holds what was valid once.
-2. As in the contracts, one bad signature spoils all, even beyond the quorum.
-3. Nothing here raises: what does not verify says why.
+Invariants:
+1. A verdict depends on the VAA and on the set that its header names, not on a clock. An expired set is recorded but
+   accepted: an archive contains what was valid at its time.
+2. As in the contracts, one bad signature makes a VAA invalid, even beyond the quorum.
+3. Nothing here raises. A verdict contains the reason.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,23 +16,24 @@ from ledger.wormhole.guardians import EXPIRES_AFTER, GuardianSet, find_update
 from ledger.wormhole.vaa import Vaa, digest
 
 Fault: TypeAlias = Literal["unknown_set", "order", "index", "signer", "repeated", "quorum"]
-"""What was found first, in this order: no such set; indices that do not ascend; an index beyond the set, or a signature
-that is not of the guardian at its index; a guardian who stands at two places; too few signatures."""
+"""The first fault found, in this order: unknown set; indices that do not ascend; an index beyond the set; a signature
+by another key than the guardian's; a guardian who occurs twice; too few signatures.
+"""
 
 History: TypeAlias = Mapping[int, GuardianSet]
-"""The sets of a network by index."""
+"""The guardian sets of a network by index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`fault` is None for a VAA that verifies; `reason` is the sentence about it, empty then."""
+    """The result of a verification. `fault` is None and `reason` is empty if the VAA is valid."""
 
     fault: Fault | None
     reason: str
-    signers: tuple[bytes | None, ...]  # the address behind each signature, in their order; None where there is none
-    valid_signatures: int  # those of the guardian at their index
-    quorum: int | None  # how many are needed; None while the set is unknown
-    expired: bool  # by the time of the message its set had been replaced for a day
+    signers: tuple[bytes | None, ...]  # the recovered address of each signature, in order; None if there is none
+    valid_signatures: int  # signatures by the guardian at their index
+    quorum: int | None  # None if the set is unknown
+    expired: bool  # the set had been replaced for a day by the message's own timestamp
 
     @property
     def verified(self) -> bool:
@@ -41,7 +42,7 @@ class Verdict:
 
 
 def verify(vaa: Vaa, history: History, signed: bytes | None = None) -> Verdict:
-    """The verdict on a VAA, by the set that its header names; `signed`: its digest, where it is known."""
+    """Verifies a VAA by the set that its header names. `signed` is its digest if already computed."""
     signed = signed or digest(vaa)
     signers = tuple([recover_address(signed, each.signature) for each in vaa.signatures])
     guardians = history.get(vaa.guardian_set_index)
@@ -81,9 +82,10 @@ def _fault(vaa: Vaa, guardians: GuardianSet, signers: tuple[bytes | None, ...]) 
 
 
 def expires_at(index: int, history: History) -> int | None:
-    """Unix seconds after which contracts refuse a set: a day after the next one; None if that is not known.
+    """Unix seconds from which contracts reject a set: a day after the next one starts; None if that is unknown.
 
-    By the messages' timestamps: each chain's contract counts from when it saw the next set, hours or days later.
+    The time follows from message timestamps. Each chain's contract counts from the moment when it saw the next set,
+    hours or days later.
     """
     following = history.get(index + 1)
     return following.since + EXPIRES_AFTER if following is not None and following.since else None
@@ -95,14 +97,14 @@ def _expired(vaa: Vaa, history: History) -> bool:
 
 
 def learn(known: Iterable[GuardianSet], vaas: Iterable[Vaa]) -> dict[int, GuardianSet]:
-    """The history that follows from sets known beforehand and from messages, whatever else is among those.
+    """Extends known sets by the sets that messages name. Other messages are ignored.
 
-    Set N + 1 is taken from a message that set N signed. Of several that name it, the earliest counts, then the one with
-    the smaller digest; a set that is known stays as it is, and a message that names the same addresses confirms it.
+    Set N + 1 must be named by a message that set N signed. If several name it, the earliest counts, then the one with
+    the smallest digest. A known set does not change; a message with the same addresses confirms it.
     """
     history = {each.index: each for each in known}
     found = [(named, vaa) for vaa in vaas if (named := find_update(vaa)) is not None]
-    # In ascending order each set is there before it is asked whether it named the next.
+    # In ascending order, each set is known before a message that it signed is checked.
     for named, vaa in sorted(found, key=lambda pair: (pair[0].index, pair[0].since, pair[0].named_by or b"")):
         if vaa.guardian_set_index != named.index - 1 or not verify(vaa, history).verified:
             continue

@@ -1,4 +1,4 @@
-"""Named queries over the tables of a Wormhole network.
+"""Named queries of a Wormhole network's tables.
 
-Input: a store and the parameters of the question. Output: rows or values. Knows no adapter.
+Input: a store and the query's parameters. Output: rows or values. Depends on no adapter.
 """

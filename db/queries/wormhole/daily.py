@@ -1,7 +1,9 @@
-"""Questions about sums of days of a Wormhole network, as the event database defined them and without its bugs.
+"""Daily sums of a Wormhole network, as in the event database but without its bugs.
 
-Rules of this file: a chain is that chain alone, never a prefix of its number; days are whole UTC days, both ends
-included; sums are decimals; what leaves is kept as well as what comes. A question reads one partition a day.
+Invariants:
+1. A chain matches only itself, never a prefix of its number. Days are whole UTC days, both ends inclusive.
+2. Sums are decimals. Transfers count for the source and for the destination chain.
+3. A query reads one partition per day.
 """
 
 import asyncio
@@ -15,7 +17,7 @@ from db.store import Bound, Row, Store
 PAGE = 10_000
 
 DAYS_AT_ONCE = 64
-"""Days that are read together."""
+"""Days that are read concurrently."""
 
 FIRST_DAY = 18_809
 """2021-07-01: the month before the first message of the network was signed."""
@@ -25,11 +27,11 @@ LAUNCH_DAY = 18_883
 
 
 class TooManyRows(Exception):
-    """Days have more rows than were to be read."""
+    """The days have more rows than the limit."""
 
 
 async def read_days(days: AsyncIterator[tuple[int, list[Row]]], *, most: int | None = None) -> dict[int, list[Row]]:
-    """Those days (each_day) together. TooManyRows as soon as the rows read are more than `most`."""
+    """Collects the days of `each_day`. Raises TooManyRows as soon as more than `most` rows were read."""
     found: dict[int, list[Row]] = {}
     count = 0
     async for day, rows in days:
@@ -49,8 +51,8 @@ async def each_day(
     chain: int | None = None,
     emitter: str | None = None,
 ) -> AsyncIterator[tuple[int, list[Row]]]:
-    """Rows of vaa_daily day by day, of all emitters, of a chain's, or of one of its; no more days are held than are
-    read together.
+    """Yields rows of vaa_daily day by day: of all emitters, of a chain, or of one emitter. At most DAYS_AT_ONCE days
+    are in memory.
     """
     prefix = () if chain is None else (chain,) if emitter is None else (chain, emitter)
     for first in range(first_day, last_day + 1, DAYS_AT_ONCE):
@@ -61,8 +63,8 @@ async def each_day(
 
 
 async def each_day_of_all(store: Store, measure: str, last_day: int) -> AsyncIterator[tuple[int, list[Row]]]:
-    """The same of every day up to that one that a message can be of: days since Wormhole began, and day 0, for those
-    that tell no time.
+    """Like `each_day` for all days up to `last_day` that a message can have: the days since Wormhole began, and day 0
+    for messages without a timestamp.
     """
     for first, last in ((0, 0), (FIRST_DAY, last_day)):
         async for day, rows in each_day(store, measure, first, last):
@@ -82,7 +84,7 @@ async def _rows(store: Store, partition: tuple[str, int], prefix: tuple[int | st
 
 
 def count_by_chain(rows: Iterable[Row]) -> dict[int, int]:
-    """Messages by the chain that emitted them, of `totals` and `nfts`."""
+    """Messages by emitter chain, from `totals` or `nfts`."""
     found: dict[int, int] = defaultdict(int)
     for row in rows:
         found[row["emitter_chain"]] += row["message_count"]
@@ -90,7 +92,7 @@ def count_by_chain(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def sum_notional(rows: Iterable[Row], allowed: Collection[str] | None = None) -> dict[tuple[int, int, str], Decimal]:
-    """USD by (leaving chain, destination chain, token_key), of `transfers`; of `allowed` tokens alone, if given."""
+    """USD by (source chain, destination chain, token_key), from `transfers`; only of `allowed` tokens if given."""
     found: dict[tuple[int, int, str], Decimal] = defaultdict(Decimal)
     for row in rows:
         if row["notional_usd"] is not None and (allowed is None or row["token_key"] in allowed):
@@ -99,7 +101,7 @@ def sum_notional(rows: Iterable[Row], allowed: Collection[str] | None = None) ->
 
 
 def sum_by_address(rows: Iterable[Row]) -> dict[tuple[int, str], tuple[int, Decimal]]:
-    """(messages, USD) by receiving chain and address, of `addresses`."""
+    """(messages, USD) by destination chain and address, from `addresses`."""
     found: dict[tuple[int, str], tuple[int, Decimal]] = {}
     for row in rows:
         key = row["target_chain"], row["address"]
@@ -109,8 +111,8 @@ def sum_by_address(rows: Iterable[Row]) -> dict[tuple[int, str], tuple[int, Deci
 
 
 def sum_locked(rows: Iterable[Row], allowed: Collection[str] | None = None) -> dict[str, Decimal]:
-    """Tokens by token_key that a home chain locked, less those it gave back, of `transfers`; negative where more came
-    back than went, as on a single day.
+    """Tokens locked on their home chain minus tokens released, by token_key, from `transfers`. Negative if more was
+    released, as may happen on a single day.
     """
     found: dict[str, Decimal] = defaultdict(Decimal)
     for row in rows:
@@ -124,7 +126,7 @@ def sum_locked(rows: Iterable[Row], allowed: Collection[str] | None = None) -> d
 
 
 def value_locked(locked: Mapping[str, Decimal], prices: Mapping[str, Decimal]) -> dict[int, Decimal]:
-    """USD by home chain of what is locked, of tokens that have a price; the sum over chains is the total."""
+    """USD of locked tokens by home chain, for tokens with a price. The total is the sum over chains."""
     found: dict[int, Decimal] = defaultdict(Decimal)
     for token_key, amount in locked.items():
         if token_key in prices:

@@ -1,8 +1,8 @@
-"""Which sequences of an emitter nobody has brought a signed VAA of.
+"""Missing sequences of an emitter: those without a signed VAA.
 
-Rules of this file: an emitter counts its messages, so what lacks between two that are here was emitted too; beyond the
-lowest and the highest nothing is known. Governance draws its sequences at random: there every message stands alone. A
-report looks at a bounded number of rows and says where the next one goes on. Forgeries fill no gap.
+An emitter numbers its messages consecutively, so a sequence missing between two known ones was emitted. Nothing is
+known below the lowest and above the highest. Governance sequences are random and have no gaps. A report reads a bounded
+number of rows and returns a cursor. Forged VAAs fill no gap.
 """
 
 from collections.abc import AsyncGenerator
@@ -16,17 +16,19 @@ from db.store import Bound, Store, Value
 from ledger.wormhole.ids import sequence_key
 
 BATCH = 1_000
-"""Rows read at once."""
+"""Rows per read."""
 
 COLUMNS = ("sequence_key", "digest", "verified")
 
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """What one report found: the `first` and the `last` signed sequence that it saw, None where it saw none; `missing`:
-    those between them, and between them and the report before; `observed`: of which something was written, as by a
-    guardian that saw the message, and nobody brought a VAA. `cursor` leads to the next report; None: this one saw the
-    emitter's highest sequence.
+    """One report.
+
+    `first` and `last` are the lowest and highest signed sequence in it, None without one. `missing` are the sequences
+    between them, and between this report and the previous one. `observed` are missing sequences of which something was
+    written, for example by a guardian that saw the message. `cursor` leads to the next report; None: this one reached
+    the emitter's highest sequence.
     """
 
     first: int | None
@@ -38,7 +40,7 @@ class Gaps:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A sequence of which anything is known: whether a VAA that counts, whether what was written of it alone."""
+    """A known sequence: whether it has a VAA that counts, and whether it is known only from written cells."""
 
     sequence: int
     signed: bool
@@ -48,10 +50,12 @@ class _Known:
 async def find_gaps(
     store: Store, chain: int, emitter: str, *, with_unverified: bool = False, page_size: int, cursor: str | None
 ) -> Gaps:
-    """The gaps among the next `page_size` sequences of which anything is known, ascending, after `cursor`.
+    """Finds gaps among the next `page_size` known sequences, ascending, after `cursor`.
 
-    `with_unverified`: VAAs whose guardian set is not known, or did not sign, count as there. CursorError for a cursor
-    of another question.
+    `with_unverified` also counts VAAs whose guardian set is unknown or did not sign.
+
+    Raises:
+        CursorError: The cursor belongs to another query.
     """
     question = f"gaps {chain} {emitter} {'with unverified' if with_unverified else 'verified'}"
     before, looked_at = (None, None) if cursor is None else map(_sequence, parse_cursor(cursor, question).key)
@@ -76,10 +80,10 @@ async def find_gaps(
     return Gaps(first, last, missing, of_indices(observed), following)
 
 
-async def list_lacking(
+async def list_missing(
     store: Store, chain: int, emitter: str, first: int, last: int, *, with_unverified: bool = False
 ) -> Intervals:
-    """Sequences first ≤ s ≤ last without a verified VAA; reads all that is known of them."""
+    """Sequences first ≤ s ≤ last without a verified VAA. Reads all known sequences in between."""
     here: list[int] = []
     start = Bound((sequence_key(first),))
     async with aclosing(_known(store, chain, emitter, start, with_unverified=with_unverified)) as known:
@@ -94,7 +98,7 @@ async def list_lacking(
 async def _known(
     store: Store, chain: int, emitter: str, start: Bound | None, *, with_unverified: bool
 ) -> AsyncGenerator[_Known, None]:
-    """Every sequence of which anything is known, ascending."""
+    """Yields all known sequences, ascending."""
     stream = emitted_source(chain, emitter, COLUMNS)(store, start, False)  # noqa: FBT003
     current: _Known | None = None
     while rows := await stream.next(BATCH):

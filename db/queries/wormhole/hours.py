@@ -1,7 +1,4 @@
-"""Messages of one day by the hour.
-
-Rules of this file: no sum has hours, so the day's messages are read, and only so many.
-"""
+"""Messages of one day by hour. No stored sum has hours, so the query reads a bounded number of messages."""
 
 from collections import Counter
 
@@ -13,7 +10,7 @@ from db.store import Store
 from db.utc_days import DAY_S
 
 ROWS_MAX = 100_000
-"""Messages of a day that are read at most; in 2026 the network signed about half as many, but PythNet's."""
+"""The most messages per day that are read. In 2026 the network signed about half as many per day, without PythNet."""
 
 BATCH = 5_000
 COLUMNS = (*LOOKUP.table.clustering, "verified", "canonical")
@@ -21,7 +18,9 @@ HOUR_S = 3_600
 
 
 async def count_hours(store: Store, day: int) -> dict[int, int] | None:
-    """Hour → verified messages whose own time lies in it, of all chains but PythNet; None: the day has too many."""
+    """Hour → verified messages with a timestamp in it, of all chains except PythNet; None if the day has too many
+    messages.
+    """
     span = day * DAY_S, (day + 1) * DAY_S - 1
     source = within(lookup_source(LOOKUP, ("recent", ""), COLUMNS), [span], SENT_AT)
     stream = source(store, None, True)  # noqa: FBT003

@@ -1,8 +1,10 @@
-"""Messages by the beginning of their row keys, `chain:` and `chain:address:`, in the order of the keys.
+"""Messages by the beginning of their row keys, `chain:` or `chain:address:`, in the order of the keys.
 
-Rules of this file: a message comes once, as its canonical body, or as what was written of it where no signed VAA is
-known. Sequences order as numbers, where the event tables' texts were out of order from 17 digits on; a prefix ends with
-its colon, so chain 1 is never chain 10. A page is partition reads: the emitters of a chain, their ranges, the rows.
+Invariants:
+1. Each message is returned once: its canonical body, or what was written of it if no signed VAA is known.
+2. Sequences sort as numbers. In the event tables, texts from 17 digits on were out of order.
+3. A prefix ends with its colon, so chain 1 never matches chain 10.
+4. A page reads partitions: the emitters of a chain, their ranges, the rows.
 """
 
 from collections.abc import Collection
@@ -19,15 +21,15 @@ BY_ROW_KEY = replace(
     partition=("emitter_chain",),
     clustering=("emitter_address", *vaas.clustering),
 )
-"""Rows of `vaas` as the event tables had them under one another; no such table is kept."""
+"""Rows of `vaas` in the order of the event tables. No such table is stored."""
 
 
 async def list_prefix(
     store: Store, chain: int, emitter: str | None = None, *, newest: bool = False, page_size: int, cursor: str | None
 ) -> Page:
-    """Rows of `vaas`, one a message, of a chain or of one of its emitters (64 hex digits), by row key.
+    """A page of `vaas`, one row per message of a chain or of one of its emitters (64 hex digits), by row key.
 
-    `newest`: exactly backwards. CursorError for a cursor of another prefix or order.
+    `newest`: exactly backwards. Raises CursorError for a cursor of another prefix or order.
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
@@ -42,7 +44,7 @@ async def list_prefix(
 
 
 async def is_alone(store: Store, row: Row, signed: Collection[str]) -> bool:
-    """Whether no VAA of a message is known; `signed` are row keys of some that are."""
+    """Whether no VAA of a message is known. `signed` are row keys of messages with one."""
     if row["row_key"] in signed:
         return False
     bodies = await find_bodies(store, row["emitter_chain"], row["emitter_address"], int(row["sequence_key"]))

@@ -1,7 +1,8 @@
-"""What tokens are worth, by the price files that were loaded.
+"""Token prices from the loaded price files.
 
-Rules of this file: as loads price transfers: a price holds from its day on, the first one before it too; a token's own
-prices go before those of its symbol. A token is two partition reads, four where its symbol is asked for.
+The rules are the same as when a load prices transfers: a price applies from its day, the first one also before it, and
+a token's own prices take precedence over those of its symbol. A token takes two partition reads, or four with its
+symbol.
 """
 
 from asyncio import gather
@@ -16,19 +17,19 @@ from db.schema.wormhole_tables import prices, symbol_key
 from db.store import Bound, Store
 
 AT_ONCE = 64
-"""Tokens that are asked about together."""
+"""Tokens that are read concurrently."""
 
 DAYS_MAX = 100_000
-"""Days that a token has prices of, at most: three centuries."""
+"""The most days with prices per token: about three centuries."""
 
 History: TypeAlias = list[tuple[int, Decimal]]
-"""Days and the prices that hold from them on, in order."""
+"""Days and the prices that apply from them, in order."""
 
 Value = TypeVar("Value")
 
 
 async def find_prices(store: Store, token_keys: Collection[str], day: int) -> dict[str, Decimal]:
-    """USD of one token by token_key, on that day since 1970; of those that have a price."""
+    """The price in USD of one token by token_key, on a day since 1970; only tokens with a price."""
 
     async def ask(key: str) -> Decimal | None:
         rows = await store.slice(prices, (key,), upper=Bound((day,)), limit=1)
@@ -40,7 +41,7 @@ async def find_prices(store: Store, token_keys: Collection[str], day: int) -> di
 
 
 async def read_histories(store: Store, token_keys: Collection[str]) -> dict[str, History]:
-    """All prices of tokens by token_key, of those that have any."""
+    """All prices by token_key; only tokens with any."""
 
     async def ask(key: str) -> History | None:
         rows = await store.slice(prices, (key,), reverse=True, limit=DAYS_MAX)
@@ -50,7 +51,7 @@ async def read_histories(store: Store, token_keys: Collection[str]) -> dict[str,
 
 
 def price_on(history: History, day: int) -> Decimal:
-    """The price that holds on that day."""
+    """The price that applies on a day."""
     return history[max(bisect_right(history, day, key=itemgetter(0)) - 1, 0)][1]
 
 

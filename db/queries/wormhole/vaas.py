@@ -1,7 +1,7 @@
-"""Questions about VAAs.
+"""Queries of VAAs.
 
-Rules of this file: as in messages.py. A message is asked for by chain, emitter (64 hex digits) and sequence; of several
-bodies under an id the canonical one is meant. What was written of a message stands beside what follows from its bytes.
+A message is identified by chain, emitter (64 hex digits) and sequence. If an id has several bodies, the canonical one
+is returned. Written values are returned beside values computed from the bytes.
 """
 
 import json
@@ -31,28 +31,28 @@ from db.utc_days import DAY_S
 from ledger.wormhole.ids import row_key, sequence_key
 
 KINDS = ("recent", "chain", "emitter", "transaction", "sender", "recipient", "token")
-"""What messages are looked up by."""
+"""The keys that messages can be looked up by."""
 
 BODIES_MAX = 100
-"""Bodies of one id, at most; more than one is a rare conflict."""
+"""The most bodies per id; more than one is a rare conflict."""
 
 ROWS_MAX = 1_000
-"""Rows of one message in any table, at most: each guardian of each set signs once."""
+"""The most rows per message in any table: each guardian of each set signs once."""
 
 
 SENT_AT = Position("timestamp", lambda seconds: (seconds // DAY_S, seconds))
-"""Where rows of vaa_lookups stand by the time of their bodies."""
+"""Position of vaa_lookups rows by the timestamp of their bodies."""
 
 Span: TypeAlias = tuple[int, int]
-"""Seconds since 1970, both ends included; ends before it begins where nothing is in it."""
+"""Seconds since 1970, both ends inclusive; empty if it ends before it begins."""
 
 WRITTEN_FIRST = frozenset(each.column for each in PAYLOAD_COLUMNS if each.family in (DETAILS, CHAIN))
-"""Columns of which what was written goes before what is computed: it has the prices of its time."""
+"""Columns whose written value takes precedence over the computed one, because it has the prices of its time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Rows that are shown: those of which `holds` is true; `text` tells it from any other filter."""
+    """A filter: rows for which `holds` is true. `text` identifies it in cursors."""
 
     text: str
     holds: Callable[[Row], bool]
@@ -64,8 +64,8 @@ ANY = Filter("", lambda _: True)
 async def find_bodies(
     store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
 ) -> list[Row]:
-    """All rows of `vaas` of an id, the canonical one first; that of what was written alone, without a digest, last.
-    `columns`: as of a slice; `digest` and `canonical` are among them.
+    """All rows of `vaas` of an id: the canonical body first, the row of written values (without a digest) last.
+    `columns` must include `digest` and `canonical`.
     """
     key = sequence_key(sequence)
     rows = await store.slice(
@@ -82,7 +82,7 @@ async def find_bodies(
 async def get_vaa(
     store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
 ) -> tuple[Row, Row | None]:
-    """The canonical row of `vaas`, and what was written of the message; NotFound when no signed VAA of it is known."""
+    """The canonical row of `vaas`, and the written values of the message. Raises NotFound if no signed VAA is known."""
     rows = await find_bodies(store, chain, emitter, sequence, columns)
     written = next((row for row in rows if not row["digest"]), None)
     for row in rows:
@@ -94,7 +94,9 @@ async def get_vaa(
 async def get_verified(
     store: Store, chain: int, emitter: str, sequence: int, columns: tuple[str, ...] | None = None
 ) -> tuple[Row, Row | None]:
-    """As get_vaa, of those that a quorum signed, `verified` among the columns; NotFound for any other."""
+    """Like `get_vaa`, only for messages that a quorum signed; NotFound for others. `columns` must include
+    `verified`.
+    """
     row, written = await get_vaa(store, chain, emitter, sequence, columns)
     if not row["verified"]:
         raise NotFound(f"a verified VAA {row_key(chain, bytes.fromhex(emitter), sequence)}")
@@ -102,13 +104,13 @@ async def get_verified(
 
 
 async def find_payload(store: Store, key: str, digest: str) -> Row | None:
-    """The payload's families of a body, by row key: one row of what its bytes say and what was written; None: none."""
+    """The payload columns of a body by row key, merged from its bytes and from written values; None without any."""
     (found,) = await find_payloads(store, [(key, digest)])
     return found
 
 
 async def find_families(store: Store, key: str, digest: str, families: Collection[str]) -> Row | None:
-    """As find_payload, of the columns of those families alone."""
+    """Like `find_payload`, only the columns of these families."""
     columns = dict.fromkeys(each.column for each in PAYLOAD_COLUMNS if each.family in families)
     rows = await store.slice(vaa_payloads, (key,), limit=BODIES_MAX, columns=("digest", *columns))
     by_digest = {row["digest"]: row for row in rows}
@@ -116,7 +118,7 @@ async def find_families(store: Store, key: str, digest: str, families: Collectio
 
 
 async def find_payloads(store: Store, bodies: Sequence[tuple[str, str]]) -> list[Row | None]:
-    """The same of several bodies: row keys and digests."""
+    """Like `find_payload`, for several (row key, digest) pairs."""
     told = await store.get_many(vaa_payloads, bodies)
     written = await store.get_many(vaa_payloads, [(key, "") for key, _ in bodies])
     return [_payload(*pair) for pair in zip(told, written, strict=True)]
@@ -151,9 +153,11 @@ async def list_vaas(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Canonical rows of vaa_lookups under (kind, key) of KINDS, by the time of their bodies; several are merged.
-    `where` looks at rows of that table; `span`: of those times, and no others are read; `start`: where a first page
-    begins (listed_at).
+    """A page of canonical rows of vaa_lookups under one or several (kind, key), merged by the timestamp of their
+    bodies.
+
+    `where` filters these rows, `span` limits the timestamps that are read, and `start` is where a first page begins
+    (`listed_at`).
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
@@ -171,13 +175,13 @@ async def list_vaas(
 
 
 def listed_at(body: Row) -> Bound:
-    """Where a row of `vaas` stands in every listing by time."""
+    """The position of a row of `vaas` in listings by timestamp."""
     place = (body[name] for name in ("emitter_chain", "emitter_address", "sequence_key", "digest"))
     return Bound((body["timestamp"] // DAY_S, body["timestamp"], *place))
 
 
 async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Row | None]]:
-    """Of rows of vaa_lookups those of `vaas`, each with what was written of the message."""
+    """The rows of `vaas` for rows of vaa_lookups, each with the written values of the message."""
     keys = [
         (row["emitter_chain"], row["emitter_address"], row["sequence_key"][:SEQUENCE_RANGE_DIGITS], row["sequence_key"])
         for row in listed
@@ -188,13 +192,13 @@ async def read_listed(store: Store, listed: Sequence[Row]) -> list[tuple[Row, Ro
 
 
 async def list_emitters(store: Store, chain: int, most: int) -> list[str]:
-    """The emitters of a chain that any row is of, as 64 hex digits; no more than `most`."""
+    """The emitters of a chain that have any row, as 64 hex digits, at most `most`."""
     rows = await store.slice(emitters, (chain,), limit=most)
     return [row["emitter_address"] for row in rows]
 
 
 def emitted_source(chain: int, emitter: str, columns: tuple[str, ...] | None = None) -> Source:
-    """An emitter's rows of `vaas`, all columns or some."""
+    """An emitter's rows of `vaas`, with all columns or some."""
 
     def source(store: Store, start: Bound | None, newest: bool) -> Stream:  # noqa: FBT001
         async def first() -> Key:
@@ -213,16 +217,16 @@ def emitted_source(chain: int, emitter: str, columns: tuple[str, ...] | None = N
 
 
 async def list_guardian_sets(store: Store, network: str) -> list[Row]:
-    """All guardian sets, the current one first, their addresses as lists of hex."""
+    """All guardian sets, the current one first, with addresses as lists of hex."""
     rows = await store.slice(guardian_sets, (network,), limit=ROWS_MAX)
     return [row | {"addresses": json.loads(row["addresses"])} for row in rows]
 
 
 async def find_token(store: Store, token_key: str) -> Row | None:
-    """What a token is called at home, if a verified message told."""
+    """The metadata of a token on its home chain; None if no verified message contains it."""
     return await store.get(tokens, (token_key,))
 
 
 async def find_tokens(store: Store, token_keys: Sequence[str]) -> list[Row | None]:
-    """The same of several."""
+    """Like `find_token`, for several tokens."""
     return await store.get_many(tokens, [(each,) for each in token_keys])

@@ -1,8 +1,7 @@
-"""Messages by the value of a column of the event tables, of those columns that messages are looked up by.
+"""Messages by the value of an event table column, for columns with a lookup.
 
-Rules of this file: what stands under a key is found by it, and no other column is searched. A page looks at the rows
-under the keys of a value and shows those that tell it. A contract or token whose chain nobody told is looked for on
-every chain that has a number, a hint each.
+A page reads the rows under the keys of a value and returns those that contain it. Other columns cannot be searched. A
+contract or token on an unknown chain is looked up on every numbered chain, one hint each.
 """
 
 import asyncio
@@ -25,16 +24,21 @@ _ADDRESS = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """How a column is looked up: `kind` is one of vaa_lookups, `keys` those that a value may stand under, behind the
-    number of a chain where it is `of_a_chain`; ValueError for a value that is not what is `expected`. `told`: rows of
-    other columns stand under the same keys, so what each tells is looked at.
+    """How a column is looked up.
+
+    Args:
+        kind: A kind of vaa_lookups.
+        keys: Returns the possible keys of a value, without the chain if `of_a_chain`. Raises ValueError for an invalid
+            value.
+        expected: What a valid value is, for errors.
+        shared_keys: Whether rows of other columns have the same keys, so each row must be checked.
     """
 
     kind: str
     keys: Callable[[str], Sequence[str]]
     expected: str
     of_a_chain: bool = False
-    told: bool = True
+    shared_keys: bool = True
 
 
 def _address(value: str) -> list[str]:
@@ -56,10 +60,10 @@ _RECIPIENT = Indexed("recipient", _address, _HEX)
 _NATIVE = "an address as its chain writes it"
 
 INDEXED: dict[tuple[str, str], Indexed] = {
-    (PUBLICATION, "EmitterChain"): Indexed("chain", _chain, "the name of a chain", told=False),
-    (PUBLICATION, "EmitterAddress"): Indexed("emitter", _address, _HEX, of_a_chain=True, told=False),
+    (PUBLICATION, "EmitterChain"): Indexed("chain", _chain, "the name of a chain", shared_keys=False),
+    (PUBLICATION, "EmitterAddress"): Indexed("emitter", _address, _HEX, of_a_chain=True, shared_keys=False),
     (PUBLICATION, "InitiatingTxID"): Indexed(
-        "transaction", lambda value: [transaction_key(value)], "a transaction id", told=False
+        "transaction", lambda value: [transaction_key(value)], "a transaction id", shared_keys=False
     ),
     (TRANSFER, "OriginAddress"): _TOKEN,
     (TRANSFER, "TargetAddress"): _RECIPIENT,
@@ -82,8 +86,8 @@ async def list_values(
     page_size: int,
     cursor: str | None,
 ) -> Page:
-    """Rows of vaa_lookups of messages whose column, one of INDEXED, has that value, newest first, of what a quorum
-    signed, but of a transaction as list_sent. `keys`: those of the value.
+    """A page of vaa_lookups rows of messages whose column (one of INDEXED) has this value, newest first. Only messages
+    that a quorum signed, except for transactions (see `list_sent`). `keys` are those of the value.
     """
     indexed = INDEXED[column]
     if indexed.kind == "transaction":
@@ -92,10 +96,12 @@ async def list_values(
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
         held = [row for row in rows if row["canonical"] and row["verified"] and where.holds(row)]
-        if not indexed.told:
+        if not indexed.shared_keys:
             return held
-        told = await find_payloads(store, [(row["row_key"], row["digest"]) for row in held])
-        return [row for row, columns in zip(held, told, strict=True) if columns is not None and columns[name] == value]
+        payloads = await find_payloads(store, [(row["row_key"], row["digest"]) for row in held])
+        return [
+            row for row, columns in zip(held, payloads, strict=True) if columns is not None and columns[name] == value
+        ]
 
     named = await _of_chains(store, indexed.kind, keys[0]) if indexed.of_a_chain else keys
     question = f"values {':'.join(column)} {value} {where.text}"
@@ -103,8 +109,8 @@ async def list_values(
 
 
 async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page_size: int, cursor: str | None) -> Page:
-    """Rows of vaa_lookups of the messages of a transaction (its key), newest first, each once, whoever signed it; those
-    of which no VAA is known come last, as they have no time.
+    """A page of vaa_lookups rows of the messages of a transaction (its key), newest first, each once, also if not
+    verified. Messages without a known VAA come last, because they have no timestamp.
     """
 
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
@@ -124,7 +130,7 @@ async def _page(
 
 
 async def _of_chains(store: Store, kind: str, address: str) -> list[str]:
-    """Of the keys of an address, one a chain, those that anything stands under."""
+    """The keys of an address, one per chain, that have any row."""
     keys = [f"{chain}/{address}" for chain in CHAIN_IDS]
     hints = await asyncio.gather(*(store.slice(vaa_hints, (kind, key), limit=1) for key in keys))
     return [key for key, held in zip(keys, hints, strict=True) if held]

@@ -154,10 +154,10 @@ def refusal(settings: StoreSettings, caplog: pytest.LogCaptureFixture) -> str:
 @pytest.mark.parametrize(
     ("user", "password", "words"),
     [
-        ("writer@", WRONG, "user writer and the password given are refused"),
-        ("nobody@", PASSWORD, "user nobody and the password given are refused"),
-        ("", "", "it lets nobody in without a user: name one in the URL, as USER@HOST"),
-        ("guest@", PASSWORD, "user guest may not do that: .*no SELECT permission on <table secured.keyspace_info>"),
+        ("writer@", WRONG, "wrong user writer or password"),
+        ("nobody@", PASSWORD, "wrong user nobody or password"),
+        ("", "", "authentication is required: add a user to the URL, as USER@HOST"),
+        ("guest@", PASSWORD, "user guest is not authorized: .*no SELECT permission on <table secured.keyspace_info>"),
     ],
 )
 def test_who_is_not_known_or_not_allowed_is_told_so(
@@ -172,7 +172,7 @@ def test_a_server_that_somebody_else_certified_is_not_trusted(
 ) -> None:
     other = Authority.new().write(tmp_path / "other.pem")
     words = refusal(replace(secured.settings, tls_ca=other), caplog)
-    assert "tls_ca and tls_hostnames do not let us trust it: certificate signature failure" in words
+    assert "tls_ca and tls_hostnames reject the node's certificate: certificate signature failure" in words
 
 
 def test_a_server_that_is_certified_for_another_address_is_not_trusted(
@@ -181,7 +181,7 @@ def test_a_server_that_is_certified_for_another_address_is_not_trusted(
     with impostor(secured.authority, tmp_path) as contact:
         url = f"cassandra://writer@{contact}/secured"
         words = refusal(replace(secured.settings, url=url), caplog)
-    assert "tls_ca and tls_hostnames do not let us trust it: IP address mismatch" in words
+    assert "tls_ca and tls_hostnames reject the node's certificate: IP address mismatch" in words
 
 
 @pytest.mark.parametrize("hostnames", [True, False])
@@ -214,5 +214,5 @@ def test_a_file_of_certificates_that_is_none_is_refused_by_the_settings_name(
 
 
 def test_in_the_clear_nobody_answers(secured: Secured) -> None:
-    with pytest.raises(StoreUnavailable, match="no node answers"):
+    with pytest.raises(StoreUnavailable, match="no node responds"):
         open_store(replace(secured.settings, tls_ca=""))

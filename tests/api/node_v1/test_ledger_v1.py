@@ -266,7 +266,7 @@ async def test_a_listing_begun_before_what_is_kept_goes_no_further(advancing: Ad
             batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [("unspent_from", unspent_from)])
         answer = await advancing.client.get(f"{path}&state={state}")
         assert answer.status_code == status
-    assert "ledger state of 30 is not kept any more" in answer.json()["error"]["message"]
+    assert "ledger state of 30 is no longer kept" in answer.json()["error"]["message"]
     advancing.advance(50)
     assert (await advancing.client.get(path)).status_code == 200
 

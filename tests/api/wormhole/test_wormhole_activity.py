@@ -277,7 +277,9 @@ async def test_a_cursor_is_of_its_span(signed: httpx.AsyncClient, world: World) 
     assert (await signed.get(f"{API}/operations", params=given | {"cursor": cursor})).status_code == 200
     del given["to"]
     answer = await signed.get(f"{API}/operations", params=given | {"cursor": cursor})
-    assert answer.json()["message"].startswith("parameter cursor: expected what an earlier page of this very listing")
+    assert answer.json()["message"].startswith(
+        "parameter cursor: expected the cursor of the previous page of this query"
+    )
 
 
 async def test_operations_and_messages_of_an_address_in_any_form(signed: httpx.AsyncClient, world: World) -> None:

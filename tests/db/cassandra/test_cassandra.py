@@ -144,7 +144,7 @@ def test_an_unknown_consistency_is_refused_by_name(name, value):
 
 
 def test_where_nobody_listens_the_store_is_away():
-    with pytest.raises(StoreUnavailable, match=r"cassandra://127\.0\.0\.1:9/ks: no node answers"):
+    with pytest.raises(StoreUnavailable, match=r"cassandra://127\.0\.0\.1:9/ks: no node responds"):
         open_adapter(settings_of("cassandra://127.0.0.1:9/ks"), writable=False)
 
 

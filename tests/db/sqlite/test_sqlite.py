@@ -304,7 +304,7 @@ def test_a_generation_that_is_not_whole_is_not_published(settings, folder, lacki
             for table, columns, row in NOT_WHOLE[lacking]:
                 batch.upsert(table, columns, [row])
 
-    with pytest.raises(StoreError, match=f"not whole: 1 .*{lacking}"):
+    with pytest.raises(StoreError, match=f"inconsistent: 1 .*{lacking}"):
         publish()
     assert milestones(store) == [1]
     put(store, 2, publish=True)
@@ -454,7 +454,7 @@ def test_a_store_that_drifted_from_the_schema_is_refused(settings, folder, chang
     [
         ("UPDATE migrations SET checksum = 'x'", "0001_chrysalis was changed after"),
         ("INSERT INTO migrations VALUES ('permatest-1', '9999_future', 'x', 0)", "9999_future, which this version"),
-        ("DELETE FROM migrations", "lacks migration 0001_chrysalis"),
+        ("DELETE FROM migrations", "migration 0001_chrysalis is missing"),
     ],
 )
 def test_a_migration_record_that_contradicts_the_files_is_refused(settings, folder, change, message):

@@ -296,7 +296,7 @@ def test_a_store_of_an_earlier_version_is_migrated_and_its_state_applied_again(s
             connection.execute("DELETE FROM splits WHERE lookup = ?", (lookup.table.name,))
             connection.execute("DELETE FROM tails WHERE lookup = ?", (lookup.table.name,))
         connection.commit()
-    with pytest.raises(StoreMismatch, match="lacks migration 0003_unspent; run `permanode migrate`"):
+    with pytest.raises(StoreMismatch, match="migration 0003_unspent is missing; run `permanode migrate`"):
         loading.load(files[11])
     assert migrate(loading.store) == MIGRATIONS[2:]
     rows = loading.rows()

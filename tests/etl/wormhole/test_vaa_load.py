@@ -15,7 +15,7 @@ import pytest
 from db.connect import open_store
 from db.listing.page import Page
 from db.queries.wormhole.daily import each_day, read_days, sum_notional
-from db.queries.wormhole.gaps import Gaps, find_gaps, list_lacking
+from db.queries.wormhole.gaps import Gaps, find_gaps, list_missing
 from db.queries.wormhole.prefixes import list_prefix
 from db.queries.wormhole.prices import find_prices
 from db.schema.wormhole_tables import OWN
@@ -290,7 +290,7 @@ async def test_gaps_are_what_lies_between_an_emitters_messages(
         assert len(found) >= len(of) // page_size
         for first, last in [(0, 2**64 - 1), *expected[:1], *([(there[0], there[-1])] if there else [])]:
             inside = [each for each in [*expected, *beyond(there)] if first <= each[1] and each[0] <= last]
-            asked = await list_lacking(store, chain, emitter, first, last, with_unverified=with_unverified)
+            asked = await list_missing(store, chain, emitter, first, last, with_unverified=with_unverified)
             assert asked == [(max(first, low), min(last, high)) for low, high in sorted(inside)]
         counted += len(expected)
     assert counted > 10

@@ -81,7 +81,7 @@ def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes
         assert left_alone.out == []
         (said,) = [line for line in left_alone.err if line.startswith("permanode: ")]
         assert said.startswith(f"permanode: cassandra://{cluster.server.contact}/away: ")
-        assert "no node answers" in said
+        assert "no node responds" in said
         assert not javas(left_alone), left_alone.said()
         cluster.server.start()
         assert not cluster.rows()["ranges"]
