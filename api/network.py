@@ -32,7 +32,7 @@ class NetworkMount:
     )
     stardust_from: int = field(default=0, metadata={"help": "first Stardust milestone; 0 if unknown"})
     base_token: BaseToken = field(default=IOTA, metadata={"help": "baseToken of info"})
-    coordinator: Coordinator | None = field(default=None, metadata={"help": "keys that sign its milestones, if configured"})
+    coordinator: Coordinator | None = field(default=None, metadata={"help": "keys of the milestone signers, if set"})
     kinds: tuple[str, ...] = field(default=KINDS, metadata={"help": "kinds of outputs that its ledger may contain"})
     wormhole: str | None = field(
         default=None,
