@@ -1,4 +1,4 @@
-"""HTTP: networks and API families become one ASGI application.
+"""The HTTP API: networks and API families become one ASGI application.
 
-Input: settings and open stores. Output: responses. Never imports an adapter; families never import each other.
+Input: settings and open stores. Output: responses. Not allowed: imports of an adapter.
 """

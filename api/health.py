@@ -24,7 +24,7 @@ async def health(networks: Mapping[str, NetworkMount]) -> dict[str, object]:
     """
     for name, network in networks.items():
         if network.protocol == WORMHOLE:
-            # Whatever is loaded, they are written last.
+            # A load writes the guardian sets last.
             if not await list_guardian_sets(network.store, network.name):
                 raise NotReady(f"network {name} holds no message yet")
         elif await find_ledger_index(network.store, network.name) is None:

@@ -26,17 +26,17 @@ class NetworkMount:
     name: str = field(metadata={"help": "exact network name, the networkId of info"})
     bech32_hrp: str = field(default="", metadata={"help": "human-readable part of its addresses"})
     min_pow_score: int = field(default=0, metadata={"help": "minPoWScore of info"})
-    stardust_name: str = field(default="", metadata={"help": "networkName of Stardust's info; empty: the name"})
+    stardust_name: str = field(default="", metadata={"help": "networkName of Stardust's info; default: the name"})
     parameters: ProtocolParameters | None = field(
-        default=None, metadata={"help": "protocol parameters of Stardust before a milestone announced any"}
+        default=None, metadata={"help": "Stardust protocol parameters before a milestone announced any"}
     )
-    stardust_from: int = field(default=0, metadata={"help": "first milestone of Stardust; 0: no other era is known"})
+    stardust_from: int = field(default=0, metadata={"help": "first Stardust milestone; 0 if unknown"})
     base_token: BaseToken = field(default=IOTA, metadata={"help": "baseToken of info"})
-    coordinator: Coordinator | None = field(default=None, metadata={"help": "who signs its milestones, if that is set"})
-    kinds: tuple[str, ...] = field(default=KINDS, metadata={"help": "kinds of outputs that its ledger may hold"})
+    coordinator: Coordinator | None = field(default=None, metadata={"help": "keys of the milestone signers, if set"})
+    kinds: tuple[str, ...] = field(default=KINDS, metadata={"help": "kinds of outputs that its ledger may contain"})
     wormhole: str | None = field(
         default=None,
-        metadata={"help": "whose contracts a Wormhole network has: mainnet, testnet, devnet; none: of IOTA"},
+        metadata={"help": "contracts of a Wormhole network: mainnet, testnet or devnet; None for IOTA networks"},
     )
 
     @property

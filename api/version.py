@@ -1,4 +1,4 @@
-"""The version of this program, which `info` tells."""
+"""The version of this program, as `info` returns it."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version

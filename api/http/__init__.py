@@ -1,4 +1,4 @@
-"""Transport, the same for every API family: operations, routing, middleware, errors, documents.
+"""Transport for all API families: operations, routing, middleware, errors, OpenAPI.
 
-Input: ASGI scopes. Output: ASGI messages. Knows no ledger, runs no query.
+Input: ASGI scopes. Output: ASGI messages. Not allowed: knowledge of a ledger, queries, adapters.
 """

@@ -37,7 +37,7 @@ def choose(header: str) -> str | None:
     wanted = weights(header)
     rest = wanted.get("*", 0.0)
     best = max(CODINGS, key=lambda name: wanted.get(name, rest))
-    # Not named, plain bytes are what is left when nothing else is wanted.
+    # An identity coding that is not named has the lowest preference.
     return best if wanted.get(best, rest) > 0 and wanted.get(best, rest) >= wanted.get("identity", 0.0) else None
 
 

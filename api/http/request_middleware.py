@@ -29,7 +29,7 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 """A client's own request id is used if it matches."""
 
 SHARED_HEADERS = [
-    # Everything here may be read from any page.
+    # Any website may read this API.
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"X-Request-Id, Retry-After"),
     (b"vary", b"accept-encoding"),

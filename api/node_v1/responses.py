@@ -159,7 +159,7 @@ class MilestoneResponse(BaseModel):
 
 
 class MilestoneMessages(Page):
-    """The messages a milestone references, in white-flag order."""
+    """The messages that a milestone references, in white-flag order."""
 
     index: U32
     messageIds: list[Hex32]

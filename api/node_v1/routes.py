@@ -42,6 +42,7 @@ from api.http.operations import Family, Operation
 from api.http.responses import Json
 from api.network import NetworkMount
 from api.node_v1.history_routes import HISTORY_V1
+from api.node_v1.info_routes import info
 from api.node_v1.ledger_routes import LEDGER_V1
 from api.node_v1.pages import listing, window
 from api.node_v1.responses import (
@@ -55,9 +56,7 @@ from api.node_v1.responses import (
     MilestoneResponse,
     OutputResponse,
 )
-from api.version import program_version
 from db.queries import ledger, messages, milestones, outputs, transactions
-from db.sync import complete
 from ledger.chrysalis.codec import decode_message, decode_output
 from ledger.chrysalis.json import message_json, output_json
 from ledger.chrysalis.transaction import ED25519
@@ -298,33 +297,6 @@ async def milestone_messages(
         network.store, index, newest=newest, page_size=page_size, cursor=state
     )
     return listing({"index": index}, "messageIds", "message_id", page, page_size)
-
-
-async def info(network: NetworkMount) -> Json:
-    """Returns what a node returns: everything that clients check before other requests.
-
-    Rates are 0, because an archive sees no traffic. `isHealthy` is true once the archive holds a milestone.
-    `confirmedMilestoneIndex` is the last milestone before a gap, `pruningIndex` the one before the first.
-    """
-    held = await complete(network.store, network.name)
-    newest = held[-1][1] if held else 0
-    newest_row = await milestones.find_milestone(network.store, newest)
-    return {
-        "name": "Permanode",
-        "version": program_version(),
-        "isHealthy": bool(held),
-        "networkId": network.name,
-        "bech32HRP": network.bech32_hrp,
-        "minPoWScore": network.min_pow_score,
-        "messagesPerSecond": 0,
-        "referencedMessagesPerSecond": 0,
-        "referencedRate": 0,
-        "latestMilestoneTimestamp": newest_row["timestamp"] if newest_row else 0,
-        "latestMilestoneIndex": newest,
-        "confirmedMilestoneIndex": held[0][1] if held else 0,
-        "pruningIndex": held[0][0] - 1 if held else 0,
-        "features": [],
-    }
 
 
 NODE_V1 = Family(

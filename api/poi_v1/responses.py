@@ -1,6 +1,6 @@
-"""Answers and request bodies of proof of inclusion (inx-poi and inx-chronicle, and the same for Chrysalis).
+"""Responses and request bodies of proof of inclusion (inx-poi and inx-chronicle, and the same for Chrysalis).
 
-Rules of this file: as in responses_v2_payloads.py; hex of Chrysalis has no 0x, in the audit path too.
+Chrysalis hex has no 0x, in the audit path too.
 """
 
 from typing import Annotated, Any, TypeAlias
@@ -15,21 +15,21 @@ HashOfEither: TypeAlias = Annotated[str, Field(pattern="^(0x)?[0-9a-fA-F]{64}$")
 
 
 class ProofHash(BaseModel):
-    """A sibling on the way to the root."""
+    """A sibling on the path to the root."""
 
     model_config = ConfigDict(extra="forbid")
     h: HashOfEither
 
 
 class ProofValue(BaseModel):
-    """The id that is proved."""
+    """The id that the proof is about."""
 
     model_config = ConfigDict(extra="forbid")
     value: HashOfEither
 
 
 class ProofNode(BaseModel):
-    """A node of the Merkle tree: one side is a hash, the other leads to the value; `l` alone is a tree of one leaf."""
+    """A node of the Merkle tree. One side is a hash, the other leads to the value. A tree of one leaf has only `l`."""
 
     model_config = ConfigDict(extra="forbid")
     l: "ProofNode | ProofHash | ProofValue"
@@ -37,7 +37,7 @@ class ProofNode(BaseModel):
 
 
 class BlockProof(BaseModel):
-    """That a Stardust milestone references a block, or applied it."""
+    """The proof that a Stardust milestone references or applied a block."""
 
     milestone: MilestonePayloadV2
     block: Block
@@ -45,7 +45,7 @@ class BlockProof(BaseModel):
 
 
 class MessageProof(BaseModel):
-    """That a Chrysalis milestone applied a message."""
+    """The proof that a Chrysalis milestone applied a message."""
 
     milestone: MilestonePayload
     message: Message
@@ -88,7 +88,7 @@ class InclusionProof(RootModel[BlockProof | MessageProof]):
 
 
 class PostedBlockProof(BaseModel):
-    """A proof as it is taken: milestone and block as the core API v2 has them, numbers as text or not."""
+    """A proof in a request: milestone and block as the core API v2 writes them. Numbers may be text."""
 
     milestone: dict[str, Any]
     block: dict[str, Any]
@@ -96,7 +96,7 @@ class PostedBlockProof(BaseModel):
 
 
 class PostedMessageProof(BaseModel):
-    """The same of Chrysalis: milestone and message as node REST v1 has them."""
+    """A Chrysalis proof in a request: milestone and message as node REST v1 writes them."""
 
     milestone: dict[str, Any]
     message: dict[str, Any]
@@ -104,11 +104,11 @@ class PostedMessageProof(BaseModel):
 
 
 class PostedProof(RootModel[PostedBlockProof | PostedMessageProof]):
-    """A proof of inclusion, of either era, to be validated."""
+    """A proof of inclusion in a request, for either era."""
 
 
 class Validity(BaseModel):
-    """Whether a proof holds."""
+    """Whether a proof is valid."""
 
     model_config = whole_example(valid=True)
     valid: bool

@@ -1,1 +1,4 @@
-"""The API families of a Wormhole network."""
+"""The API families of a Wormhole network.
+
+Its modules hold what the families share: parameters, JSON, response models, signatures. They import no family.
+"""

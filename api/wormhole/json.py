@@ -1,9 +1,8 @@
-"""A message in wormholescan's words: the document of a VAA, what its payload says, and the properties that all payloads
-have in common.
+"""Messages as wormholescan writes them: a VAA, its payload, and the properties that all payloads share.
 
-Rules of this file: names are wormholescan's, ours stand behind them. Numbers of 256 bits are text, bytes hex with 0x;
-an address that a chain writes in its own way stands beside its 32 bytes, not in their place. Only what a payload's
-emitter may send is understood (ledger/wormhole/payloads.py).
+Field names are wormholescan's; fields of extensions follow them. Numbers of 256 bits are text, bytes are hex with 0x.
+An address in a chain's own format is added to its 32 bytes and does not replace them. Only payloads of known emitters
+are decoded (ledger/wormhole/payloads.py).
 """
 
 import base64
@@ -32,7 +31,7 @@ from ledger.wormhole.payloads import (
 from ledger.wormhole.vaa import Vaa, decode_vaa
 
 BIG = frozenset({"amount", "fee", "token_id", "evm_chain_id", "config_index"})
-"""Fields that are numbers of more than 64 bits: text."""
+"""Fields with numbers of more than 64 bits: text."""
 
 _UNDERSCORE = re.compile("_([a-z0-9])")
 
@@ -40,7 +39,7 @@ APP_OF = {kind: name for name, kinds in APPS.items() for kind in kinds}
 
 
 def vaa_document(network: str, row: Row, written: Row | None, *, with_payload: bool = False) -> Json:
-    """A row of `vaas`, and what was written of the message, as a VaaDoc. `network`: whose contracts there are."""
+    """Returns a row of `vaas`, and the published message, as a VaaDoc. `network` selects the contracts."""
     emitter = bytes.fromhex(row["emitter_address"])
     vaa = decode_vaa(row["signed_vaa"])
     seen = None if row["observed_at"] is None else rfc3339(row["observed_at"] / 1000)
@@ -69,19 +68,19 @@ def vaa_document(network: str, row: Row, written: Row | None, *, with_payload: b
 
 
 def message_id(row: Row) -> str:
-    """`chain/address/sequence` of a row of any table that has those."""
+    """Returns `chain/address/sequence` of a row with these columns."""
     return f"{row['emitter_chain']}/{row['emitter_address']}/{int(row['sequence_key'])}"
 
 
 def rfc3339(seconds: float) -> str:
-    """A time of UTC, with milliseconds where it has any."""
+    """Returns a UTC time, with milliseconds if it has any."""
     moment = datetime.fromtimestamp(seconds, UTC)
     text = moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
     return text.replace("+00:00", "Z")
 
 
 def payload_json(payload: Payload) -> Json | None:
-    """What a payload says; None of one that is not understood."""
+    """Returns a decoded payload as JSON, None if it is unknown."""
     match payload:
         case Raw():
             return None
@@ -110,8 +109,8 @@ def _plain(value: object) -> object:
 
 
 def properties_json(vaa: Vaa, payload: Payload) -> Json:
-    """`standardizedProperties` of a message: where it goes and what it moves, as the chains write addresses; what it
-    does not tell is empty, and chain 0.
+    """Returns the `standardizedProperties` of a message: its destination and what it moves, with addresses in the
+    chains' own format. Unknown values are empty, unknown chains 0.
     """
     found: Json = {
         "appIds": [],

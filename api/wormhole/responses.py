@@ -1,6 +1,6 @@
-"""Answers of Wormhole's families.
+"""Responses that the Wormhole families share.
 
-Rules of this file: as in responses.py; names of the fields are the guardians' and wormholescan's, ours come after them.
+Field names are the guardians' and wormholescan's; fields of extensions follow them.
 """
 
 import base64
@@ -88,27 +88,29 @@ class SignedVaa(BaseModel):
 
 
 class GuardianSet(BaseModel):
-    """Guardians in the order that the indices of signatures count in."""
+    """Guardians in the order of signature indices."""
 
     index: U32
     addresses: list[Guardian]
 
 
 class CurrentGuardianSet(BaseModel):
-    """The guardians of now."""
+    """The current guardians."""
 
     model_config = whole_example(guardianSet={"index": 0, "addresses": [GUARDIAN]})
     guardianSet: GuardianSet
 
 
 class Pagination(BaseModel):
-    """`next`: our cursor to the next page; empty on the last one."""
+    """`next` is the cursor of the next page, an extension. It is empty on the last page."""
 
     next: str
 
 
 class VaaDoc(BaseModel):
-    """A signed message; `payload` where it was asked for and is understood. Null: no source told when it was seen."""
+    """A signed message. `payload` is present on request if it can be decoded. Times of observation are null if no
+    source has them.
+    """
 
     sequence: U64
     id: str
@@ -144,7 +146,7 @@ class VaaAnswer(BaseModel):
 
 
 class DuplicatedVaa(BaseModel):
-    """Another body under an id; ours: `verified`."""
+    """Another body under an id. `verified` is an extension."""
 
     sequence: str
     id: str
@@ -169,7 +171,7 @@ class DuplicatedVaas(BaseModel):
 
 
 class ChainCount(BaseModel):
-    """Messages that a chain emitted."""
+    """The number of messages of a chain."""
 
     chainId: U16
     count: int
@@ -190,7 +192,7 @@ class PostedVaa(BaseModel):
 
 
 class Properties(BaseModel):
-    """What payloads of all kinds have in common; empty, or chain 0: it does not tell."""
+    """Properties that payloads of all kinds share. Unknown values are empty, unknown chains 0."""
 
     appIds: list[str]
     fromChain: U16
@@ -206,7 +208,7 @@ class Properties(BaseModel):
 
 
 class ParsedVaa(BaseModel):
-    """What a VAA says."""
+    """A decoded VAA."""
 
     model_config = whole_example(parsedPayload=PAYLOAD, standardizedProperties=PROPERTIES)
     parsedPayload: dict[str, Any]
@@ -214,7 +216,7 @@ class ParsedVaa(BaseModel):
 
 
 class Observation(BaseModel):
-    """A guardian's signature of a message; null: no source told."""
+    """A guardian's signature of a message. A field is null if no source has it."""
 
     sequence: U64
     id: str
@@ -235,6 +237,6 @@ class ObservationAnswer(Observation):
 
 
 class Observations(RootModel[list[Observation]]):
-    """Observations, and nothing around them."""
+    """Observations, as a list without envelope."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [[OBSERVATION]]})

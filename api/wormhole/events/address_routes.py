@@ -1,7 +1,7 @@
-"""Functions of the event database that tell which addresses received transfers, and how much of USD.
+"""Functions of the event database: which addresses received transfers, and how much USD.
 
-Rules of this file: days as in wormhole_event_sums.py; every token counts. An address that receives on two
-chains is two, so `*` is the sum over chains. What grows with the addresses is bounded: more are not told.
+Days are as in sum_routes.py. All tokens count. An address that receives on two chains counts twice, so `*` is the sum
+over chains. The number of addresses in a response is bounded.
 """
 
 from collections import Counter
@@ -34,19 +34,21 @@ from db.utc_days import format_day
 from ledger.wormhole.addresses import format_address
 
 ADDRESSES_MAX = 100_000
-"""Rows of days that one answer sums up, each of an address."""
+"""Maximum number of rows, each an address on a day, that one response sums."""
 
 DATED_MAX = 500_000
-"""Dates times addresses of one answer that tells of each of these on each of those."""
+"""Maximum number of dates times addresses in one response."""
 
 Received: TypeAlias = dict[tuple[int, str], Decimal]
-"""USD by receiving chain and address; 0: of what has no price."""
+"""USD by receiving chain and address. 0 if the transfers have no price."""
 
 FEWER = f"request fewer with {NUM_DAYS.name} or {FOR_CHAIN.name}"
 
 
 async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
-    """Addresses that received in the last day, in the period and on each of its days, as far as they are asked for."""
+    """Returns the addresses that received transfers on the last day, in the period and on each of its days, as
+    requested.
+    """
     last, span = last_day(given), given[NUM_DAYS.name]
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
@@ -61,7 +63,7 @@ async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
 
 
 async def addressestransferredtocumulative(network: NetworkMount, given: Given) -> Json:
-    """Addresses that ever received; by day, those that had until its end."""
+    """Returns the addresses that ever received transfers. By day, it returns those up to the end of the day."""
     last, span = last_day(given), given[NUM_DAYS.name]
     days = await received(network, given, LAUNCH_DAY, last)
     ever = total(days.values())
@@ -77,7 +79,7 @@ async def addressestransferredtocumulative(network: NetworkMount, given: Given) 
 
 
 async def received(network: NetworkMount, given: Given, first: int, last: int) -> dict[int, Received]:
-    """What addresses received each day. NotKept for more of them than are summed up."""
+    """Returns what addresses received on each day. Raises NotKept if there are more than the maximum."""
     chain, emitter = scope_of(given)
     try:
         days = each_day(network.store, "addresses", max(first, 0), last, chain=chain, emitter=emitter)
@@ -88,13 +90,13 @@ async def received(network: NetworkMount, given: Given, first: int, last: int) -
 
 
 def check_dates(addresses: Received, dates: int) -> None:
-    """NotKept for more addresses than are told of on so many dates."""
+    """Raises NotKept if there are too many addresses for that many dates."""
     if len(addresses) * dates > DATED_MAX:
         raise NotKept(f"more than {DATED_MAX} numbers, of {len(addresses)} addresses on {dates} dates: {FEWER}")
 
 
 def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:
-    """Amounts and counts of each, as far as they are asked for: counts if nothing is; all dates have the same keys."""
+    """Returns amounts and counts as requested, by default counts. All dates have the same keys."""
     shapes: list[tuple[str, bool, Callable[[Received, Received], Json]]] = [
         ("Amounts", given[AMOUNTS.name], amounts_json),
         ("Counts", given[COUNTS.name] or not given[AMOUNTS.name], counts_json),
@@ -114,7 +116,9 @@ def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int,
 
 
 def amounts_json(held: Received, every: Received) -> Json:
-    """USD by chain and address as the chain writes it; 0 for those of `every` that received nothing."""
+    """Returns USD by chain and address in the chain's own format, 0 for the addresses of `every` that received
+    nothing.
+    """
     found: Json = {}
     for chain, address in sorted(every):
         native = format_address(chain, bytes.fromhex(address))
@@ -123,7 +127,7 @@ def amounts_json(held: Received, every: Received) -> Json:
 
 
 def counts_json(held: Received, every: Received) -> Json:
-    """Addresses by chain."""
+    """Returns the number of addresses by chain."""
     counts = Counter(str(chain) for chain, _ in held)
     return {"*": len(held)} | {chain: counts[chain] for chain in sorted({str(each) for each, _ in every})}
 

@@ -1,7 +1,7 @@
-"""A function of the event database as operations: it is asked with a query or with an object of texts.
+"""A function of the event database as two operations: GET with a query, POST with a JSON object of texts.
 
-Rules of this file: a function is declared once, and GET and POST are the same of it; a posted value is a text that is
-read as one of a query is. An empty text asks for nothing, and where no key is mandatory no body does.
+A function is declared once. A posted value is parsed like a query parameter. An empty text means that the parameter is
+missing. If no key is required, an empty body is valid.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,13 +20,15 @@ from ledger.json_reader import JsonError
 BODY_MAX_BYTES = 4_096
 
 Given: TypeAlias = dict[str, Any]
-"""What was asked, by the parameters' names."""
+"""The parsed parameters by name."""
 
 Function: TypeAlias = Callable[[NetworkMount, Given], Awaitable[Json | list[Json]]]
 
 
 def posted(members: tuple[Param, ...], document: Any) -> Given:
-    """The members of an object, each read as of a query. Raises JsonError, and BadParameter for a value."""
+    """Returns the members of a posted object, parsed like query parameters. Raises JsonError, or BadParameter for a
+    value.
+    """
     if not isinstance(document, Mapping):
         raise JsonError("", "an object")
     for name, value in document.items():
@@ -36,7 +38,7 @@ def posted(members: tuple[Param, ...], document: Any) -> Given:
 
 
 def posted_model(name: str, meaning: str, members: tuple[Param, ...]) -> type[BaseModel]:
-    """What openapi.yaml says of a posted object."""
+    """Returns the schema of a posted object for openapi.yaml."""
     fields: dict[str, Any] = {each.name: (str, ...) if each.required else (str, omitted()) for each in members}
     made: type[BaseModel] = create_model(name, __doc__=meaning, **fields)
     return made
@@ -45,7 +47,7 @@ def posted_model(name: str, meaning: str, members: tuple[Param, ...]) -> type[Ba
 def function(
     path: str, answers: Function, members: tuple[Param, ...], answer: type[BaseModel], errors: tuple[int, ...] = ()
 ) -> tuple[Operation, Operation]:
-    """The GET and the POST of a function; its name and docstring are the operations'."""
+    """Returns the GET and POST operations of a function, with its name and docstring."""
     name, meaning = answers.__name__, answers.__doc__
     members = tuple([replace(each, empty_is_none=True) for each in members])
     model = posted_model(f"Posted{name.title().replace('_', '')}", "The parameters, as text.", members)

@@ -1,8 +1,8 @@
-"""A row of the event tables in the words of the functions: its Summary, and its Details.
+"""Rows of the event tables as the functions write them: Summary and Details.
 
-Rules of this file: all values are text, what a row has nothing of is null. `served` is the canonical row of `vaas`,
-`written` that of what was written of the message, `told` its payload's families; each None where there is none. What
-is told unasked is what the last revision of the functions told; families that are asked for by name tell every column.
+All values are text, missing values are null. `served` is the canonical row of `vaas`, `written` the row of the
+published message, `told` has the column families of its payload; each is None if there is none. By default a row has
+the columns of the functions' last revision. A family requested by name has all columns.
 """
 
 import base64
@@ -38,16 +38,16 @@ LEFT_OUT = {
     DETAILS: {"NotionalUSD", "TokenPriceUSD", "CoinGeckoCoinId", "TargetSymbol", "TargetName"},
     CHAIN: {"ResultingTokenAddress", "ResultingTokenSymbol", "ResultingTokenName"},
 }
-"""Columns that the functions never told: only who names their family reads them."""
+"""Columns that the functions never returned. They are returned only if their family is requested by name."""
 
 SAID = {"TargetAdress", "Sequence", "EmitterChain", "EmitterAddress", "InitiatingTxID", "Payload"}
-"""Columns that stand under their right name, or in the row itself."""
+"""Columns that have their correct name elsewhere, or are in the row itself."""
 
 OTHERWISE = {
     "details_notional_usd_str": "details_notional_usd",
     "details_token_price_usd_str": "details_token_price_usd",
 }
-"""Where what was written in one column is not there, the other tells: we compute that alone."""
+"""If a column that a publication wrote is missing, the other one replaces it; only this is computed."""
 
 KEY = ("EmitterChain", "EmitterAddress", "Sequence")
 
@@ -58,7 +58,7 @@ OF_PAYLOAD = {
     DETAILS: "TransferDetails",
     CHAIN: "ChainDetails",
 }
-"""Families that vaa_payloads has, by their names in Details."""
+"""Column families in vaa_payloads, by their names in Details."""
 
 TOLD_BY = {
     PUBLICATION: ("InitiatingTxID", "Payload", "MessagePublication"),
@@ -67,12 +67,12 @@ TOLD_BY = {
     QUORUM: ("SignedVAABytes", "QuorumTime", "SignedVAA"),
     **{family: (name,) for family, name in OF_PAYLOAD.items()},
 }
-"""Family → what it tells where it is asked for by name."""
+"""Column family → columns that it returns if it is requested by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """All that is known of a message."""
+    """All stored data of a message."""
 
     chain: int
     emitter: str
@@ -85,7 +85,7 @@ class EventRow:
 
 
 def summary_json(row: EventRow) -> Json:
-    """What lists tell of a row."""
+    """Returns the summary of a row in lists."""
     vaa = None if row.served is None else decode_vaa(row.served["signed_vaa"])
     payload = vaa.payload if vaa is not None else row.written["payload"] if row.written is not None else None
     seen_ms = None if row.served is None else row.served["observed_at"]
@@ -102,7 +102,7 @@ def summary_json(row: EventRow) -> Json:
 
 
 def details_json(row: EventRow) -> Json:
-    """All that a row tells."""
+    """Returns all columns of a row."""
     vaa = None if row.served is None else decode_vaa(row.served["signed_vaa"])
     signed = None
     if vaa is not None:
@@ -128,7 +128,7 @@ def details_json(row: EventRow) -> Json:
 
 
 def chosen_json(row: EventRow, families: Collection[str] | None) -> Json:
-    """All that those families tell; None: Details."""
+    """Returns the columns of these families, by default all details."""
     told = details_json(row)
     if families is None:
         return told
@@ -143,12 +143,14 @@ def chosen_json(row: EventRow, families: Collection[str] | None) -> Json:
 
 
 def keyed_json(row: EventRow, families: Collection[str] | None = None) -> Json:
-    """The same behind the row's key."""
+    """Returns the same with the row key first."""
     return {"RowKey": row_key(row.chain, bytes.fromhex(row.emitter), row.sequence)} | chosen_json(row, families)
 
 
 def signatures_json(signatures: Sequence[Row]) -> Json:
-    """Who signed, as the lists of 2021-09 told it, and with what; of a guardian what was written goes first."""
+    """Returns the signers and their signatures, as the lists of 2021-09 did. A published signature of a guardian
+    takes precedence.
+    """
     by_guardian = {each["guardian_address"]: each for each in sorted(signatures, key=lambda row: not row["digest"])}
     found = [
         {
@@ -162,7 +164,7 @@ def signatures_json(signatures: Sequence[Row]) -> Json:
 
 
 def state_json(state: Row) -> Json:
-    """A cell of VAAState:Signatures."""
+    """Returns a cell of VAAState:Signatures."""
     index = state["guardian_set_index"]
     return {
         "GuardianSetIndex": "" if index < 0 else str(index),
@@ -172,12 +174,14 @@ def state_json(state: Row) -> Json:
 
 
 def indexed_json(signatures: Sequence[Signature]) -> list[Json]:
-    """Signatures by the guardians' places in their set."""
+    """Returns signatures by the guardians' indices in their set."""
     return [{"Index": each.index, "Signature": each.signature.hex()} for each in signatures]
 
 
 def family_json(family: str, told: Row | None, *, whole: bool = False) -> dict[str, str] | None:
-    """The columns of a family, as text, those that the functions told or the `whole`; None where the row has none."""
+    """Returns the columns of a family as text: those of the functions, or the `whole` family. None if the row has
+    none.
+    """
     left_out = SAID | (set() if whole else LEFT_OUT[family])
     columns = [
         each
@@ -201,5 +205,5 @@ def family_json(family: str, told: Row | None, *, whole: bool = False) -> dict[s
 
 
 def time_text(milliseconds: int | None) -> str:
-    """A time as Go writes it; none: nothing."""
+    """Returns a time as Go writes it, empty if it is missing."""
     return "" if milliseconds is None else format_time(milliseconds)

@@ -1,7 +1,7 @@
-"""Answers of the event database's functions.
+"""Responses of the event database's functions.
 
-Rules of this file: as in responses_wormhole.py; names of the fields are the functions', values are text. What a
-long span tells by day is described by its example: a schema of each number would say no more.
+Field names are the functions', values are text. Responses by day are described by an example, because the schema of
+each number would add nothing.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ SUMMARY: dict[str, Any] = {
 
 
 class EventSummary(BaseModel):
-    """What lists tell of a row of the event tables; null: the row has nothing of that."""
+    """The summary of a row of the event tables. A field is null if the row has no value."""
 
     EmitterChain: str
     EmitterAddress: str
@@ -46,14 +46,14 @@ DETAILS: dict[str, Any] = SUMMARY | {
 
 
 class IndexedSignature(BaseModel):
-    """A signature by its guardian's place in the set, as hex."""
+    """A signature in hex, by its guardian's index in the set."""
 
     Index: int
     Signature: str
 
 
 class EventSignature(BaseModel):
-    """A cell of Signatures; `Time` empty: no source told."""
+    """A cell of Signatures. `Time` is empty if no source has it."""
 
     Guardian: str
     Signature: str
@@ -61,7 +61,7 @@ class EventSignature(BaseModel):
 
 
 class EventState(BaseModel):
-    """A cell of VAAState; `GuardianSetIndex` and `Time` empty: it told none."""
+    """A cell of VAAState. `GuardianSetIndex` and `Time` are empty if the cell has none."""
 
     GuardianSetIndex: str
     Time: str
@@ -69,8 +69,8 @@ class EventState(BaseModel):
 
 
 class EventRow(BaseModel):
-    """A row of the event tables; null: it has nothing of that family; absent: families without it were asked for, or
-    that tell it by their names alone.
+    """A row of the event tables. A family is null if the row has none of its columns, and absent if it was not
+    requested.
     """
 
     EmitterChain: str
@@ -93,7 +93,7 @@ class EventRow(BaseModel):
 
 
 class KeyedEventRow(EventRow):
-    """The same behind its key, `chain:address:sequence`, the sequence padded to 16 digits."""
+    """A row with its key, `chain:address:sequence`. The sequence is padded to 16 digits."""
 
     RowKey: str
 
@@ -105,7 +105,7 @@ class EventDetails(EventRow):
 
 
 class EventRows(BaseModel):
-    """A page of rows; `Next` is its cursor, empty on the last."""
+    """A page of rows. `Next` is the cursor, empty on the last page."""
 
     model_config = whole_example(Rows=[{"RowKey": ROW_KEY} | DETAILS], Next="")
     Rows: list[KeyedEventRow]
@@ -113,7 +113,7 @@ class EventRows(BaseModel):
 
 
 class EventFound(RootModel[list[EventRow]]):
-    """Rows that tell a value, without SignedVAA; SignedVAABytes where it was asked for."""
+    """Rows with a value, without SignedVAA. SignedVAABytes is present on request."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [[DETAILS | {"SignedVAABytes": None}]]})
 
@@ -125,7 +125,7 @@ class EventRecent(RootModel[dict[str, list[EventSummary]]]):
 
 
 class EventTotals(BaseModel):
-    """Messages by day; keys are `*` for all, and a chain or `chain:address` where they were counted apart."""
+    """Messages by day. Keys are `*` for all, and a chain or `chain:address` if the counts are grouped."""
 
     model_config = whole_example(
         LastDayCount=None,
@@ -150,7 +150,7 @@ MOVED = {"*": {"*": 250.5, "USDT": 250.5}, "2": {"*": 250.5, "USDT": 250.5}}
 
 
 class EventMoved(BaseModel):
-    """USD by chains and symbol, `*` for all; null: not asked for."""
+    """USD by chains and symbol, `*` for all. A field is null if it was not requested."""
 
     model_config = whole_example(Last24Hours=MOVED, WithinPeriod=None, PeriodDurationDays=30, Daily=None)
     Last24Hours: dict[str, Any] | None
@@ -160,7 +160,7 @@ class EventMoved(BaseModel):
 
 
 class EventMovedFrom(BaseModel):
-    """USD by day and leaving chain, `*` for all."""
+    """USD by day and sending chain, `*` for all."""
 
     model_config = whole_example(Daily={"2021-09-13": {"*": 250.5, "1": 250.5}}, Total=250.5)
     Daily: dict[str, Any]
@@ -168,7 +168,9 @@ class EventMovedFrom(BaseModel):
 
 
 class EventMovedSoFar(BaseModel):
-    """USD by destination and symbol, `*` for all, up to the end of each day; null: not asked for."""
+    """USD by destination and symbol, `*` for all, up to the end of each day. A field is null if it was not
+    requested.
+    """
 
     model_config = whole_example(AllTime=MOVED, AllTimeDurationDays=30, Daily={"2021-10-13": MOVED})
     AllTime: dict[str, dict[str, float]] | None
@@ -177,14 +179,16 @@ class EventMovedSoFar(BaseModel):
 
 
 class LockedSum(BaseModel):
-    """What is locked together, in USD."""
+    """The locked value in USD."""
 
     Symbol: str
     Notional: float
 
 
 class LockedAsset(LockedSum):
-    """A token that is locked; the sums of several, under `*`, have but Symbol and Notional. Null: nobody told."""
+    """A locked token. Sums over tokens, under `*`, have only Symbol and Notional. A field is null if no source has
+    it.
+    """
 
     Name: str = omitted()
     Address: str = omitted()
@@ -198,7 +202,7 @@ LOCKED_SUM = {"Symbol": "*", "Notional": 500.0}
 
 
 class EventLocked(BaseModel):
-    """What is locked, by home chain and token, `*` for all."""
+    """Locked value by home chain and token, `*` for all."""
 
     model_config = whole_example(Last24HoursChange={}, AllTime={"*": {"*": LOCKED_SUM}, "6": {"*": LOCKED_SUM}})
     Last24HoursChange: dict[str, dict[str, LockedAsset]]
@@ -206,14 +210,16 @@ class EventLocked(BaseModel):
 
 
 class EventLockedSoFar(BaseModel):
-    """What was locked at the end of each day, by home chain."""
+    """Locked value at the end of each day, by home chain."""
 
     model_config = whole_example(DailyLocked={"2021-09-13": {"*": {"*": LOCKED_SUM}, "6": {"*": LOCKED_SUM}}})
     DailyLocked: dict[str, Any]
 
 
 class ReceivedDaily(BaseModel):
-    """By day, receiving addresses: USD by chain and address, and how many by chain; null: not asked for."""
+    """Receiving addresses by day: USD by chain and address, and their number by chain. A field is null if it was not
+    requested.
+    """
 
     DailyAmounts: dict[str, Any] | None
     DailyCounts: dict[str, Any] | None
@@ -239,7 +245,7 @@ class EventReceived(ReceivedDaily):
 
 
 class EventReceivedSoFar(ReceivedDaily):
-    """Addresses that ever received, up to the end of each day."""
+    """Addresses that ever received transfers, up to the end of each day."""
 
     model_config = whole_example(
         AllTimeDurationDays=30,

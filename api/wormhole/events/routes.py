@@ -1,7 +1,7 @@
-"""Functions of the event database under their old names: rows of its tables, and counts by day; GET and POST.
+"""Functions of the event database under their original names: rows of its tables, and counts by day; GET and POST.
 
-Rules of this file: names and shapes are the functions', their bugs are not: a chain is that chain alone, and what is
-wrong is a 400. Days are whole UTC days.
+Names and shapes are the functions'. Their bugs are fixed: a chain filter matches only that chain, and an invalid value
+is a 400. Days are whole UTC days.
 """
 
 from collections import defaultdict
@@ -24,17 +24,17 @@ from ledger.wormhole.chains import PYTHNET
 
 
 async def totals(network: NetworkMount, given: Given) -> Json:
-    """Verified messages by day."""
+    """Returns the number of verified messages by day."""
     return await counted(network, "totals", given)
 
 
 async def nfts(network: NetworkMount, given: Given) -> Json:
-    """Verified transfers of NFTs by day."""
+    """Returns the number of verified NFT transfers by day."""
     return await counted(network, "nfts", given)
 
 
 async def counted(network: NetworkMount, measure: str, given: Given) -> Json:
-    """Counts of a measure of vaa_daily; every day has the same keys."""
+    """Returns the counts of a measure of vaa_daily. Every day has the same keys."""
     chain, address = scope_of(given)
     group = group_of(given)
     last = last_day(given)

@@ -1,7 +1,7 @@
-"""Functions of the event database that answer with rows of its tables.
+"""Functions of the event database that return rows of its tables.
 
-Rules of this file: a row is looked up, never searched for. One that is asked for is answered whether or not a quorum
-signed it, as far as it is known; lists have what a quorum signed, by the time of its body.
+Every function uses a lookup, never a scan. A row requested by its key is returned whether or not a quorum signed it.
+Lists have messages signed by a quorum, by the timestamp of the body.
 """
 
 from asyncio import gather
@@ -48,27 +48,29 @@ from ledger.wormhole.ids import row_key
 from ledger.wormhole.keys import transaction_key
 
 GROUPS_MAX = 200
-"""Contracts that are told apart in one answer."""
+"""Maximum number of contracts in one response by contract."""
 
 RECENT_MAX = 8_000
-"""Rows that one answer of the newest of each group may have: a hundred of each of 80 contracts, 40 of each of 200."""
+"""Maximum number of rows in a response with the newest rows of each group: 100 for each of 80 contracts, 40 for each
+of 200.
+"""
 
 TOLD = (PUBLICATION, QUORUM, *OF_PAYLOAD)
-"""Families of which rows tell unasked: those of the functions' last revision."""
+"""Column families that rows have by default: those of the functions' last revision."""
 
 PLACE = ("digest", "canonical", "row_key")
-"""Of a row of `vaas`, what tells where its payload's families are."""
+"""Columns of `vaas` that locate the column families of the payload."""
 
 
 async def readrow(network: NetworkMount, given: Given) -> Json:
-    """The row of a message, all of it or what some families tell."""
+    """Returns the row of a message, complete or only some column families."""
     place = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name], given[SEQUENCE_TEXT.name]
     families = given[FAMILIES.name]
     return chosen_json(await event_row(network, *place, families or TOLD), families)
 
 
 async def readrows(network: NetworkMount, given: Given) -> Json:
-    """Ours: rows by the beginning of their keys, in the order of the keys with sequences as numbers."""
+    """Returns rows by the beginning of their keys, in key order with sequences as numbers. This is an extension."""
     (chain, emitter), families = given[PREFIX.name], given[FAMILIES.name]
     page = await list_prefix(
         network.store, chain, emitter, page_size=given[NUM_ROWS.name], cursor=given[NEXT.name] or None
@@ -78,7 +80,7 @@ async def readrows(network: NetworkMount, given: Given) -> Json:
 
 
 async def transaction_row(network: NetworkMount, given: Given) -> Json:
-    """The row of the newest message of a transaction."""
+    """Returns the row of the newest message of a transaction."""
     page = await list_sent(network.store, transaction_key(given[ID.name]), page_size=1, cursor=None)
     if not page.rows:
         raise NotFound(f"a message of transaction {given[ID.name]}")
@@ -89,7 +91,7 @@ async def transaction_row(network: NetworkMount, given: Given) -> Json:
 
 
 async def recent(network: NetworkMount, given: Given) -> Json:
-    """The newest rows, of all chains but PythNet together, or of each chain or contract that has any."""
+    """Returns the newest rows of all chains except Pythnet together, or of each chain or contract."""
     groups = await groups_of(network, given)
     most: int = given[NUM_ROWS.name]
     if len(groups) * most > RECENT_MAX:
@@ -106,7 +108,7 @@ async def recent(network: NetworkMount, given: Given) -> Json:
 
 
 async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str, str]]:
-    """What each group of a list of newest rows is looked up by."""
+    """Returns the lookup of each group in a list of newest rows."""
     chain, address = scope_of(given)
     group = group_of(given)
     if address is not None:
@@ -125,7 +127,7 @@ async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str,
 
 
 def scope_of(given: Given) -> tuple[int | None, str | None]:
-    """The chain and the contract that alone are asked for. BadParameter for a contract without its chain."""
+    """Returns the requested chain and contract. Raises BadParameter for a contract without its chain."""
     chain, address = given[FOR_CHAIN.name], given[FOR_ADDRESS.name]
     if address is not None and chain is None:
         raise BadParameter(FOR_CHAIN.name, f"a chain beside {FOR_ADDRESS.name}", None)
@@ -133,7 +135,7 @@ def scope_of(given: Given) -> tuple[int | None, str | None]:
 
 
 def group_of(given: Given) -> str | None:
-    """How it is grouped: as asked, else as finely as it is asked for."""
+    """Returns the grouping: as requested, by default as fine as the filter."""
     chain, address = scope_of(given)
     asked: str | None = given[GROUP_BY.name]
     return asked or ("address" if address is not None else "chain" if chain is not None else None)
@@ -142,7 +144,7 @@ def group_of(given: Given) -> str | None:
 async def event_row(
     network: NetworkMount, chain: int, emitter: str, sequence: int, families: Collection[str] = TOLD
 ) -> EventRow:
-    """What those families tell of a message, and nothing else is read; NotFound where nothing at all is known of it."""
+    """Returns these column families of a message and reads no others. Raises NotFound if the message is unknown."""
     whole = any(each in families for each in (PUBLICATION, QUORUM))
     bodies = await find_bodies(network.store, chain, emitter, sequence, None if whole else PLACE)
     if not bodies:
@@ -157,7 +159,7 @@ async def event_row(
 
 
 async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Collection[str] = TOLD) -> list[EventRow]:
-    """The same of rows that say where they stand in `vaas`."""
+    """Returns the same for rows of `vaas`."""
     found = await read_listed(network.store, listed)
     told: Sequence[Row | None] = [None] * len(found)
     places = [(row["row_key"], row["digest"]) for row, _ in found]
@@ -181,7 +183,7 @@ async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Col
 async def accumulated(
     network: NetworkMount, key: str, digest: str, families: Collection[str]
 ) -> tuple[list[Row], list[Row]]:
-    """Of the families whose cells accumulate, where they are asked for: signatures of a body, as they were written too,
+    """Returns the cells of families that accumulate, if requested: signatures of a body, including published ones,
     and states.
     """
     signatures = await list_signatures(network.store, key) if SIGNATURES in families else []

@@ -1,8 +1,8 @@
-"""Functions of the event database that sum what transfers moved, in USD, and its messages, by day.
+"""Functions of the event database that sum the USD that transfers moved, and the number of messages, by day.
 
-Rules of this file: days are whole UTC days, the last one stands for 24 hours, and a span of n days has n + 1 dates; all
-dates have the same keys. Only tokens of the network's list count, as long as they are on it. `*` is all together. USD
-are rounded to cents after they are summed.
+Days are whole UTC days. The last day stands for "24 hours", and a period of n days has n + 1 dates. All dates have the
+same keys. Only tokens on the network's list count, while they are on it. `*` is the sum of all. USD are rounded to
+cents after summing.
 """
 
 from collections import defaultdict
@@ -34,22 +34,22 @@ from db.utc_days import format_day, this_day
 from ledger.wormhole.allowlist import allowed_tokens
 
 COUNTS_MAX = 1_000_000
-"""Numbers by date in one answer: every date has one of each key."""
+"""Maximum number of values by date in one response. Every date has one value per key."""
 
 CENT = Decimal("0.01")
 WIDE = Context(prec=400)
-"""Decimals have 28 digits by default; what was written of a transfer is any float, of up to 309 digits."""
+"""Decimal context with more than the default 28 digits: a published amount may be any float, with up to 309 digits."""
 
 Key = TypeVar("Key")
 
 Sums: TypeAlias = dict[tuple[str, ...], Decimal]
-"""USD by what they are told by: chain or symbol, `*` for all."""
+"""USD by key: chain or symbol, `*` for all."""
 
 LEAVING, DESTINATION, SYMBOL = 0, 1, 2
 
 
 async def transactiontotals(network: NetworkMount, given: Given) -> Json:
-    """Verified messages by day and chain since the bridge began, of PythNet too."""
+    """Returns the number of verified messages by day and chain since the launch of the bridge, including Pythnet."""
     days = each_day(network.store, "totals", LAUNCH_DAY, last_day(given))
     counts = {day: {str(chain): count for chain, count in count_by_chain(rows).items()} async for day, rows in days}
     names = sorted({name for each in counts.values() for name in each})
@@ -63,23 +63,25 @@ async def transactiontotals(network: NetworkMount, given: Given) -> Json:
 
 
 async def notionaltransferred(network: NetworkMount, given: Given) -> Json:
-    """USD that left each chain for each other one, by symbol."""
+    """Returns the USD that left each chain for each other chain, by symbol."""
     return await moved(network, given, (LEAVING, DESTINATION, SYMBOL))
 
 
 async def notionaltransferredto(network: NetworkMount, given: Given) -> Json:
-    """USD that went to each chain, by symbol."""
+    """Returns the USD that arrived on each chain, by symbol."""
     return await moved(network, given, (DESTINATION, SYMBOL))
 
 
 async def notionaltransferredfrom(network: NetworkMount, given: Given) -> Json:
-    """USD that left each chain by day, since the bridge began."""
+    """Returns the USD that left each chain by day, since the launch of the bridge."""
     sums = await daily_sums(network, given, LAUNCH_DAY, last_day(given), (LEAVING,))
     return {"Daily": dates_json(sums), "Total": cents(total(sums.values()).get(("*",), Decimal(0)))}
 
 
 async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -> Json:
-    """USD that ever went to each chain, by symbol; by day, what had gone there until its end."""
+    """Returns the USD that ever arrived on each chain, by symbol. By day, it returns the sum up to the end of the
+    day.
+    """
     last, span = last_day(given), given[NUM_DAYS.name]
     sums = await daily_sums(network, given, LAUNCH_DAY, last, (DESTINATION, SYMBOL))
     ever = total(sums.values())
@@ -98,7 +100,7 @@ async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -
 
 
 async def moved(network: NetworkMount, given: Given, told_by: tuple[int, ...]) -> Json:
-    """USD of the last day, of the period and of each of its days, as far as they are asked for."""
+    """Returns the USD of the last day, of the period and of each of its days, as requested."""
     last, span = last_day(given), given[NUM_DAYS.name]
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
@@ -114,7 +116,7 @@ async def moved(network: NetworkMount, given: Given, told_by: tuple[int, ...]) -
 async def daily_sums(
     network: NetworkMount, given: Given, first: int, last: int, told_by: tuple[int, ...]
 ) -> dict[int, Sums]:
-    """USD of each day, by leaving chain, destination and symbol, those of `told_by`."""
+    """Returns the USD of each day, by those of sending chain, destination and symbol that `told_by` names."""
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
     by_day: dict[int, Sums] = {}
@@ -129,7 +131,7 @@ async def daily_sums(
 
 
 def with_all(sums: Sums, symbols: Mapping[str, str]) -> Sums:
-    """Sums by symbols in place of token_keys, and those of all together."""
+    """Returns sums by symbol in place of token_key, and the sum of all."""
     found: Sums = defaultdict(Decimal)
     for place, usd in sums.items():
         for each in product(*(("*", symbols.get(name, name)) for name in place)):
@@ -138,7 +140,7 @@ def with_all(sums: Sums, symbols: Mapping[str, str]) -> Sums:
 
 
 def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
-    """The sums of several days, by whatever they are told by."""
+    """Returns the sum over several days, by key."""
     found: dict[Key, Decimal] = defaultdict(Decimal)
     for sums in days:
         for key, amount in sums.items():
@@ -147,7 +149,7 @@ def total(days: Iterable[Mapping[Key, Decimal]]) -> dict[Key, Decimal]:
 
 
 def check_numbers(keys: int, dates: int) -> None:
-    """NotKept for more keys than are told of on so many dates."""
+    """Raises NotKept if there are too many keys for that many dates."""
     if keys * dates > COUNTS_MAX:
         raise NotKept(
             f"more than {COUNTS_MAX} numbers, of {keys} keys on {dates} dates: "
@@ -156,7 +158,7 @@ def check_numbers(keys: int, dates: int) -> None:
 
 
 def dates_json(days: Mapping[int, Sums]) -> Json:
-    """Sums by date, each of the same keys. NotKept for too many of them."""
+    """Returns sums by date, all with the same keys. Raises NotKept if there are too many."""
     places = {place for sums in days.values() for place in sums}
     check_numbers(len(places), len(days))
     return {
@@ -165,7 +167,7 @@ def dates_json(days: Mapping[int, Sums]) -> Json:
 
 
 def nested(sums: Sums) -> Json:
-    """An object in an object for each part of the keys, in order."""
+    """Returns nested objects, one level per part of the keys."""
     found: Json = {}
     for place, usd in sorted(sums.items()):
         inner = found
@@ -176,19 +178,19 @@ def nested(sums: Sums) -> Json:
 
 
 def cents(usd: Decimal) -> float:
-    """USD to two digits."""
+    """Returns USD rounded to two digits."""
     return float(usd.quantize(CENT, ROUND_HALF_UP, WIDE))
 
 
 def last_day(given: Given) -> int:
-    """The last day that is told of: as asked, today at the latest."""
+    """Returns the requested last day, at the latest today."""
     today = this_day()
     until: int | None = given[TO_DAY.name]
     return today if until is None else min(until, today)
 
 
 def first_day(last: int, days: int) -> int:
-    """The first day of a period; nothing moved before the bridge began."""
+    """Returns the first day of a period, at the earliest the launch of the bridge."""
     return min(max(last - days, LAUNCH_DAY), last)
 
 

@@ -1,8 +1,8 @@
-"""Functions of the event database that tell what home chains locked and did not get back.
+"""Functions of the event database: the value locked on home chains.
 
-Rules of this file: days as in wormhole_event_sums.py; what has no price is left out. What came back counts against what
-went, also where that is less: of a day, of a token, of a chain. Of a token that is not on the network's list on the day
-that is told of, nothing counts, whatever it locked before: the event database skipped inactive tokens so.
+Days are as in sum_routes.py. Tokens without a price are left out. Returned tokens count as negative, so the value of a
+day, token or chain can be negative. A token that is not on the network's list on a day counts nothing on that day,
+whatever it locked before, because the event database skipped inactive tokens.
 """
 
 from collections import defaultdict
@@ -24,7 +24,9 @@ from ledger.wormhole.allowlist import COINGECKO_IDS, allowed_tokens
 
 
 async def notionaltvl(network: NetworkMount, given: Given) -> Json:
-    """What is locked since the bridge began, and what the last day changed, at the prices of the last day."""
+    """Returns the value locked since the launch of the bridge, and its change on the last day, at the prices of the
+    last day.
+    """
     last = last_day(given)
     changes = await daily_changes(network, last, listed_on=last)
     whole = total(changes.values())
@@ -37,7 +39,7 @@ async def notionaltvl(network: NetworkMount, given: Given) -> Json:
 
 
 async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
-    """What was locked at the end of each day, by chain, at that day's prices."""
+    """Returns the value locked at the end of each day, by chain, at the prices of that day."""
     assert network.wormhole is not None
     last, span = last_day(given), given[NUM_DAYS.name]
     first = LAUNCH_DAY if span is None else last - span
@@ -64,8 +66,8 @@ async def notionaltvlcumulative(network: NetworkMount, given: Given) -> Json:
 
 
 async def daily_changes(network: NetworkMount, last: int, *, listed_on: int) -> dict[int, dict[str, Decimal]]:
-    """Tokens by token_key that were locked each day, less what came back; of those that were on the list on that day,
-    which tokens leave and none joins.
+    """Returns the tokens by token_key that were locked on each day, less the returned ones, for tokens on the list
+    of that day. Tokens leave this list and never join it.
     """
     assert network.wormhole is not None
     listed = allowed_tokens(network.wormhole, listed_on)
@@ -74,7 +76,7 @@ async def daily_changes(network: NetworkMount, last: int, *, listed_on: int) -> 
 
 
 def by_chain(worth: Mapping[str, Decimal]) -> dict[str, Decimal]:
-    """USD by home chain, and of all."""
+    """Returns USD by home chain, and the sum of all."""
     found: dict[str, Decimal] = defaultdict(Decimal)
     for key, usd in worth.items():
         found[key.partition("/")[0]] += usd
@@ -83,7 +85,7 @@ def by_chain(worth: Mapping[str, Decimal]) -> dict[str, Decimal]:
 
 
 async def assets_json(network: NetworkMount, locked: Mapping[str, Decimal], prices: Mapping[str, Decimal]) -> Json:
-    """What is locked, by home chain and token as its chain writes it, and the sums of each."""
+    """Returns the locked tokens by home chain and the chain's own token address, and the sums of each chain."""
     keys = sorted(key for key, amount in locked.items() if amount and key in prices)
     tokens = await find_tokens(network.store, keys)
     worth = {key: locked[key] * prices[key] for key in keys}

@@ -1,8 +1,7 @@
-"""Functions of the event database that find rows by what a column holds.
+"""Functions of the event database that find rows by the value of a column.
 
-Rules of this file: columns that messages are looked up by alone; a value is the whole of what a column holds, not a
-pattern. The old function tells all or the newest, as one list, and says so where that is more than it looks at; ours
-tells the same by pages.
+Only indexed columns can be searched, by their whole value. `findvalues` returns all rows or the newest in one list, and
+fails if there are more than it reads. `findrows`, an extension, returns pages.
 """
 
 from collections.abc import Callable
@@ -33,7 +32,7 @@ from db.queries.wormhole.values import INDEXED, list_values
 
 
 async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
-    """The rows whose column holds a value, newest first: all, or the newest."""
+    """Returns the rows whose column has this value, newest first: all, or the newest."""
     asked: int = given[NUM_ROWS.name]
     page = await found(network, given, asked or ROWS_MAX, None)
     if page.cursor is not None and not 0 < asked == len(page.rows):
@@ -44,15 +43,13 @@ async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
 
 
 async def findrows(network: NetworkMount, given: Given) -> Json:
-    """Ours: the same by pages, each with the row's key."""
+    """Returns the rows whose column has this value, by pages, each with its key. This is an extension."""
     page = await found(network, given, given[NUM_ROWS.name], given[NEXT.name] or None)
     return {"Rows": await rows_json(network, given, page, keyed_json), "Next": page.cursor or ""}
 
 
 async def found(network: NetworkMount, given: Given, page_size: int, cursor: str | None) -> Page:
-    """A page of what the column holds. BadParameter for a column that nothing is looked up by, and for a value that it
-    cannot hold.
-    """
+    """Returns a page of rows with this value. Raises BadParameter for a column without index or an impossible value."""
     column, value = (given[COLUMN_FAMILY.name], given[COLUMN_NAME.name]), given[VALUE.name]
     if column not in INDEXED:
         raise BadParameter(COLUMN_NAME.name, COLUMN_NAME.expected, ":".join(column))
@@ -69,7 +66,7 @@ async def found(network: NetworkMount, given: Given, page_size: int, cursor: str
 
 
 async def rows_json(network: NetworkMount, given: Given, page: Page, shape: Callable[[EventRow], Json]) -> list[Json]:
-    """Details of rows, in that shape, but for the VAA, which stands there as bytes where it is asked for."""
+    """Returns the details of rows in that shape, without the VAA. On request they have the VAA's bytes."""
     hidden = {"SignedVAA": None} | ({} if given[VAA_BYTES.name] else {"SignedVAABytes": None})
     return [shape(row) | hidden for row in await event_rows(network, page.rows)]
 

@@ -1,6 +1,6 @@
-"""The gateway that a guardian's node has: signed messages by id, and the guardians of now.
+"""The REST API of a guardian: signed VAAs by id, and the current guardian set.
 
-Rules of this file: bodies and errors are the node's; what no quorum signed is not there, as there.
+Bodies and errors are the guardian's. As there, a message without a quorum of signatures is not found.
 """
 
 import base64
@@ -15,17 +15,17 @@ from db.queries.wormhole.vaas import get_verified, list_guardian_sets
 from ledger.wormhole.addresses import format_checksummed
 
 SIGNED = ("digest", "canonical", "verified", "signed_vaa")
-"""Columns of a message that are read for its VAA."""
+"""Columns that are read for the VAA of a message."""
 
 
 async def signed_vaa(network: NetworkMount, chain: Chain, emitter: EmitterHex, sequence: SequenceNumber) -> Json:
-    """A message with the signatures of a quorum."""
+    """Returns a message with the signatures of a quorum."""
     row, _ = await get_verified(network.store, chain, emitter, sequence, SIGNED)
     return {"vaaBytes": base64.b64encode(row["signed_vaa"]).decode()}
 
 
 async def current_guardian_set(network: NetworkMount) -> Json:
-    """The last guardian set that any loaded message named, or that is published."""
+    """Returns the latest guardian set that a loaded message named or that is published."""
     sets = await list_guardian_sets(network.store, network.name)
     if not sets:
         raise NotReady("guardian set not fetched from chain yet")

@@ -1,7 +1,4 @@
-"""Answers about signed messages that nobody else gives.
-
-Rules of this file: as in responses_wormhole.py; sequences are text.
-"""
+"""Responses of the extensions about Wormhole messages. Sequences are text."""
 
 from typing import Annotated
 
@@ -12,7 +9,7 @@ from api.wormhole.responses import GUARDIAN, MESSAGE_ID, ROW_KEY, U16, U32, Guar
 
 
 class GuardianSignature(BaseModel):
-    """A guardian's signature; `index`: its place in that set; null: no source told."""
+    """A guardian's signature. `index` is its position in the guardian set. A field is null if no source has it."""
 
     address: Guardian
     guardianSetIndex: U32 | None
@@ -23,7 +20,7 @@ class GuardianSignature(BaseModel):
 
 
 class Signatures(BaseModel):
-    """Who signed a message, and who of the set that it names is not known to have."""
+    """The guardians that signed a message, and those of its set without a known signature."""
 
     model_config = whole_example(
         id=MESSAGE_ID,
@@ -49,7 +46,9 @@ class Signatures(BaseModel):
 
 
 class Verdict(BaseModel):
-    """Whether a quorum of the named set signed a body, and if not why; `quorum` null: the set is not known."""
+    """Whether a quorum of the named guardian set signed a body, and the reason if not. `quorum` is null if the set
+    is unknown.
+    """
 
     digest: Hex32
     served: bool
@@ -66,7 +65,7 @@ class Verdict(BaseModel):
 
 
 class Verification(BaseModel):
-    """What is known of an id."""
+    """The verification of every body under an id."""
 
     model_config = whole_example(
         id=MESSAGE_ID,
@@ -96,14 +95,14 @@ class Verification(BaseModel):
 
 
 class Span(BaseModel):
-    """Sequences, both ends among them."""
+    """A range of sequences, both ends included."""
 
     first: str
     last: str
 
 
 class GapReport(BaseModel):
-    """What lacks of an emitter between the sequences `first` and `last`, and before them since the report before."""
+    """Missing sequences of an emitter between `first` and `last`, and between the previous page and `first`."""
 
     model_config = whole_example(
         emitterChain=1,
@@ -124,7 +123,7 @@ class GapReport(BaseModel):
 
 
 class DatedGuardianSet(BaseModel):
-    """A guardian set; null: not known."""
+    """A guardian set. A field is null if it is unknown."""
 
     index: U32
     addresses: list[Guardian]
@@ -135,7 +134,7 @@ class DatedGuardianSet(BaseModel):
 
 
 class GuardianSets(BaseModel):
-    """The history of guardian sets."""
+    """All guardian sets."""
 
     model_config = whole_example(
         guardianSets=[

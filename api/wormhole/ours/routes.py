@@ -1,7 +1,6 @@
-"""What nobody else tells of signed messages: who signed and who did not, the verdict, what lacks, all guardian sets.
+"""Extensions about Wormhole messages: signers, verification, missing sequences, all guardian sets.
 
-Rules of this file: all of it is ours, so unknown parameters are refused. Guardians are written with their checksum,
-times as everywhere in this family.
+Unknown parameters are rejected. Guardian addresses have a checksum. Times have the format of wormholescan.
 """
 
 import asyncio
@@ -23,9 +22,10 @@ from ledger.wormhole.vaa import decode_vaa
 
 
 async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
-    """Every guardian that is known to have signed a message, and those of its set that are not.
+    """Returns every guardian with a known signature of a message, and the guardians of its set without one.
 
-    `inVaa`: the signature is one of those that are served; others were seen in other forms of it, or written alone.
+    `inVaa` is true for signatures in the VAA that this server returns. Others are from other VAAs of the message or
+    from single observations.
     """
     row, _ = await get_vaa(network.store, chain, emitter_of(chain, emitter), sequence)
     found, sets = await asyncio.gather(
@@ -56,9 +56,10 @@ async def signatures_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitte
 
 
 async def verification_of_vaa(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
-    """The verdict on each body under an id, the one that is served first, verified or not.
+    """Returns the verification of each body under an id, verified or not.
 
-    `published`: a guardian wrote of the message. Without a body it waits for a quorum, or its VAA was never brought.
+    The body that this server returns comes first. `published` is true if a guardian published the message. Without a
+    body, the message has no quorum yet, or its VAA was never loaded.
     """
     rows = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
     if not rows:
@@ -88,9 +89,10 @@ async def verification_of_vaa(network: NetworkMount, chain: Chain, emitter: Emit
 
 
 async def gaps(network: NetworkMount, chain: Chain, emitter: Emitter, page_size: PageSize, cursor: Cursor) -> Json:
-    """Sequences of an emitter that lack between those that are here; `pageSize` sequences are looked at, ascending.
+    """Returns the missing sequences of an emitter, ascending.
 
-    `observed`: of which a guardian wrote and nobody brought the VAA. Beyond the highest sequence nothing is known.
+    One page covers `pageSize` sequences. `observed` has the sequences that a guardian published but whose VAA was never
+    loaded. Nothing is known after the highest sequence.
     """
     address = emitter_of(chain, emitter)
     found = await find_gaps(network.store, chain, address, page_size=page_size, cursor=cursor)
@@ -106,9 +108,9 @@ async def gaps(network: NetworkMount, chain: Chain, emitter: Emitter, page_size:
 
 
 async def guardian_sets(network: NetworkMount) -> Json:
-    """Every guardian set, the current one first.
+    """Returns every guardian set, the current one first.
 
-    `namedBy`: digest of the message that named it; null where it is only known because it was published.
+    `namedBy` is the digest of the message that named it, null if the set is only known from a publication.
     """
     sets = [
         {
@@ -125,22 +127,22 @@ async def guardian_sets(network: NetworkMount) -> Json:
 
 
 def checksummed(address: str) -> str:
-    """A guardian as the tables have it, as it is written."""
+    """Returns a stored guardian address with its checksum."""
     return format_checksummed(bytes.fromhex(address))
 
 
 def seen_at(row: Row) -> str | None:
-    """When a row was observed; None: no source told."""
+    """Returns when a row was observed, None if no source has it."""
     return None if row["observed_at"] is None else rfc3339(row["observed_at"] / 1000)
 
 
 def text_of(sequence: int | None) -> str | None:
-    """A sequence as text: it may have more digits than a number of JavaScript."""
+    """Returns a sequence as text, because it may exceed JavaScript's safe integers."""
     return None if sequence is None else str(sequence)
 
 
 def spans(intervals: Intervals) -> list[Json]:
-    """Intervals, both ends in them."""
+    """Returns intervals with both ends included."""
     return [{"first": str(first), "last": str(last)} for first, last in intervals]
 
 

@@ -1,7 +1,4 @@
-"""Answers of wormholescan's operations, transactions and activity.
-
-Rules of this file: as in responses_wormhole.py.
-"""
+"""Responses of wormholescan's operations, transactions and activity."""
 
 from typing import Any
 
@@ -55,7 +52,7 @@ TRANSACTION: dict[str, Any] = {
 
 
 class NativeAddress(BaseModel):
-    """An emitter in both forms."""
+    """An emitter in both formats."""
 
     hex: Hex32
     native: str
@@ -70,20 +67,20 @@ class RawVaa(BaseModel):
 
 
 class Content(BaseModel):
-    """What an operation says; null: it is not understood. Spelled as there."""
+    """The content of an operation, null if it cannot be decoded. The spelling is wormholescan's."""
 
     payload: dict[str, Any] | None
     standarizedProperties: Properties
 
 
 class SourceTransaction(BaseModel):
-    """Null: no source told."""
+    """A transaction. A field is null if no source has it."""
 
     txHash: str | None
 
 
 class SourceChain(BaseModel):
-    """Where an operation began; `from` is empty where nobody told."""
+    """The start of an operation. `from` is empty if it is unknown."""
 
     model_config = ConfigDict(populate_by_name=True)
     chainId: U16
@@ -94,7 +91,7 @@ class SourceChain(BaseModel):
 
 
 class Moved(BaseModel):
-    """What a transfer moved, in decimal text; null: not known."""
+    """What a transfer moved, as decimal text, null if it is unknown."""
 
     symbol: str | None
     tokenAmount: str | None
@@ -121,7 +118,7 @@ class OperationItem(OperationBody):
 
 
 class OperationList(BaseModel):
-    """A page of operations; ours: `pagination`."""
+    """A page of operations. `pagination` is an extension."""
 
     model_config = whole_example(operations=[OPERATION], pagination={"next": ""})
     operations: list[OperationBody]
@@ -148,7 +145,7 @@ class TransactionItem(TransactionBody):
 
 
 class TransactionList(BaseModel):
-    """A page of transactions; ours: `pagination`."""
+    """A page of transactions. `pagination` is an extension."""
 
     model_config = whole_example(transactions=[TRANSACTION], pagination={"next": ""})
     transactions: list[TransactionBody]
@@ -162,7 +159,7 @@ class VaasOfAddress(BaseModel):
 
 
 class AddressVaas(BaseModel):
-    """A page of an address's messages; ours: `pagination`."""
+    """A page of an address's messages. `pagination` is an extension."""
 
     model_config = whole_example(data={"vaas": [VAA_DOC]}, pagination={"next": ""})
     data: VaasOfAddress
@@ -170,20 +167,20 @@ class AddressVaas(BaseModel):
 
 
 class TxCount(BaseModel):
-    """Messages of an hour or a day, which begins at `time`."""
+    """The number of messages in an hour or day that starts at `time`."""
 
     time: str
     count: int
 
 
 class LastTxs(RootModel[list[TxCount]]):
-    """Counts, and nothing around them."""
+    """Counts, as a list without envelope."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [[{"time": "2021-10-11T00:00:00Z", "count": 1}]]})
 
 
 class ChainVolume(BaseModel):
-    """What went to a chain, with its part in per cent."""
+    """Volume that arrived on a chain, and its percentage."""
 
     chain: U16
     volume: str
@@ -191,13 +188,13 @@ class ChainVolume(BaseModel):
 
 
 class LeavingVolume(ChainVolume):
-    """What left a chain, and where it went."""
+    """Volume that left a chain, and its destinations."""
 
     destinations: list[ChainVolume]
 
 
 class ChainActivity(BaseModel):
-    """What moved between chains."""
+    """Volume between chains."""
 
     model_config = whole_example(
         txs=[
@@ -213,7 +210,7 @@ class ChainActivity(BaseModel):
 
 
 class Asset(BaseModel):
-    """What a token moved out of a chain, in USD; `symbol` where a message told."""
+    """The USD volume of a token that left a chain. `symbol` is present if a message contains it."""
 
     emitterChain: U16
     symbol: str = omitted()
@@ -223,7 +220,7 @@ class Asset(BaseModel):
 
 
 class TopAssets(BaseModel):
-    """The tokens that moved most."""
+    """The tokens with the highest volume."""
 
     model_config = whole_example(
         assets=[{"emitterChain": 1, "symbol": "USDT", "tokenChain": 1, "tokenAddress": "ab" * 32, "volume": "250.5"}]
@@ -232,7 +229,7 @@ class TopAssets(BaseModel):
 
 
 class ChainPair(BaseModel):
-    """Transfers from a chain to another."""
+    """Transfers from one chain to another."""
 
     emitterChain: U16
     destinationChain: U16
@@ -240,7 +237,7 @@ class ChainPair(BaseModel):
 
 
 class TopPairs(BaseModel):
-    """The pairs with most transfers."""
+    """The pairs of chains with most transfers."""
 
     model_config = whole_example(chainPairs=[{"emitterChain": 1, "destinationChain": 2, "numberOfTransfers": "12"}])
     chainPairs: list[ChainPair]

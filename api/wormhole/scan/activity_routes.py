@@ -1,8 +1,8 @@
-"""What moved between chains, in wormholescan's words: counts, volumes, the most moved tokens, what is locked.
+"""wormholescan's activity between chains: counts, volumes, the top tokens, locked value.
 
-Rules of this file: all of it follows from sums of whole UTC days, of verified messages; a span of n days ends with
-`until`, which is ours, and by default with yesterday. Volumes are USD in decimal text; what has no price adds nothing.
-PythNet's messages count nowhere.
+All numbers are sums over whole UTC days of verified messages. A period of n days ends with `until`, an extension, by
+default with yesterday. Volumes are USD as decimal text. Transfers without a price add nothing. Pythnet messages are not
+counted.
 """
 
 from collections import defaultdict
@@ -54,7 +54,7 @@ Number = TypeVar("Number", int, Decimal)
 
 
 async def last_txs(network: NetworkMount, span: LastTxsSpan, sample_rate: SampleRate, until: Until) -> list[Json]:
-    """Messages by hour of one day, by their own time, or by day; the newest first."""
+    """Returns the number of messages by hour of one day or by day, newest first."""
     word, count = span
     expected = "1h" if word == "1d" else "1d"
     if sample_rate not in (None, expected):
@@ -72,7 +72,7 @@ async def last_txs(network: NetworkMount, span: LastTxsSpan, sample_rate: Sample
 
 
 async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, apps: ActiveApps, until: Until) -> Json:
-    """What left each chain for each other one, the most first, with its part of the whole in per cent."""
+    """Returns the volume that left each chain for each other chain, highest first, with percentages."""
     if apps is not None and PORTAL not in apps:
         return {"txs": []}
     found: dict[int, dict[int, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
@@ -91,7 +91,7 @@ async def x_chain_activity(network: NetworkMount, span: ActivitySpan, by: By, ap
 
 
 async def top_assets_by_volume(network: NetworkMount, span: TopSpan, until: Until) -> Json:
-    """The tokens that moved most USD out of a chain."""
+    """Returns the tokens with the highest USD volume that left a chain."""
     volumes: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
     async for _, rows in transfers(network, span[1], span_end(until)):
         for (chain, _, token_key), usd in sum_notional(rows).items():
@@ -109,7 +109,7 @@ async def top_assets_by_volume(network: NetworkMount, span: TopSpan, until: Unti
 
 
 async def top_chain_pairs_by_num_transfers(network: NetworkMount, span: TopSpan, until: Until) -> Json:
-    """The pairs of chains between which most transfers went."""
+    """Returns the pairs of chains with most transfers."""
     counts: dict[tuple[int, int], int] = defaultdict(int)
     async for _, rows in transfers(network, span[1], span_end(until)):
         for row in rows:
@@ -122,9 +122,10 @@ async def top_chain_pairs_by_num_transfers(network: NetworkMount, span: TopSpan,
 
 
 async def scorecards(network: NetworkMount, until: Until) -> Json:
-    """The whole network in a few numbers: of all days, and of the last one, seven and thirty.
+    """Returns numbers of the whole network: in total, and for the last day, seven and thirty days.
 
-    `tvl`: what home chains locked and did not get back of tokens on the network's list, at the prices of the last day.
+    `tvl` is the value of tokens locked on home chains and not returned, for tokens on the network's list, at the prices
+    of the last day.
     """
     last = span_end(until)
     listed = allowed_tokens(contracts_of(network), last)
@@ -158,41 +159,43 @@ async def scorecards(network: NetworkMount, until: Until) -> Json:
 
 
 def span_end(until: int | None) -> int:
-    """The day that spans end with: as asked, today at the latest; by default yesterday, the last one that is whole."""
+    """Returns the last day of periods: as requested, at the latest today; by default yesterday, the last complete
+    day.
+    """
     today = this_day()
     return today - 1 if until is None else min(until, today)
 
 
 def transfers(network: NetworkMount, days: int | None, last: int) -> AsyncIterator[tuple[int, list[Row]]]:
-    """Rows of vaa_daily by day, of so many days up to the last one; None: of all."""
+    """Yields rows of vaa_daily by day, for that many days up to the last one, by default for all days."""
     if days is None:
         return each_day_of_all(network.store, "transfers", last)
     return each_day(network.store, "transfers", last + 1 - days, last)
 
 
 def messages(rows: Iterable[Row]) -> int:
-    """Messages of rows of `totals`."""
+    """Returns the number of messages in rows of `totals`."""
     return sum(row["message_count"] for row in rows if row["emitter_chain"] != PYTHNET)
 
 
 def usd_of(rows: Iterable[Row]) -> Decimal:
-    """USD of rows of `transfers`."""
+    """Returns the USD in rows of `transfers`."""
     return sum((Decimal(row["notional_usd"] or 0) for row in rows), Decimal(0))
 
 
 def most_first(values: Mapping[Key, Number]) -> list[tuple[Key, Number]]:
-    """The greatest first, equal ones by their keys."""
+    """Returns the items, highest first, equal ones by key."""
     return sorted(values.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def part(chain: int, volume: Decimal, whole: Decimal) -> Json:
-    """A chain's part of the whole."""
+    """Returns a chain's percentage of the total."""
     percentage = (100 * volume / whole).quantize(CENT, ROUND_HALF_EVEN) if whole else Decimal(0)
     return {"chain": chain, "volume": plain(volume), "percentage": float(percentage)}
 
 
 def plain(number: Decimal) -> str:
-    """A number in digits, without zeros behind the point."""
+    """Returns a number in digits without trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -1,8 +1,7 @@
-"""Observations in wormholescan's words: which guardian signed which message, and when that was seen.
+"""wormholescan's observations: which guardian signed which message, and when.
 
-Rules of this file: a list is bare there, so nothing stands beside it; it goes message by message, newest first, inside
-a message by the guardian's address. A page begins behind an observation, by whose id the listing is entered, or has a
-number: then those before it are read.
+A list has no envelope. It goes message by message, newest first, and inside a message by guardian address. A page
+starts after an observation, given by its id, or has a number; then the pages before it are read.
 """
 
 import asyncio
@@ -38,7 +37,7 @@ from ledger.wormhole.addresses import format_checksummed
 from ledger.wormhole.keys import transaction_key
 
 VAAS_AT_ONCE = 20
-"""Messages whose signatures are read together: one has up to a score of them."""
+"""Messages whose signatures are read together. Each has up to about 20."""
 
 
 async def observations(
@@ -49,7 +48,7 @@ async def observations(
     newest: NewestFirst,
     last: ObservedLast,
 ) -> list[Json]:
-    """Observations of messages of all chains but PythNet, or of those of a transaction."""
+    """Returns observations of messages of all chains except Pythnet, or of the messages of a transaction."""
     asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
     return await listed(network, asked, page, page_size, last, newest=newest)
 
@@ -57,7 +56,7 @@ async def observations(
 async def observations_of_chain(
     network: NetworkMount, chain: Chain, page: PageNumber, page_size: PageSize, newest: NewestFirst, last: ObservedLast
 ) -> list[Json]:
-    """Observations of messages that a chain emitted."""
+    """Returns observations of the messages of a chain."""
     return await listed(network, ("chain", str(chain)), page, page_size, last, newest=newest)
 
 
@@ -70,7 +69,7 @@ async def observations_of_emitter(
     newest: NewestFirst,
     last: ObservedLast,
 ) -> list[Json]:
-    """Observations of messages of a contract."""
+    """Returns observations of the messages of a contract."""
     asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
     return await listed(network, asked, page, page_size, last, newest=newest)
 
@@ -78,7 +77,10 @@ async def observations_of_emitter(
 async def observations_of_vaa(
     network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber
 ) -> list[Json]:
-    """Observations of a message, of every body under its id; none: an empty list."""
+    """Returns observations of a message, of every body under its id.
+
+    The list is empty if there are none.
+    """
     bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
     written = next((row for row in bodies if not row["digest"]), None)
     return [each for row in bodies if row["digest"] for each in await of_body(network, row, written)]
@@ -87,7 +89,7 @@ async def observations_of_vaa(
 async def observation(
     network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, signer: Signer, digest: Digest
 ) -> Json:
-    """The observation of a body by a guardian."""
+    """Returns the observation of a body by a guardian."""
     address = format_checksummed(bytes.fromhex(signer))
     for each in await observations_of_vaa(network, chain, emitter, sequence):
         if each["id"].endswith(f"/{address}/{digest}"):
@@ -98,7 +100,9 @@ async def observation(
 async def listed(
     network: NetworkMount, asked: tuple[str, str], page: int, page_size: int, last: Observed | None, *, newest: bool
 ) -> list[Json]:
-    """A page of observations: behind the `last` one, or by its number. BadParameter for a number too far behind."""
+    """Returns a page of observations after the `last` one, or by its number. Raises BadParameter if too many results
+    precede it.
+    """
     skipped = 0 if last else page * page_size
     if skipped > SKIPPED_MAX:
         raise BadParameter(PAGE.name, f"pages that begin within {SKIPPED_MAX} results, or a cursor", str(page))
@@ -119,7 +123,7 @@ async def listed(
 
 
 async def place_of(network: NetworkMount, last: Observed) -> Bound:
-    """Where the message of an observation is listed. BadParameter for one that is not here."""
+    """Returns the position of an observation's message in lists. Raises BadParameter if it is unknown."""
     bodies = await find_bodies(network.store, last.chain, last.emitter, last.sequence)
     for row in bodies:
         if row["digest"] == last.digest:
@@ -128,7 +132,7 @@ async def place_of(network: NetworkMount, last: Observed) -> Bound:
 
 
 async def of_body(network: NetworkMount, row: Row, written: Row | None, last: Observed | None = None) -> list[Json]:
-    """The observations of a row of `vaas`, by guardian; behind the `last` one where that is of this body."""
+    """Returns the observations of a row of `vaas`, by guardian, after the `last` one if it belongs to this body."""
     signatures = signatures_of_body(await list_signatures(network.store, row["row_key"]), row["digest"])
     transaction = None if written is None else written["initiating_tx_id"]
     before = last.guardian if last is not None and last.digest == row["digest"] else ""
@@ -136,7 +140,7 @@ async def of_body(network: NetworkMount, row: Row, written: Row | None, last: Ob
 
 
 def document(row: Row, signature: Row, transaction: str | None) -> Json:
-    """A signature of vaa_signatures as an observation of a row of `vaas`."""
+    """Returns a row of vaa_signatures as an observation of a row of `vaas`."""
     guardian = format_checksummed(bytes.fromhex(signature["guardian_address"]))
     seen = None if signature["observed_at"] is None else rfc3339(signature["observed_at"] / 1000)
     return {
@@ -154,7 +158,7 @@ def document(row: Row, signature: Row, transaction: str | None) -> Json:
 
 
 def transaction_bytes(text: str) -> bytes:
-    """A transaction id in bytes: of its hex, or where it is none of the text."""
+    """Returns the bytes of a transaction id: of its hex, or of the text if it is not hex."""
     try:
         return bytes.fromhex(transaction_key(text))
     except ValueError:

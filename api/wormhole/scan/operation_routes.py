@@ -1,7 +1,7 @@
-"""Operations and transactions in wormholescan's words: a message with what it moved, and who sent it in what.
+"""wormholescan's operations and transactions: a message with what it moved, its sender and its transaction.
 
-Rules of this file: both are the same messages in two shapes, by address, transaction, chains and application. What
-happened on the target chain, and fees, no table has: those fields are left out.
+Both are the same messages in two shapes, by address, transaction, chains and application. Fields about the target chain
+and about fees are left out, because no table has them.
 """
 
 import base64
@@ -55,7 +55,9 @@ from ledger.wormhole.payloads import decode_payload
 from ledger.wormhole.vaa import decode_vaa
 
 Shape = Callable[[str, Row, Row | None, Row | None], Json]
-"""From whose contracts there are, a row of `vaas`, what was written of it, and its payload's families."""
+"""Builds an item from the network's contracts, a row of `vaas`, the published message, and the column families of
+its payload.
+"""
 
 
 async def operations(
@@ -74,8 +76,9 @@ async def operations(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages with what they moved: of an address or of a transaction, from and to chains, of applications, with
-    payloads of some types, of a span of time.
+    """Returns messages with what they moved.
+
+    Filters: an address or a transaction, source and target chains, applications, payload types, a time range.
     """
     asked = asked_by(address, tx_hash, source_chains)
     kinds = kinds_of(app_ids, payload_types)
@@ -96,7 +99,7 @@ async def operations(
 
 
 async def operation(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
-    """A message with what it moved."""
+    """Returns a message with what it moved."""
     return await one(network, chain, emitter, sequence, operation_json)
 
 
@@ -109,14 +112,14 @@ async def transactions(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages with what they moved, of all chains but PythNet, of an address or of a transaction."""
+    """Returns messages with what they moved, of all chains except Pythnet or of an address or a transaction."""
     asked = asked_by(address, tx_hash, None)
     found = await numbered(lister(network, asked, ANY, newest=newest), page, page_size, cursor)
     return await shaped(network, found, "transactions", transaction_json)
 
 
 async def transaction(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
-    """A message with what it moved."""
+    """Returns a message with what it moved."""
     return await one(network, chain, emitter, sequence, transaction_json)
 
 
@@ -129,7 +132,10 @@ async def vaas_of_address(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages that an address sent or receives, in whatever form it is written; 404 where there is none."""
+    """Returns messages that an address sent or receives.
+
+    The address may have any format. The status is 404 if there are none.
+    """
     found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
     if not found.rows and not page and cursor is None and found.cursor is None:
         raise NotFound(f"any message of address {address}")
@@ -138,7 +144,9 @@ async def vaas_of_address(
 
 
 def asked_by(address: str | None, tx_hash: str | None, source_chains: Sequence[int] | None) -> list[tuple[str, str]]:
-    """What messages are looked up by: the narrowest of what is asked. BadParameter for an address and a transaction."""
+    """Returns the lookup for the most selective parameter. Raises BadParameter for an address together with a
+    transaction.
+    """
     if address is not None and tx_hash is not None:
         raise BadParameter(TX_HASH.name, "nothing beside address", tx_hash)
     if address is not None:
@@ -151,7 +159,7 @@ def asked_by(address: str | None, tx_hash: str | None, source_chains: Sequence[i
 
 
 def kinds_of(app_ids: AppIds, payload_types: PayloadTypes) -> set[str] | None:
-    """Kinds of payloads that those applications send and that have one of those types; None: any."""
+    """Returns the payload kinds of these applications and types, None for any."""
     by_app = None if app_ids is None else {kind for each in app_ids for kind in APPS[each]}
     by_type = None if payload_types is None else {kind for kinds in payload_types for kind in kinds}
     if by_app is None or by_type is None:
@@ -160,8 +168,8 @@ def kinds_of(app_ids: AppIds, payload_types: PayloadTypes) -> set[str] | None:
 
 
 def span_of(first_us: int | None, last_us: int | None) -> Span | None:
-    """The whole seconds from one time to the other, both included; None: all. BadParameter for one that ends before it
-    begins.
+    """Returns the whole seconds between two times, both included, None for all. Raises BadParameter if it ends
+    before it begins.
     """
     if first_us is None and last_us is None:
         return None
@@ -172,7 +180,7 @@ def span_of(first_us: int | None, last_us: int | None) -> Span | None:
 
 
 async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> Json:
-    """A page of either shape; ours: `pagination`."""
+    """Returns a page in either shape. `pagination` is an extension."""
     found = await read_listed(network.store, page.rows)
     payloads = await find_payloads(network.store, [(row["row_key"], row["digest"]) for row, _ in found])
     items = [
@@ -182,14 +190,14 @@ async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> 
 
 
 async def one(network: NetworkMount, chain: int, emitter: str, sequence: int, shape: Shape) -> Json:
-    """A message in either shape."""
+    """Returns a message in either shape."""
     row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
     (told,) = await find_payloads(network.store, [(row["row_key"], row["digest"])])
     return shape(contracts_of(network), row, written, told)
 
 
 def operation_json(contracts: str, row: Row, written: Row | None, told: Row | None) -> Json:
-    """A message as an operation."""
+    """Returns a message as an operation."""
     vaa = decode_vaa(row["signed_vaa"])
     payload = decode_payload(contracts, vaa)
     properties = properties_json(vaa, payload)
@@ -221,7 +229,7 @@ def operation_json(contracts: str, row: Row, written: Row | None, told: Row | No
 
 
 def transaction_json(contracts: str, row: Row, written: Row | None, told: Row | None) -> Json:
-    """A message as a transaction."""
+    """Returns a message as a transaction."""
     vaa = decode_vaa(row["signed_vaa"])
     payload = decode_payload(contracts, vaa)
     return {
@@ -238,13 +246,13 @@ def transaction_json(contracts: str, row: Row, written: Row | None, told: Row | 
 
 
 def hash_of(written: Row | None) -> str | None:
-    """The transaction of a message, if any source told it."""
+    """Returns the transaction of a message, if any source has it."""
     text = None if written is None else written["initiating_tx_id"]
     return None if text is None else transaction_key(text)
 
 
 def amounts_of(told: Row | None) -> Json:
-    """What a transfer moved; null where nobody told what its token is called, or worth."""
+    """Returns what a transfer moved. A field is null if the symbol or the price of its token is unknown."""
     found = told or {}
     return {
         "symbol": found.get("details_origin_symbol"),

@@ -1,7 +1,7 @@
-"""Signed messages in wormholescan's words: VAAs by id, by chain, emitter, transaction and application, and parsed.
+"""wormholescan's VAAs: by id, chain, emitter, transaction and application, and decoded.
 
-Rules of this file: paths, parameters and bodies are wormholescan's. A list has what a quorum signed, newest first by
-the time of the body; `pagination.next`, which is always empty there, is our cursor.
+Paths, parameters and bodies are wormholescan's. A list has messages signed by a quorum, newest first by the timestamp
+of the body. `pagination.next`, always empty in wormholescan, is a cursor here.
 """
 
 import base64
@@ -42,11 +42,11 @@ from ledger.wormhole.payloads import decode_payload
 from ledger.wormhole.vaa import Vaa, decode_vaa
 
 BODY_MAX_BYTES = 1 << 20
-"""Governance has the largest payloads, of some kB."""
+"""Governance messages have the largest payloads, a few kB."""
 
 
 def parse_posted(document: Any) -> Vaa:
-    """The VAA of a body {"vaa": base64}. Raises JsonError."""
+    """Returns the VAA of a body {"vaa": base64}. Raises JsonError."""
     text = document.get("vaa") if isinstance(document, dict) else None
     if not isinstance(text, str) or not text:
         raise JsonError("vaa", "a VAA in base64")
@@ -73,7 +73,7 @@ async def vaas(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages of all chains but PythNet, or those of a transaction."""
+    """Returns messages of all chains except Pythnet, or those of a transaction."""
     asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
     where = ANY if app_id is None else Filter(app_id, lambda row: row["payload_kind"] in APPS[app_id])
     found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
@@ -89,7 +89,7 @@ async def vaas_of_chain(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages that a chain emitted."""
+    """Returns messages of a chain."""
     found = await numbered(lister(network, [("chain", str(chain))], ANY, newest=newest), page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
@@ -105,7 +105,7 @@ async def vaas_of_emitter(
     newest: NewestFirst,
     cursor: Cursor,
 ) -> Json:
-    """Messages of a contract."""
+    """Returns messages of a contract."""
     asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
     where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
     found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
@@ -115,13 +115,16 @@ async def vaas_of_emitter(
 async def vaa(
     network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber, with_payload: ParsedPayload
 ) -> Json:
-    """A message by its id."""
+    """Returns a message by its id."""
     row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
     return {"data": vaa_document(contracts_of(network), row, written, with_payload=with_payload)}
 
 
 async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter, sequence: SequenceNumber) -> Json:
-    """Other bodies under the same id than the one that is served; ours: `verified`, as forgeries stand here too."""
+    """Returns the other bodies under the same id.
+
+    `verified` is an extension, because forged bodies are included.
+    """
     bodies = await find_bodies(network.store, chain, emitter_of(chain, emitter), sequence)
     signed = [row for row in bodies if row["digest"]]
     if not signed:
@@ -137,7 +140,7 @@ async def duplicated_vaas(network: NetworkMount, chain: Chain, emitter: Emitter,
 
 
 async def vaa_counts(network: NetworkMount) -> Json:
-    """Verified messages by the chain that emitted them, over all time."""
+    """Returns the number of verified messages by chain, over all time."""
     counts: Counter[int] = Counter()
     async for _, rows in each_day_of_all(network.store, "totals", this_day()):
         counts.update(count_by_chain(rows))
@@ -145,7 +148,10 @@ async def vaa_counts(network: NetworkMount) -> Json:
 
 
 async def parse_vaa(network: NetworkMount, posted: Posted) -> Json:
-    """What a VAA says, whoever signed it; 404 for a payload that is not understood."""
+    """Returns a decoded VAA, whoever signed it.
+
+    The status is 404 if the payload cannot be decoded.
+    """
     payload = decode_payload(contracts_of(network), posted)
     said = payload_json(payload)
     if said is None:
@@ -154,7 +160,7 @@ async def parse_vaa(network: NetworkMount, posted: Posted) -> Json:
 
 
 async def listed(network: NetworkMount, page: Page, *, with_payload: bool) -> Json:
-    """A page of documents."""
+    """Returns a page of VAAs."""
     found = await documents(network, page, with_payload=with_payload)
     return {"data": found, "pagination": {"next": page.cursor or ""}}
 
