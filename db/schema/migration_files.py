@@ -44,8 +44,8 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
     ),
     WORMHOLE: {8: "wormhole"},
 }
-"""Protocol → layout → name. The first layout of a protocol also creates the tables that it shares with others. A measure
-that is added to ms_analytics defines its own layout.
+"""Protocol → layout → name. The first layout of a protocol also creates the tables that it shares with others. A
+measure that is added to ms_analytics defines its own layout.
 """
 
 OF_LEDGER = frozenset({3})
@@ -54,8 +54,8 @@ OF_LEDGER = frozenset({3})
 OF_MESSAGES = frozenset(
     measure.layout for measure in MEASURES.values() if measure.kind is Kind.MESSAGE and measure.layout != FIRST_LAYOUT
 )
-"""Layouts that add a measure of messages, after which analysed milestones must be analysed again. Measures of the ledger
-state need no mark: the load finds their columns null at the ledger index.
+"""Layouts that add a measure of messages, after which analysed milestones must be analysed again. Measures of the
+ledger state need no mark: the load finds their columns null at the ledger index.
 """
 
 SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}
