@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -30,27 +31,49 @@ def run_demo(
     demo.run(port, store=store or context.obj.flags["store.url"][1])
 
 
+TOOLS = Path(sys.executable).parent
+
+LINTERS = (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports", "--no-logo"])
+
+FAST = [
+    "-m",
+    "not slow and not thorough and not spark and not cassandra and not clients",
+    "--hypothesis-profile=fast",
+]
+
+
+def _lint(command: list[str]) -> int:
+    """Runs a linter beside the others and pytest, and prints its output as one block."""
+    done = subprocess.run([TOOLS / command[0], *command[1:]], cwd=HOME, capture_output=True, text=True, check=False)
+    sys.stdout.write(f"\n{' '.join(command)}\n{done.stdout}{done.stderr}")
+    sys.stdout.flush()
+    return done.returncode
+
+
 def run_tests(
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to pytest, after --.")] = None,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Only the tests without Spark, Cassandra and foreign clients.")
+        bool,
+        typer.Option("--fast", help="Skip Spark, Cassandra, foreign clients and thorough tests."),
     ] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Also soaks and other tests of many minutes.")] = False,
 ) -> None:
-    """Runs the linters, then the test suite; fails when any of them fails.
+    """Runs the linters and the test suite; fails if any of them fails.
+
+    Linters run while the suite starts; if you name tests, before them.
 
     Example: ./permanode test -- tests/ledger -k milestone
     """
-    tools = Path(sys.executable).parent
-    checks = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports", "--no-logo"]]
-    chosen = ["-m", ""] if slow else ["-m", "not slow and not spark and not cassandra and not clients"] if fast else []
-    # Whoever names tests may want to stop in them, which needs one process.
+    chosen = ["-m", ""] if slow else FAST if fast else []
+    # A debugger in a named test needs a single process.
     suite = ["pytest", *chosen, *(arguments or ["--numprocesses=2", "--dist=loadscope", "--no-loadscope-reorder"])]
-    failed = [
-        command[0]
-        for command in [*checks, suite]
-        if subprocess.run([tools / command[0], *command[1:]], cwd=HOME, check=False).returncode
-    ]
+    with ThreadPoolExecutor(len(LINTERS)) as pool:
+        linters = [pool.submit(_lint, command) for command in LINTERS]
+        if arguments:
+            wait(linters)
+        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, check=False)
+    ended = [*(linter.result() for linter in linters), tests.returncode]
+    failed = [command[0] for command, code in zip([*LINTERS, suite], ended, strict=True) if code]
     if failed:
         raise Failure(f"failed: {', '.join(failed)}")
 

@@ -55,6 +55,8 @@ from tests.etl.archive.conftest import Json, Ledger, contents, environment
 from tests.etl.archive.proxy import proxied
 from tests.etl.archive.test_merge import lines_of
 
+pytestmark = pytest.mark.thorough
+
 QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=8)
 
 MESSAGE = re.compile(r"/(?:messages|blocks)/(?:0x)?([0-9a-f]{64})(?:/|$)")

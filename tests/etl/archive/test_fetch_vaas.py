@@ -37,6 +37,8 @@ from ledger.wormhole.vaa import decode_vaa, encode_vaa
 from tests.etl.archive.guardian import END, FIRST, MADE, answering, expected, real_span, served
 from tests.etl.archive.proxy import proxied
 
+pytestmark = pytest.mark.thorough
+
 QUICK = FetchSettings(timeout_s=2.0, backoff_s=0.01, tries=6, requests=4)
 MAINNET = StoreSettings("", "wormhole-mainnet")
 
