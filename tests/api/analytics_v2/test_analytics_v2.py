@@ -193,7 +193,7 @@ class Answers:
             protocol = figures.protocol_at(index)
             if protocol is None:
                 refusal = await ledger.refused("ledger/storage-deposit", 501, **at)
-                assert f"the protocol parameters of milestone {index} are unknown" in refusal
+                assert f"unknown protocol parameters of milestone {index}" in refusal
             else:
                 found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
                 assert found == figures.deposits(index, protocol["rentStructure"])
@@ -641,6 +641,6 @@ class TestBothEras(Answers):
         for each in items:
             told = {each[name] is not None for name in names}
             assert told == {each["milestoneIndex"] >= FIRST}
-        assert f"milestone {FIRST - 1}: it is of Chrysalis" in await ledger.refused(path, 501, ledgerIndex=FIRST - 1)
+        assert f"milestone {FIRST - 1}: it is a Chrysalis milestone" in await ledger.refused(path, 501, ledgerIndex=FIRST - 1)
         found = await ledger.body(path, answers.StorageDepositStatistics, ledgerIndex=FIRST)
         assert found["totalByteCost"] == items[FIRST - 1]["byteCost"] != "0"
