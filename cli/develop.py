@@ -45,7 +45,7 @@ def run_tests(
     checks = [["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports", "--no-logo"]]
     chosen = ["-m", ""] if slow else ["-m", "not slow and not spark and not cassandra and not clients"] if fast else []
     # Whoever names tests may want to stop in them, which needs one process.
-    suite = ["pytest", *chosen, *(arguments or ["--numprocesses=2", "--dist=loadfile", "--no-loadscope-reorder"])]
+    suite = ["pytest", *chosen, *(arguments or ["--numprocesses=2", "--dist=loadscope", "--no-loadscope-reorder"])]
     failed = [
         command[0]
         for command in [*checks, suite]

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
+from tests import scheduling
 from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, why_not
 
 # How long an example takes says something about the machine, not about the code.
@@ -47,13 +49,19 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
         yield server
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for a server is marked by it. Files with what takes longest come first, so that processes which
-    share the suite end together (`--no-loadscope-reorder` keeps this order).
-    """
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Marks tests that need a Cassandra server, and puts tests of one group together, the longest group first."""
     for item in items:
         if "cassandra_runs" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cassandra)
-    heavy = {item.path for item in items if item.get_closest_marker("spark") or item.get_closest_marker("clients")}
-    items.sort(key=lambda item: item.path not in heavy)
+    yield
+    items.sort(key=scheduling.rank)
+    if hasattr(config, "workerinput"):
+        scheduling.store_groups(config, items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.GroupScheduling | None:
+    """`--dist=loadscope` shares out groups; other values mean what they mean to xdist."""
+    return scheduling.GroupScheduling(config, log) if config.getvalue("dist") == "loadscope" else None

@@ -5,11 +5,7 @@ from db.model import Type
 
 MEASURE = Measure(
     Kind.FLOW,
-    (
-        MeasureColumn(
-            "active_addresses", Type.INT, "addresses whose outputs were created or spent", "count(milestone_index)"
-        ),
-    ),
+    (MeasureColumn("active_addresses", Type.INT, "addresses with outputs created or spent", "count(milestone_index)"),),
     rows="SELECT DISTINCT milestone_index, owner FROM {changes}",
     is_summable=False,
 )

@@ -19,12 +19,12 @@ def _count(name: str, meaning: str, condition: str) -> MeasureColumn:
 MEASURE = Measure(
     Kind.MESSAGE,
     (
-        _count("message_count", "messages in the cone, of Chrysalis the milestone's own included", "TRUE"),
+        _count("message_count", "messages in the cone; in Chrysalis including the milestone's own", "TRUE"),
         _count("transaction_count", "transactions that took effect", f"inclusion_state = {INCLUDED}"),
         MeasureColumn(
             "transferred_tokens",
             Type.BIGINT,
-            "base tokens of all their outputs, what goes back to the sender included",
+            "base tokens in the outputs of transactions that took effect, including change",
             # A migration creates outputs and moves nothing.
             tokens("NOT is_migrated"),
         ),
@@ -32,7 +32,7 @@ MEASURE = Measure(
         _count("no_transaction_count", "messages without a transaction", f"inclusion_state = {NO_TRANSACTION}"),
         _count(
             "transaction_payload_count",
-            "messages with a transaction, whatever became of it",
+            "messages with a transaction, included or not",
             PAYLOADS["transaction"],
         ),
         _count(

@@ -9,7 +9,7 @@ MEASURE = Measure(
         MeasureColumn(
             f"{interval}_addresses",
             Type.BIGINT,
-            f"addresses whose outputs were created or spent so far in its UTC {interval}",
+            f"addresses with outputs created or spent so far in the UTC {interval}",
             interval,
         )
         for interval in ("day", "week", "month", "year")

@@ -12,7 +12,7 @@ def _count(kind: str) -> MeasureColumn:
 
 def _amount(kind: str) -> MeasureColumn:
     expression = tokens(is_type(*types_of(kind)))
-    return MeasureColumn(f"{kind}_created_amount", Type.BIGINT, "base tokens in them", expression)
+    return MeasureColumn(f"{kind}_created_amount", Type.BIGINT, f"base tokens in created {kind} outputs", expression)
 
 
 MEASURE = Measure(Kind.MESSAGE, (*map(_count, KINDS), *map(_amount, KINDS)))

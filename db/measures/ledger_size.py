@@ -17,13 +17,13 @@ MEASURE = Measure(
         MeasureColumn(
             "key_bytes",
             Type.BIGINT,
-            "of unspent Stardust outputs: bytes of key, 34 each",
+            "key bytes of unspent Stardust outputs: 34 each",
             added(IS_STARDUST, str(KEY_BYTES)),
         ),
         MeasureColumn(
             "data_bytes",
             Type.BIGINT,
-            "bytes of data: their own and 40 that a node keeps beside them",
+            "data bytes of unspent Stardust outputs: their own and 40 of metadata each",
             added(IS_STARDUST, f"length(data) + {KEPT_BESIDE}"),
         ),
     ),

@@ -105,7 +105,7 @@ def count_and_amount(name: str, condition: str, outputs: str) -> tuple[MeasureCo
     """NAME_count and NAME_amount: unspent outputs that meet a condition, and the base tokens in them."""
     return (
         MeasureColumn(f"{name}_count", Type.BIGINT, outputs, added(condition, "1")),
-        MeasureColumn(f"{name}_amount", Type.BIGINT, "base tokens in them", added(condition, "amount")),
+        MeasureColumn(f"{name}_amount", Type.BIGINT, f"base tokens in {outputs}", added(condition, "amount")),
     )
 
 

@@ -13,9 +13,13 @@ MEASURE = Measure(
     Kind.MESSAGE,
     (
         _bytes("message_bytes", "bytes of all messages", "TRUE"),
-        _bytes("transaction_bytes", "of those with a transaction", PAYLOADS["transaction"]),
-        _bytes("treasury_transaction_bytes", "of those with a treasury transaction", PAYLOADS["treasury_transaction"]),
-        _bytes("milestone_bytes", "of those with a milestone", PAYLOADS["milestone"]),
-        _bytes("tagged_data_bytes", "of those with tagged data or an indexation", PAYLOADS["tagged_data"]),
+        _bytes("transaction_bytes", "bytes of messages with a transaction", PAYLOADS["transaction"]),
+        _bytes(
+            "treasury_transaction_bytes",
+            "bytes of messages with a treasury transaction",
+            PAYLOADS["treasury_transaction"],
+        ),
+        _bytes("milestone_bytes", "bytes of messages with a milestone", PAYLOADS["milestone"]),
+        _bytes("tagged_data_bytes", "bytes of messages with tagged data or an indexation", PAYLOADS["tagged_data"]),
     ),
 )

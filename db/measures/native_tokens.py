@@ -69,19 +69,19 @@ MEASURE = Measure(
         MeasureColumn(
             "native_tokens_minted_count",
             Type.INT,
-            "native tokens of which a transaction had more than it took",
+            "native tokens with a larger amount in a transaction's outputs than in its inputs",
             "count_if(NOT is_negative AND NOT is_zero)",
         ),
         MeasureColumn(
             "native_tokens_transferred_count",
             Type.INT,
-            "native tokens that a transaction took and passed on",
+            "native tokens in both inputs and outputs of a transaction",
             "count_if(taken AND made)",
         ),
         MeasureColumn(
             "native_tokens_burned_count",
             Type.INT,
-            "native tokens of which a transaction had less than it took",
+            "native tokens with a smaller amount in a transaction's outputs than in its inputs",
             "count_if(is_negative)",
         ),
     ),

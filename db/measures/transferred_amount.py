@@ -16,7 +16,7 @@ MEASURE = Measure(
         MeasureColumn(
             "transferred_amount",
             Type.BIGINT,
-            "base tokens that owners gained in a transaction, summed",
+            "base tokens that owners gained in transactions, without change",
             "sum(gained)",
         ),
     ),

@@ -7,6 +7,6 @@ MEASURE = Measure(
     count_and_amount(
         "unclaimed",
         "created_milestone_index = {genesis}",
-        "unspent outputs of the genesis that was loaded, at milestone 0 or later",
+        "unspent outputs of the loaded genesis",
     ),
 )

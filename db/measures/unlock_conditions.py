@@ -8,15 +8,22 @@ OWED = "try_cast(stardust.storage_deposit_return_amount AS BIGINT)"
 MEASURE = Measure(
     Kind.STATE,
     (
-        *count_and_amount("expiration", "stardust.expiration IS NOT NULL", "unspent outputs that expire, or have"),
-        *count_and_amount("timelock", "stardust.timelock IS NOT NULL", "unspent outputs with a timelock, be it over"),
+        *count_and_amount(
+            "expiration", "stardust.expiration IS NOT NULL", "unspent outputs with an expiration, even if it is over"
+        ),
+        *count_and_amount(
+            "timelock", "stardust.timelock IS NOT NULL", "unspent outputs with a timelock, even if it is over"
+        ),
         *count_and_amount(
             "storage_deposit_return",
             "stardust.storage_deposit_return IS NOT NULL",
-            "unspent outputs that owe a storage deposit",
+            "unspent outputs with a storage deposit to return",
         ),
         MeasureColumn(
-            "storage_deposit_owed", Type.BIGINT, "base tokens that they owe", added(f"{OWED} IS NOT NULL", OWED)
+            "storage_deposit_owed",
+            Type.BIGINT,
+            "base tokens of the storage deposits to return",
+            added(f"{OWED} IS NOT NULL", OWED),
         ),
     ),
 )

@@ -1,8 +1,8 @@
-"""The schema: every table, once, as data. DDL of both stores, Spark schemas, migrations and docs/schema.md come from
-it.
+"""The schema: every table, once, as data. The DDL of both stores, Spark schemas, migrations and docs/schema.md are
+generated from it.
 
-Invariants: a column is described where it first appears; ids are HEX; an address is the hex of its serialized form
-(type byte and 32 bytes); amounts are integers. Nothing here reads or writes a store.
+Invariants: a column is described where it first appears. Ids are HEX. An address is the hex of its serialized form
+(type byte and 32 bytes). Amounts are integers. Nothing here reads or writes a store.
 """
 
 from db.model import Table

@@ -1,12 +1,12 @@
-"""Tables that a store keeps about itself: what is complete, where partitions are split, rejects, migrations, the
-lease.
-"""
+"""Tables that a store keeps about itself: complete milestones, partition splits, rejects, migrations, the lease."""
 
 from db.model import Order, Table, Type, columns
 from db.schema.shared_columns import MS_RANGE_ID, MS_TIMESTAMP
 
 LAYOUT = 2
-"""The layout a complete milestone is written in; a later layout adds tables, `permanode rebuild` fills them."""
+"""The layout in which complete milestones are written. A later layout adds tables, and `permanode rebuild` fills
+them.
+"""
 
 sync = Table(
     "sync",
@@ -16,10 +16,10 @@ sync = Table(
         ("milestone_index", Type.INT, "the milestone"),
         MS_TIMESTAMP,
         ("synced_by", Type.TINYINT, "0 once every row of the milestone is durable here"),
-        ("logged_by", Type.TINYINT, "0 once an archive file that holds it whole is durable"),
-        ("message_count", Type.INT, "messages in the cone, the milestone's own included"),
-        ("verified", Type.TEXT, "how far it was proved: believed, merkle, signed or full (proofs.md)"),
-        ("layout", Type.SMALLINT, "store layout its rows were written in"),
+        ("logged_by", Type.TINYINT, "0 once a durable archive file contains the whole milestone"),
+        ("message_count", Type.INT, "messages in the cone, including the milestone's own"),
+        ("verified", Type.TEXT, "how far it is verified: believed, merkle, signed or full (proofs.md)"),
+        ("layout", Type.SMALLINT, "store layout in which its rows were written"),
     ),
     partition=("ms_range_id",),
     clustering=("milestone_index",),
@@ -27,7 +27,7 @@ sync = Table(
 
 ranges = Table(
     "ranges",
-    "Sync, summed by range: gaps, status and time filters are one slice",
+    "Summary of sync by range, so that gaps, status and time filters read one slice",
     columns(
         ("network", Type.TEXT, "exact network name"),
         MS_RANGE_ID,
@@ -40,23 +40,25 @@ ranges = Table(
         ("rising", Type.BOOLEAN, "timestamps never fall with the index inside the range"),
         ("layout", Type.SMALLINT, "layout of its complete milestones"),
     )
-    + columns(
-        ("logged", Type.TEXT, "milestones that durable archive files hold, as intervals like `complete`"), layout=9
-    ),
+    + columns(("logged", Type.TEXT, "milestones in durable archive files, as intervals like `complete`"), layout=9),
     partition=("network",),
     clustering=("ms_range_id",),
 )
 
 splits = Table(
     "splits",
-    "Where the partitions of hot keys begin",
+    "First milestones of the partitions of hot keys",
     columns(
         ("lookup", Type.TEXT, "lookup table"),
         MS_RANGE_ID,
         ("key", Type.TEXT, "key columns as text, joined by ':'"),
-        ("first_milestones", Type.TEXT, "JSON list of the milestones at which a partition begins, ascending"),
-        ("open_count", Type.BIGINT, "rows counted into the open partition"),
-        ("counted_to", Type.INT, "highest milestone counted: a run repeated after a crash counts nothing twice"),
+        ("first_milestones", Type.TEXT, "JSON list of the first milestones of partitions, ascending"),
+        ("open_count", Type.BIGINT, "rows counted in the open partition"),
+        (
+            "counted_to",
+            Type.INT,
+            "highest milestone counted, so that a run repeated after a crash counts nothing twice",
+        ),
     ),
     partition=("lookup", "ms_range_id"),
     clustering=("key",),
@@ -65,7 +67,7 @@ splits = Table(
 
 tails = Table(
     "tails",
-    "Highest milestone ever begun for a lookup in a range: only later ones are counted and may split",
+    "Highest milestone ever begun for a lookup in a range; only later ones are counted and may begin a partition",
     columns(("lookup", Type.TEXT, "lookup table"), MS_RANGE_ID, ("milestone_index", Type.INT, "the milestone")),
     partition=("lookup",),
     clustering=("ms_range_id",),
@@ -73,10 +75,10 @@ tails = Table(
 
 rejects = Table(
     "rejects",
-    "What was refused, and why; a complete milestone's are what its sources said against what is proved",
+    "Rejected input with reasons; for a complete milestone, claims of its sources that contradict what is verified",
     columns(
-        ("milestone_index", Type.INT, "milestone of the line; -1 when the line does not tell"),
-        ("file", Type.TEXT, "path as it was given"),
+        ("milestone_index", Type.INT, "milestone of the line; -1 if unknown"),
+        ("file", Type.TEXT, "path as given"),
         ("line", Type.INT, "line in the file, from 1"),
         ("item", Type.TEXT, "message id, or '' for the whole line"),
         ("reason", Type.TEXT, "what was expected and what was found"),
@@ -88,7 +90,8 @@ rejects = Table(
 
 keyspace_info = Table(
     "keyspace_info",
-    "What this store was created for, where a differing setting is refused; and how far it is compacted and analysed",
+    "Properties fixed when the store was created (other settings are rejected), and the state of "
+    "compaction and analytics",
     columns(
         (
             "name",
@@ -103,7 +106,7 @@ keyspace_info = Table(
 
 migrations = Table(
     "migrations",
-    "Migration files applied to this store; a changed file is refused",
+    "Migration files applied to this store; a changed file is rejected",
     columns(
         ("network", Type.TEXT, "exact network name"),
         ("name", Type.TEXT, "file name without its suffix"),
@@ -117,12 +120,12 @@ migrations = Table(
 
 lease = Table(
     "lease",
-    "The one writer",
+    "The lease of the single writer",
     columns(
         ("name", Type.TEXT, "writer"),
         ("owner", Type.TEXT, "host and process"),
         ("run", Type.TEXT, "run id"),
-        ("expires_at", Type.TIMESTAMP, "renewed while the run lives"),
+        ("expires_at", Type.TIMESTAMP, "expiration time, extended while the run is alive"),
     ),
     partition=("name",),
 )

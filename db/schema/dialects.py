@@ -1,7 +1,8 @@
-"""How each store spells a table: logical type → SQLite, CQL, Spark; DDL text from a Table.
+"""Maps tables to each store's dialect: logical type → SQLite, CQL, Spark; DDL text of a table.
 
-Rules of this file: pure text; the same Table gives the same text for ever, as the text is recorded in migrations.
-Nothing is quoted: tests hold every name of db/schema to words that both stores take bare.
+Invariants:
+1. The functions are pure, and the text for a table never changes, because migrations record it.
+2. Names are not quoted: tests ensure that none is a reserved word.
 """
 
 from collections.abc import Sequence
@@ -46,11 +47,11 @@ SPARK_TYPES: dict[Type, str] = {
 }
 
 EXPIRES_AT = "expires_at"
-"""SQLite's extra column of tables with a TTL: seconds since 1970 from which a row no longer exists."""
+"""An extra column in SQLite for tables with a TTL: seconds since 1970 from which a row no longer exists."""
 
 
 EXPIRED_GRACE_S = 10_800
-"""gc_grace_seconds of tables with a TTL: as long as a node keeps hints for another."""
+"""gc_grace_seconds of tables with a TTL: as long as a node keeps hints for another node."""
 
 CQL_REASONS = """\
 -- Tables for good are compacted by level (LCS): a row or a page of a listing lies in few files, and bulk loads and
@@ -63,25 +64,25 @@ CQL_REASONS = """\
 
 
 def sqlite_type(kind: Type) -> str:
-    """The SQLite column type; ids are bytes there, half the size of their text."""
+    """The SQLite column type. Ids are bytes, half the size of their text."""
     return SQLITE_TYPES[kind]
 
 
 def cql_type(kind: Type) -> str:
-    """The CQL column type, as seeds/003 writes it."""
+    """The CQL column type, as in the Stardust schema plan."""
     return CQL_TYPES[kind]
 
 
 def spark_type(kind: Type) -> str:
-    """The Spark column type of a table frame: ids as bytes, timestamps as milliseconds."""
+    """The Spark column type in a table's frame: ids as bytes, timestamps as milliseconds."""
     return SPARK_TYPES[kind]
 
 
 def create_table_sqlite(table: Table) -> str:
     """CREATE TABLE for SQLite, without a final semicolon.
 
-    WITHOUT ROWID throughout: the rows of a partition lie side by side, in listing order, and a point read is one
-    descent. With 16 KiB pages that holds for `messages` and its blobs too (docs/decisions has the figures).
+    All tables are WITHOUT ROWID: the rows of a partition are adjacent, in listing order, and a point read is one
+    descent. With 16 KiB pages this also holds for `messages` with its blobs (docs/decisions has the figures).
     """
     lines = [
         f"  {column.name} {sqlite_type(column.type)}{' NOT NULL' if column.name in table.key else ''}"
@@ -98,7 +99,7 @@ def create_table_sqlite(table: Table) -> str:
 def create_table_cql(table: Table, keyspace: str) -> str:
     """CREATE TABLE for Cassandra and ScyllaDB, without a final semicolon.
 
-    CQL_REASONS says why the options are as they are.
+    CQL_REASONS explains the options.
     """
     lines = [f"  {column.name} {cql_type(column.type)}" for column in table.columns]
     key = ", ".join([f"({', '.join(table.partition)})", *table.clustering])
@@ -118,11 +119,11 @@ def create_table_cql(table: Table, keyspace: str) -> str:
 
 
 def add_columns_sqlite(table: Table, added: Sequence[Column]) -> list[str]:
-    """ALTER TABLE for SQLite, which takes one column at a time."""
+    """ALTER TABLE for SQLite, which adds one column per statement."""
     return [f"ALTER TABLE {table.name} ADD COLUMN {each.name} {sqlite_type(each.type)}" for each in added]
 
 
 def add_columns_cql(table: Table, added: Sequence[Column], keyspace: str) -> str:
-    """ALTER TABLE for Cassandra and ScyllaDB: all columns or none."""
+    """ALTER TABLE for Cassandra and ScyllaDB, which adds all columns or none."""
     listed = ",\n".join(f"  {each.name} {cql_type(each.type)}" for each in added)
     return f"ALTER TABLE {keyspace}.{table.name} ADD (\n{listed}\n)"

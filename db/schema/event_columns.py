@@ -1,8 +1,8 @@
-"""The column families of the Wormhole event tables (seeds/001, 002, 000, in that order): where each column is kept.
+"""The column families of the Wormhole event plans (docs/origins.md), and where each column is stored.
 
-Rules of this file: data only. `column` is the seed's name in snake_case, behind its family's where several families
-have it; what a later revision renamed or dropped, and what the writers wrote undocumented, stands here too, marked so.
-`form` says how the value of a cell is written: etl/wormhole/values.py reads each.
+`column` is the plan's name in snake_case, with the family as prefix if several families have the name. The list also
+has columns that a later plan renamed or dropped, and columns that the original programs wrote without documenting them.
+`form` is the encoding of a cell's value, which etl/wormhole/values.py decodes.
 """
 
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from db.model import Type
 Form: TypeAlias = Literal["text", "number", "amount", "token_id", "hex", "bytes", "float", "time"]
 
 REVISIONS = ("001", "002", "000")
-"""The seeds in the order of time."""
+"""The Wormhole event plans of June 2021, December 2021 and March 2022, by document number."""
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyColumn:
-    """A column of a family; `seeds`: the revisions that document it, none: it was written all the same."""
+    """A column of a family. `seeds` are the plans that document it; empty if it was only written."""
 
     family: str
     qualifier: str
@@ -39,7 +39,7 @@ DETAILS = "TokenTransferDetails"
 CHAIN = "ChainDetails"
 
 RENAMED = {"PersistenceState": QUORUM}
-"""What families were called before the first revision that is kept."""
+"""Earlier names of families, from before the first plan."""
 
 SIGNED_VAA = "SignedVAA"
 
@@ -69,7 +69,9 @@ PUBLICATION_COLUMNS = _family(
     ("Payload", "payload", "bytes", Type.BLOB, REVISIONS),
     ("ReporterHostname", "reporter_hostname", "text", Type.TEXT, _NONE),
 )
-"""In `vaas`, in the row without a digest: nobody told the body's time and consistency level, so it has none."""
+"""In `vaas`, in the row without a digest: the timestamp and consistency level of the body are unknown, so it has
+none.
+"""
 
 PAYLOAD_COLUMNS = (
     *_family(
@@ -136,11 +138,13 @@ PAYLOAD_COLUMNS = (
         ("ResultingTokenName", "resulting_token_name", "text", Type.TEXT, _LAST),
     ),
 )
-"""In `vaa_payloads`: what was written in the row without a digest, what follows from a VAA in that of its digest."""
+"""In `vaa_payloads`: written values in the row without a digest, values computed from a VAA in the row with its
+digest.
+"""
 
 FAMILY_COLUMNS: dict[tuple[str, str], FamilyColumn] = {
     (each.family, each.qualifier): each for each in (*PUBLICATION_COLUMNS, *PAYLOAD_COLUMNS)
 }
-"""By family and qualifier. Signatures, VAAState and QuorumState are not here: their cells are rows of their own."""
+"""By family and qualifier. Without Signatures, VAAState and QuorumState, whose cells are rows."""
 
 FAMILIES = (PUBLICATION, SIGNATURES, STATE, QUORUM, TRANSFER, ASSET, NFT, DETAILS, CHAIN)

@@ -18,9 +18,9 @@ receipts = Table(
     "Receipts of migrated funds",
     columns(
         ("network", Type.TEXT, "exact network name"),
-        ("migrated_at", Type.INT, "milestone of the legacy network whose funds it migrates"),
+        ("migrated_at", Type.INT, "milestone of the legacy network from which funds are migrated"),
         MILESTONE_INDEX,
-        ("payload", Type.BLOB, "the serialized receipt: a payload (Chrysalis), a milestone option (Stardust)"),
+        ("payload", Type.BLOB, "serialized receipt: a payload (Chrysalis) or a milestone option (Stardust)"),
     ),
     partition=("network",),
     clustering=("migrated_at", "milestone_index"),
@@ -33,7 +33,7 @@ treasury = Table(
     columns(
         ("network", Type.TEXT, "exact network name"),
         MILESTONE_INDEX,
-        ("milestone_id", Type.HEX, "that milestone, whose receipt made the output"),
+        ("milestone_id", Type.HEX, "the milestone whose receipt created the treasury output"),
         ("amount", Type.BIGINT, "base tokens left for migration"),
     ),
     partition=("network",),
@@ -43,12 +43,12 @@ treasury = Table(
 
 protocol_parameters = Table(
     "protocol_parameters",
-    "Protocol parameters that a Stardust milestone announced; those that held before are a setting",
+    "Protocol parameters announced by Stardust milestones; the first ones are a setting",
     columns(
         ("network", Type.TEXT, "exact network name"),
-        ("milestone_index", Type.INT, "the first milestone that they hold for"),
-        ("announced_by", Type.INT, "the milestone that announced them, some milestones before"),
-        ("protocol_version", Type.SMALLINT, "protocol version that they are of"),
+        ("milestone_index", Type.INT, "first milestone for which they apply"),
+        ("announced_by", Type.INT, "milestone that announced them"),
+        ("protocol_version", Type.SMALLINT, "their protocol version"),
         ("params", Type.BLOB, "serialized parameters: network name, Bech32 prefix, rent structure, token supply, …"),
     ),
     partition=("network",),
@@ -58,10 +58,10 @@ protocol_parameters = Table(
 
 ledger_frontier = Table(
     "ledger_frontier",
-    "How far the ledger state is applied: the greatest ledger_index is the ledger index; appended, never changed",
+    "Progress of the ledger state: the greatest ledger_index is the current one; rows are appended and never changed",
     columns(
         ("network", Type.TEXT, "exact network name"),
-        ("ledger_index", Type.INT, "the ledger state after this milestone is all there"),
+        ("ledger_index", Type.INT, "the ledger state is complete up to this milestone"),
     ),
     partition=("network",),
     clustering=("ledger_index",),
@@ -74,10 +74,14 @@ ledger_updates_by_milestone = Table(
     columns(
         MILESTONE_INDEX,
         OUTPUT_ID,
-        ("is_spent", Type.BOOLEAN, "spent rather than created"),
-        ("white_flag_index", Type.INT, "position of the message in the cone; the milestone's own for migrated funds"),
-        ("idx", Type.INT, "index of the output, or of the input that spends it, in its transaction"),
-        ("address", Type.HEX, "owner at that time, serialized: once the output has expired, the return address"),
+        ("is_spent", Type.BOOLEAN, "spent, not created"),
+        (
+            "white_flag_index",
+            Type.INT,
+            "position of the message in the cone; the milestone's own message for migrated funds",
+        ),
+        ("idx", Type.INT, "index of the output in its transaction, or of the input that spends it"),
+        ("address", Type.HEX, "owner at that time, serialized; after expiration the return address"),
         ("amount", Type.BIGINT, "base tokens"),
     ),
     partition=("milestone_index",),
@@ -87,15 +91,15 @@ ledger_updates_by_milestone = Table(
 
 address_balances = Table(
     "address_balances",
-    "An address after each milestone that changed it: found by hints of kind balance",
+    "State of an address after each milestone that changed it; hints have the kind balance",
     columns(
         ("address", Type.HEX, "serialized address"),
         MS_RANGE_ID,
         MILESTONE_INDEX,
-        ("balance", Type.BIGINT, "base tokens of the unspent outputs that name it their owner"),
-        ("unspent_count", Type.INT, "its unspent outputs"),
+        ("balance", Type.BIGINT, "base tokens of the unspent outputs that it owns"),
+        ("unspent_count", Type.INT, "number of its unspent outputs"),
         ("dust_allowance", Type.BIGINT, "base tokens in its unspent SigLockedDustAllowance outputs"),
-        ("dust_outputs", Type.INT, "its unspent SigLockedSingle outputs below the dust threshold"),
+        ("dust_outputs", Type.INT, "number of its unspent SigLockedSingle outputs below the dust threshold"),
     ),
     partition=("address", "ms_range_id"),
     clustering=("milestone_index",),
@@ -104,17 +108,17 @@ address_balances = Table(
 
 ledger_updates_by_address = Table(
     "ledger_updates_by_address",
-    "Outputs that an address received and spent, in the milestone that did it: found by hints of kind ledger",
+    "Outputs that an address received and spent, by milestone; hints have the kind ledger",
     columns(
         ("address", Type.HEX, "serialized address"),
         MS_RANGE_ID,
         PARTITION_ID,
         MILESTONE_INDEX,
         OUTPUT_ID,
-        ("is_spent", Type.BOOLEAN, "spent rather than created"),
+        ("is_spent", Type.BOOLEAN, "spent, not created"),
         ("amount", Type.BIGINT, "base tokens"),
         ("message_id", Type.HEX, "the included message; the milestone's own for migrated funds"),
-        ("transaction_id", Type.HEX, "the transaction that created or spent it; the milestone for migrated funds"),
+        ("transaction_id", Type.HEX, "transaction that created or spent it; milestone id for migrated funds"),
         MS_TIMESTAMP,
     ),
     partition=("address", "ms_range_id", "partition_id"),
@@ -124,21 +128,22 @@ ledger_updates_by_address = Table(
 
 unspent_outputs = Table(
     "unspent_outputs",
-    "Outputs that are unspent, and those spent lately: who reads at a ledger index leaves out what was spent by then",
+    "Unspent outputs and recently spent ones; readers omit outputs that are spent at their ledger index",
     columns(
-        ("lookup", Type.TEXT, "what is asked for: a variant of outputs_by_address, tag, chain, or '' for all"),
+        ("lookup", Type.TEXT, "lookup: a variant of outputs_by_address, tag, chain, or '' for all"),
         OUTPUT_KIND,
         (
             "key",
             Type.TEXT,
-            "the address, tag or chain id in hex; for all '', of genesis the first byte of the output id in hex",
+            "address, tag or chain id in hex; for all outputs '', or the first byte of the output id in hex for "
+            "genesis outputs",
         ),
         ("ms_range_id", Type.INT, "created milestone // chunk_size"),
         PARTITION_ID,
         ("milestone_index", Type.INT, "milestone that created it"),
         OUTPUT_ID,
-        ("ms_timestamp", Type.TIMESTAMP, "that milestone's timestamp"),
-        ("spent_milestone_index", Type.INT, "milestone that spent it; null: none yet"),
+        ("ms_timestamp", Type.TIMESTAMP, "timestamp of that milestone"),
+        ("spent_milestone_index", Type.INT, "milestone that spent it; null: unspent"),
         OUTPUT_TYPE,
         AMOUNT,
     )
@@ -151,7 +156,7 @@ unspent_outputs = Table(
 
 unspent_hints = Table(
     "unspent_hints",
-    "Which partitions of unspent_outputs hold rows; a hint goes when no row of its partition is alive",
+    "Partitions of unspent_outputs that have rows; a hint is deleted with the last unspent row of its partition",
     columns(
         ("lookup", Type.TEXT, "as in unspent_outputs"),
         ("output_kind", Type.TEXT, "as in unspent_outputs"),
@@ -166,13 +171,13 @@ unspent_hints = Table(
 
 distribution = Table(
     "distribution",
-    "How tokens are spread over addresses, by power of ten of the balance; of the last few ledger indexes",
+    "Distribution of tokens over addresses by power of ten of the balance, for the last few ledger indexes",
     columns(
         ("network", Type.TEXT, "exact network name"),
-        ("ledger_index", Type.INT, "the ledger state that it tells of"),
-        ("power", Type.TINYINT, "n: balances of 10^n to below 10^(n+1) base tokens"),
-        ("addresses", Type.BIGINT, "how many own that much"),
-        ("amount", Type.BIGINT, "base tokens that they own together"),
+        ("ledger_index", Type.INT, "ledger index of the state"),
+        ("power", Type.TINYINT, "n: balances from 10^n to below 10^(n+1) base tokens"),
+        ("addresses", Type.BIGINT, "number of addresses"),
+        ("amount", Type.BIGINT, "total base tokens of these addresses"),
     ),
     partition=("network",),
     clustering=("ledger_index", "power"),
@@ -181,13 +186,13 @@ distribution = Table(
 
 rich_list = Table(
     "rich_list",
-    "The richest addresses, more of them than are shown; of the last few ledger indexes",
+    "The richest addresses (more than the API returns), for the last few ledger indexes",
     columns(
         ("network", Type.TEXT, "exact network name"),
-        ("ledger_index", Type.INT, "the ledger state that it tells of"),
-        ("rank", Type.INT, "from 1; of equal balances the smaller address comes first"),
+        ("ledger_index", Type.INT, "ledger index of the state"),
+        ("rank", Type.INT, "rank from 1; ties are ordered by address"),
         ("address", Type.HEX, "serialized address"),
-        ("balance", Type.BIGINT, "base tokens of the unspent outputs that name it their owner"),
+        ("balance", Type.BIGINT, "base tokens of the unspent outputs that it owns"),
     ),
     partition=("network", "ledger_index"),
     clustering=("rank",),

@@ -22,7 +22,7 @@ LOOKUPS: tuple[Lookup, ...] = (
         (("output_kind", "transaction"), ("variant", "address")),
     ),
 )
-"""Filled by a load, which counts their rows."""
+"""Lookups that a load fills and whose rows it counts."""
 
 
 def _chain_lookup(table: Table, output_kind: str) -> Lookup:
@@ -36,7 +36,7 @@ STARDUST_LOOKUPS: tuple[Lookup, ...] = (
     _chain_lookup(nft_outputs, "nft"),
     _chain_lookup(foundry_outputs, "foundry"),
 )
-"""The same, of milestones that may hold a Stardust output."""
+"""Those of them for milestones that may contain Stardust outputs."""
 
 LEDGER_LOOKUPS: tuple[Lookup, ...] = (
     Lookup(
@@ -47,6 +47,6 @@ LEDGER_LOOKUPS: tuple[Lookup, ...] = (
     ),
     Lookup(unspent_outputs, unspent_hints, ("lookup", "output_kind", "key")),
 )
-"""Filled as the ledger state goes on; counted there."""
+"""Lookups that the ledger state fills and whose rows it counts."""
 
 ALL_LOOKUPS: tuple[Lookup, ...] = (*LOOKUPS, *STARDUST_LOOKUPS, *LEDGER_LOOKUPS)

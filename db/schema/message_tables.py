@@ -1,5 +1,5 @@
-"""Tables of messages: by id, milestone, parent, tag and transaction; milestones; messages that no milestone
-references yet.
+"""Tables of messages (by id, milestone, parent, tag and transaction), of milestones, and of pending messages, which no
+milestone references yet.
 """
 
 from db.model import Order, Table, Type, columns
@@ -14,36 +14,36 @@ from db.schema.shared_columns import (
 )
 
 PENDING_RANGE = 2_147_483_647
-"""ms_range_id of rows that no milestone references yet (seeds/003)."""
+"""ms_range_id of pending rows (Stardust schema plan)."""
 
 PENDING_TTL_S = 86_400
-"""How long a pending row lives (seeds/003: TTL 86400)."""
+"""Lifetime of a pending row (Stardust schema plan: TTL 86400)."""
 
 PENDING_BUCKET = 10
-"""Milestones that share one partition of the pending lookup."""
+"""Milestones per partition of the pending lookup."""
 
 messages = Table(
     "messages",
-    "Every message of the archive, referenced by a milestone, with its canonical bytes",
+    "Every message that a milestone references, with its canonical bytes",
     columns(
         MESSAGE_ID,
         ("version", Type.TINYINT, "protocol version whose codec reads the bytes: 1 Chrysalis, 2 Stardust"),
-        ("message", Type.BLOB, "canonical bytes, nonce included"),
+        ("message", Type.BLOB, "canonical bytes, including the nonce"),
         MILESTONE_INDEX,
         MS_TIMESTAMP,
-        ("white_flag_index", Type.INT, "position in the milestone's cone; null while the cone is not whole"),
+        ("white_flag_index", Type.INT, "position in the milestone's cone; null while the cone is incomplete"),
         INCLUSION_STATE,
-        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code: the source's, else the ledger state's, if any"),
+        ("conflict_reason", Type.SMALLINT, "Hornet's conflict code: the source's, else the ledger state's, else null"),
     ),
     partition=("message_id",),
 )
 
 messages_by_milestone = Table(
     "messages_by_milestone",
-    "The cone of each milestone in white-flag order; only whole cones",
+    "The cone of each milestone in white-flag order; complete cones only",
     columns(
         MILESTONE_INDEX,
-        ("white_flag_index", Type.INT, "position in the cone; the milestone's own message comes last"),
+        ("white_flag_index", Type.INT, "position in the cone; the milestone's own message is last"),
         MESSAGE_ID,
         ("payload_kind", Type.TINYINT, "payload type number; null: no payload"),
         INCLUSION_STATE,
@@ -55,9 +55,9 @@ messages_by_milestone = Table(
 
 parents = Table(
     "parents",
-    "Children of a message: one row a (parent, child)",
+    "Children of a message: one row per (parent, child)",
     columns(
-        ("parent_id", Type.HEX, "the message that is approved"),
+        ("parent_id", Type.HEX, "the parent message"),
         MILESTONE_INDEX,
         MESSAGE_ID,
         MS_TIMESTAMP,
@@ -69,7 +69,7 @@ parents = Table(
 
 tags = Table(
     "tags",
-    "Messages by index (Chrysalis) or tag (Stardust), direct and inside transactions",
+    "Messages by index (Chrysalis) or tag (Stardust), directly or inside transactions",
     columns(
         ("tag", Type.HEX, "the index bytes"),
         MS_RANGE_ID,
@@ -85,10 +85,10 @@ tags = Table(
 
 tag_hints = Table(
     "tag_hints",
-    "Which partitions of a tag hold rows: existence only, written after the rows",
+    "Partitions of a tag that have rows, written after the rows",
     columns(
         ("tag", Type.HEX, "the index bytes"),
-        ("table_kind", Type.TEXT, "message, basic or nft: which tag lookup"),
+        ("table_kind", Type.TEXT, "lookup: message, basic or nft"),
         MS_RANGE_ID,
         PARTITION_ID,
     ),
@@ -98,17 +98,17 @@ tag_hints = Table(
 
 transactions = Table(
     "transactions",
-    "Inputs, outputs and spends of a transaction, for every attachment",
+    "Inputs, outputs and unlocks of a transaction, for every attachment",
     columns(
         TRANSACTION_ID,
         ("idx", Type.INT, "input or output index"),
-        ("variant", Type.TEXT, "input, output or unlock; an unlock row stands under the output it spends"),
+        ("variant", Type.TEXT, "input, output or unlock; an unlock row has the key of the output that it spends"),
         MESSAGE_ID,
         (
             "data",
             Type.BLOB,
-            "input: input bytes then unlock block; output: output bytes; "
-            "unlock: spending transaction id, input index (u16, little-endian), unlock block",
+            "input: input bytes then unlock block; output: output bytes; unlock: spending transaction id, input "
+            "index (u16, little-endian), unlock block",
         ),
         MILESTONE_INDEX,
         INCLUSION_STATE,
@@ -129,21 +129,25 @@ transactions_by_state = Table(
 
 transactions_by_address = Table(
     "transactions_by_address",
-    "The history of an address: each attachment that pays it or is signed by it, and what was migrated to it",
+    "History of an address: each attachment that pays it or that it signed, and funds migrated to it",
     columns(
         ("address", Type.HEX, "serialized address"),
-        ("included", Type.BOOLEAN, "the attachment took effect; conflicting ones stand apart"),
+        ("included", Type.BOOLEAN, "the attachment took effect; conflicting attachments are separate"),
         MS_RANGE_ID,
         PARTITION_ID,
         MILESTONE_INDEX,
-        ("transaction_id", Type.HEX, "the transaction; for migrated funds the milestone of the treasury they leave"),
+        (
+            "transaction_id",
+            Type.HEX,
+            "the transaction; for migrated funds the milestone of the treasury they come from",
+        ),
         MESSAGE_ID,
         MS_TIMESTAMP,
         ("direction", Type.TEXT, "received, sent, both or migrated"),
         ("received", Type.BIGINT, "base tokens of its outputs to the address"),
-        ("sent", Type.BIGINT, "base tokens of its inputs from the address; written by the ledger state, null: none"),
-        ("inputs_count", Type.SMALLINT, "inputs of the transaction, whoever owned them"),
-        ("outputs_count", Type.SMALLINT, "outputs of the transaction, whoever owns them"),
+        ("sent", Type.BIGINT, "base tokens of its inputs from the address, written by the ledger state; null: none"),
+        ("inputs_count", Type.SMALLINT, "number of inputs of the transaction, of any owner"),
+        ("outputs_count", Type.SMALLINT, "number of outputs of the transaction, of any owner"),
     ),
     partition=("address", "included", "ms_range_id", "partition_id"),
     clustering=("milestone_index", "transaction_id", "message_id"),
@@ -156,7 +160,7 @@ milestones = Table(
     columns(
         ("milestone_index", Type.INT, "the milestone"),
         MESSAGE_ID,
-        ("milestone_id", Type.HEX, "BLAKE2b-256 of the milestone payload (Chrysalis), of its essence (Stardust)"),
+        ("milestone_id", Type.HEX, "BLAKE2b-256 of the milestone payload (Chrysalis) or of its essence (Stardust)"),
         ("timestamp", Type.BIGINT, "seconds since 1970"),
         ("payload", Type.BLOB, "serialized milestone payload"),
     ),
@@ -172,7 +176,7 @@ milestone_ids = Table(
 
 pending_messages = Table(
     "pending_messages",
-    "Messages seen but not referenced; they expire and never enter final tables",
+    "Pending messages, which no milestone references yet; rows expire and never become final rows",
     columns(MESSAGE_ID, ("version", Type.TINYINT, "protocol version"), ("message", Type.BLOB, "canonical bytes")),
     partition=("message_id",),
     ttl_s=PENDING_TTL_S,
@@ -182,11 +186,11 @@ pending = Table(
     "pending",
     "Lookup rows of pending messages",
     columns(
-        ("lookup", Type.TEXT, "the final table it would stand in: parents, tags or outputs_by_address"),
+        ("lookup", Type.TEXT, "the final table: parents, tags or outputs_by_address"),
         ("key", Type.TEXT, "that lookup's key columns as text, joined by ':'"),
         ("ms_range_id", Type.INT, "2147483647"),
         ("bucket", Type.INT, "est_milestone_index // 10"),
-        ("est_milestone_index", Type.INT, "newest milestone known when it was seen, plus one"),
+        ("est_milestone_index", Type.INT, "newest known milestone when the message was received, plus one"),
         ("row_id", Type.HEX, "message id, or output id then message id"),
         MESSAGE_ID,
     ),
@@ -197,7 +201,7 @@ pending = Table(
 
 pending_hints = Table(
     "pending_hints",
-    "Which pending partitions hold rows",
+    "Pending partitions that have rows",
     columns(
         ("lookup", Type.TEXT, "as in pending"),
         ("key", Type.TEXT, "as in pending"),
@@ -210,7 +214,7 @@ pending_hints = Table(
 
 proofs = Table(
     "proofs",
-    "Sync, summed by range: how far complete milestones are proved, each under the strongest level it reached",
+    "Summary of sync by range: complete milestones by verification level, each under the strongest level reached",
     columns(
         ("network", Type.TEXT, "exact network name"),
         MS_RANGE_ID,

@@ -1,10 +1,13 @@
 """Migration files: rendered from the schema, committed, applied in order, never changed afterwards.
 
-Rules of this file: migration N creates the tables whose `layout` is N and adds the columns whose `layout` is N to those
-that are there; a statement ends at a line that ends with ';'; what was applied is recorded with the file's checksum,
-and every difference (file and schema, file and record, schema and store) is refused by name before anything runs. Where
-a migration cannot be all or nothing, each of its statements is recorded too, so that one which was cut short is
-completed by the next run; what cannot be done twice is looked for before.
+Invariants:
+1. Migration N creates the tables whose `layout` is N, and adds the columns whose `layout` is N to existing tables.
+2. A statement ends at a line that ends with ';'.
+3. Each applied file is recorded with its checksum. Every difference (file and schema, file and record, schema and
+   store)
+   is rejected by name before anything runs.
+4. If the store cannot apply a migration atomically, each statement is recorded too, so that the next run completes an
+   interrupted migration. Statements that cannot be repeated are checked for first.
 """
 
 import hashlib
@@ -41,28 +44,30 @@ NAMES_OF: Mapping[str, dict[int, str]] = {
     ),
     WORMHOLE: {8: "wormhole"},
 }
-"""Protocol → layout → what it brought. The first of a protocol creates what it shares with others, too. A measure
-that is added to ms_analytics names its layout itself."""
+"""Protocol → layout → name. The first layout of a protocol also creates the tables that it shares with others. A
+measure that is added to ms_analytics defines its own layout.
+"""
 
 OF_LEDGER = frozenset({3})
-"""Layouts whose tables the ledger state fills: in a store that has one, the state begins anew."""
+"""Layouts whose tables the ledger state fills. Migrating a store that has a ledger state resets it."""
 
 OF_MESSAGES = frozenset(
     measure.layout for measure in MEASURES.values() if measure.kind is Kind.MESSAGE and measure.layout != FIRST_LAYOUT
 )
-"""Layouts that add a measure of messages: milestones that are analysed have to be analysed again. Measures of the
-ledger state need no mark: the load finds their columns null at the ledger index."""
+"""Layouts that add a measure of messages, after which analysed milestones must be analysed again. Measures of the
+ledger state need no mark: the load finds their columns null at the ledger index.
+"""
 
 SUFFIXES = {"sqlite": ".sqlite.sql", "cql": ".cql"}
 ADDED = re.compile(r"ALTER TABLE (?:\S+\.)?(?P<table>\w+) ADD (?:COLUMN |\(\s*)(?P<column>\w+)")
-"""A statement that adds columns: the table and the first of them."""
+"""A statement that adds columns: the table and the first column."""
 
 KEYSPACE = "${keyspace}"
-"""Stands in CQL files for the keyspace of the network at hand."""
+"""Placeholder in CQL files for the network's keyspace."""
 
 
 class Migratable(WritableStore, Protocol):
-    """What an adapter offers beyond the port, to be created and checked."""
+    """What an adapter provides beyond the port to be created and checked."""
 
     @property
     def dialect(self) -> str:
@@ -70,23 +75,23 @@ class Migratable(WritableStore, Protocol):
 
     @property
     def protocol(self) -> str:
-        """A key of db.schema.protocols.TABLES_OF: whose tables it has."""
+        """A key of `db.schema.protocols.TABLES_OF`."""
 
     @property
     def atomic(self) -> bool:
         """Whether `execute` runs all statements or none."""
 
     def tables(self) -> frozenset[str]:
-        """Names of the tables that exist; empty when the store was never created."""
+        """Names of the tables that exist; empty if the store does not exist."""
 
     def read_all(self, table: Table) -> list[Row]:
-        """Every row of a table that is known to be small."""
+        """All rows of a table that is known to be small."""
 
     def has_column(self, table: str, column: str) -> bool:
-        """Whether a table that exists has that column."""
+        """Whether an existing table has this column."""
 
     def execute(self, statements: Iterable[str]) -> None:
-        """Runs statements of a migration; creates the store when there is none."""
+        """Runs the statements of a migration. Creates the store if it does not exist."""
 
     def drift(self) -> list[str]:
         """How the store's tables differ from the schema, one sentence each."""
@@ -94,7 +99,7 @@ class Migratable(WritableStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file."""
+    """One migration file."""
 
     name: str
     text: str
@@ -103,7 +108,7 @@ class Migration:
 
     @property
     def steps(self) -> "list[Migration]":
-        """Its statements, each as a migration of its own: NAME.01, NAME.02, …"""
+        """Its statements, each as its own migration: NAME.01, NAME.02, …"""
         return [Migration(f"{self.name}.{at:02}", f"{text};\n") for at, text in enumerate(self.statements, 1)]
 
     @property
@@ -113,22 +118,22 @@ class Migration:
 
     @property
     def statements(self) -> list[str]:
-        """The statements, comments and final semicolons left out."""
+        """The statements, without comments and final semicolons."""
         code = "\n".join(line for line in self.text.splitlines() if not line.startswith("--"))
         return [part.strip() for part in f"{code}\n".split(";\n") if part.strip()]
 
 
 def is_done(store: Migratable, statement: str) -> bool:
-    """Whether a statement that adds columns, which cannot be said twice, was carried out and perhaps not recorded."""
+    """Whether a statement that adds columns was executed, possibly without being recorded. It cannot be repeated."""
     added = ADDED.match(statement)
     return added is not None and added["table"] in store.tables() and store.has_column(added["table"], added["column"])
 
 
 def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
-    """The migration of a layout, as its file must read."""
+    """Renders the migration of a layout, as its file must be."""
     name, first = NAMES_OF[protocol][layout], min(NAMES_OF[protocol])
     title = f"-- Layout {layout}: {name}. Rendered from db/schema.py by `python -m db.migrations --write`.\n"
-    # `migrations` comes first: what is recorded there is what was applied whole.
+    # `migrations` comes first: a migration is applied completely if it is recorded there.
     tables = [table for table in TABLES_OF[protocol] if max(table.layout, first) == layout]
     tables.sort(key=lambda table: table is not schema.migrations)
     older = [table for table in TABLES_OF[protocol] if table not in tables]
@@ -138,7 +143,7 @@ def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
         bodies = [create_table_cql(table.at(layout), KEYSPACE) for table in tables]
         bodies += [add_columns_cql(table, added, KEYSPACE) for table, added in grown.items() if added]
     else:
-        # The lease outlives generations, in a file of its own.
+        # The lease outlives generations and has its own file.
         bodies = [
             create_table_sqlite(table.at(layout)).replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
             for table in tables
@@ -152,7 +157,8 @@ def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
 def migrations(dialect: str, protocol: str = IOTA) -> list[Migration]:
     """The committed files of a dialect and a protocol, in order.
 
-    StoreMismatch where one is missing or differs from the schema.
+    Raises:
+        StoreMismatch: A file is missing or differs from the schema.
     """
     found: list[Migration] = []
     for layout in NAMES_OF[protocol]:
@@ -169,51 +175,53 @@ def migrations(dialect: str, protocol: str = IOTA) -> list[Migration]:
 
 
 def unapplied(store: Migratable, network: str) -> list[Migration]:
-    """Migrations that the store lacks, in order; StoreMismatch when its record and the files contradict each other."""
+    """Migrations that the store needs, in order. Raises StoreMismatch if its record contradicts the files."""
     files = migrations(store.dialect, store.protocol)
     recorded = list_recorded(store, network)
     known = {each.name: each for migration in files for each in (migration, *migration.steps)}
     for name, checksum in recorded.items():
         if name not in known:
-            raise StoreMismatch(f"the store has migration {name}, which this version does not know: it is older")
+            raise StoreMismatch(
+                f"the store has migration {name}, which this version does not know; use a newer version"
+            )
         if known[name].checksum != checksum:
             raise StoreMismatch(f"migration {name} was changed after the store applied it")
     return [migration for migration in files if migration.name not in recorded]
 
 
 def list_recorded(store: Migratable, network: str) -> dict[str, str]:
-    """Names of the migrations and steps that were applied, and their checksums then."""
+    """Names of the applied migrations and steps, with their checksums."""
     if schema.migrations.name not in store.tables():
         return {}
     return {row["name"]: row["checksum"] for row in store.read_all(schema.migrations) if row["network"] == network}
 
 
 def check(store: Migratable, expected: dict[str, str]) -> None:
-    """StoreMismatch unless the store was created, is up to date, and was made for `expected` (keyspace_info)."""
+    """Raises StoreMismatch unless the store exists, is up to date, and was created for `expected` (keyspace_info)."""
     tables = store.tables()
     if not tables:
-        raise StoreMismatch("there is no store yet; create it with `permanode migrate`")
+        raise StoreMismatch("the store does not exist; create it with `permanode migrate`")
     check_info(store, expected)
     missing = unapplied(store, expected["network"])
     if missing:
-        raise StoreMismatch(f"the store lacks migration {missing[0].name}; run `permanode migrate`")
+        raise StoreMismatch(f"migration {missing[0].name} is missing; run `permanode migrate`")
     drift = store.drift()
     if drift:
         raise StoreMismatch(f"the store differs from the schema: {'; '.join(drift)}")
 
 
 def check_info(store: Migratable, expected: dict[str, str]) -> None:
-    """StoreMismatch where keyspace_info says something else than `expected`; what it does not say is not compared."""
+    """Raises StoreMismatch if keyspace_info contradicts `expected`. Keys that it does not have are not compared."""
     if schema.keyspace_info.name not in store.tables():
         return
     held = {row["name"]: row["value"] for row in store.read_all(schema.keyspace_info)}
     for name, value in expected.items():
         if name != "layout" and held.get(name, value) != value:
-            raise StoreMismatch(f"the store was created with {name} {held[name]}, the settings say {value}")
+            raise StoreMismatch(f"the store was created with {name} {held[name]}, but the settings have {value}")
 
 
 def write_files() -> list[Path]:
-    """Renders every file; the explicit command behind `python -m db.schema.migration_files --write`."""
+    """Renders every file. Called by `python -m db.schema.migration_files --write`."""
     written: list[Path] = []
     for dialect, suffix in SUFFIXES.items():
         for protocol, layout in [(each, layout) for each, names in NAMES_OF.items() for layout in names]:

@@ -17,20 +17,21 @@ from db.schema.shared_columns import (
 
 outputs = Table(
     "outputs",
-    "Every output an included transaction created or spent; both halves are written on their own, in any order",
+    "Every output that an included transaction created or spent; the two halves are written "
+    "independently, in any order",
     columns(
         OUTPUT_ID,
         ("created_milestone_index", Type.INT, "milestone that created it"),
-        ("created_white_flag_index", Type.INT, "position of its creator in that cone"),
-        ("created_message_id", Type.HEX, "the included message"),
+        ("created_white_flag_index", Type.INT, "position of the creating message in that cone"),
+        ("created_message_id", Type.HEX, "the included message that created it"),
         OUTPUT_KIND,
         ("address", Type.HEX, "owner, serialized"),
         ("amount", Type.BIGINT, "base tokens"),
         ("data", Type.BLOB, "serialized output"),
         ("spent_milestone_index", Type.INT, "milestone that spent it"),
-        ("spent_white_flag_index", Type.INT, "position of its spender in that cone"),
+        ("spent_white_flag_index", Type.INT, "position of the spending message in that cone"),
         ("spent_transaction_id", Type.HEX, "the spending transaction"),
-        ("spent_message_id", Type.HEX, "the included message of the spender"),
+        ("spent_message_id", Type.HEX, "the included message that spent it"),
     ),
     partition=("output_id",),
 )
@@ -94,7 +95,7 @@ def _chain_outputs(name: str, meaning: str, chain_id: str) -> Table:
             MS_RANGE_ID,
             PARTITION_ID,
             MILESTONE_INDEX,
-            ("white_flag_index", Type.INT, "position of the creator in the cone; 0 of what genesis holds"),
+            ("white_flag_index", Type.INT, "position of the creating message in the cone; 0 for genesis outputs"),
             OUTPUT_ID,
             MS_TIMESTAMP,
             OUTPUT_TYPE,
@@ -107,21 +108,21 @@ def _chain_outputs(name: str, meaning: str, chain_id: str) -> Table:
     )
 
 
-alias_outputs = _chain_outputs("alias_outputs", "Every state that an alias ever had", "alias id: 32 bytes")
+alias_outputs = _chain_outputs("alias_outputs", "Every state of an alias", "alias id: 32 bytes")
 
-nft_outputs = _chain_outputs("nft_outputs", "Every state that an NFT ever had", "NFT id: 32 bytes")
+nft_outputs = _chain_outputs("nft_outputs", "Every state of an NFT", "NFT id: 32 bytes")
 
 foundry_outputs = _chain_outputs(
-    "foundry_outputs", "Every state that a foundry ever had", "foundry id: address of its alias, serial number, kind"
+    "foundry_outputs", "Every state of a foundry", "foundry id: address of its alias, serial number, kind"
 )
 
 addresses_hints = Table(
     "addresses_hints",
-    "Which partitions of an address hold rows, by kind and role",
+    "Partitions of an address that have rows, by kind and role",
     columns(
-        ("address", Type.HEX, "serialized address; of kind chain the chain id"),
+        ("address", Type.HEX, "serialized address; for kind chain the chain id"),
         ("output_kind", Type.TEXT, "legacy, basic, alias, foundry, nft, ledger, transaction, chain or balance"),
-        ("variant", Type.TEXT, "role of the address; of kind chain alias, nft or foundry"),
+        ("variant", Type.TEXT, "role of the address; for kind chain alias, nft or foundry"),
         ("included", Type.BOOLEAN, "as in the lookup"),
         MS_RANGE_ID,
         PARTITION_ID,

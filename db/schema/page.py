@@ -1,95 +1,103 @@
-"""docs/schema.md, rendered from the schema: what each table holds, how it is keyed, and where the plans' tables went.
+"""Renders docs/schema.md: the content and key of each table, and where the plans' tables are stored.
 
-Rules of this file: text out of db/schema and db/schema/dialects.py; what cannot be read there, the way from the
-seeds' names to ours, stands here as data.
+The text comes from db/schema and db/schema/dialects.py. The mapping of the plans' names is data here.
 """
 
 from db import schema
+from db.measures import MEASURES
+from db.measures.measure import Kind
 from db.model import Table, Type
 from db.schema.dialects import cql_type, spark_type, sqlite_type
 from db.schema.selects import selects_text
 from db.schema.wormhole_page import wormhole_text
 
-SEEDS: tuple[tuple[str, str, str], ...] = (
+CHRYSALIS_PLAN: tuple[tuple[str, str, str], ...] = (
     (
-        "004 messages",
         "messages",
-        "metadata in columns; the canonical bytes with their nonce; a proof is made when asked for",
+        "messages",
+        "metadata in columns; the canonical bytes with their nonce; proofs are computed on request",
     ),
-    ("004 parents", "parents", "no partition: parents must be recent, so a message has few milestones of children"),
-    ("004 indexes", "tags", "keyed by the index itself, not its hash, which collides for nothing"),
-    ("004 addresses", "outputs_by_address", "keyed by output id, not (transaction id, index), and by the message"),
-    ("004 hints", "tag_hints, addresses_hints", "one row a partition that holds rows; no milestone, which went stale"),
-    ("004 transactions", "transactions, outputs", "`data` is no key column; outputs keep creator and spender"),
+    ("parents", "parents", "not partitioned: parents must be recent, so children are in few milestones"),
+    ("indexes", "tags", "keyed by the index itself: its hash has no advantage"),
+    ("addresses", "outputs_by_address", "keyed by output id, not (transaction id, index), and by the message"),
+    ("hints", "tag_hints, addresses_hints", "one row per partition that has rows, without a milestone that goes stale"),
+    ("transactions", "transactions, outputs", "`data` is not a key column; outputs contain creator and spender"),
     (
-        "004 milestones",
+        "milestones",
         "milestones, milestone_ids",
-        "one row a milestone: a reattachment is a message, not a milestone",
+        "one row per milestone: a reattachment is a message, not a milestone",
     ),
-    ("004 sync (key, …)", "sync, ranges", "by range, as one partition for all of it would grow for ever"),
-    ("003 messages", "messages", "`version` and `message` are no key columns"),
-    ("003 messages_by_milestone", "messages_by_milestone", "a table in white-flag order for a secondary index"),
-    ("003 messages (unreferenced)", "pending_messages", "rows that expire never stand in a final table"),
-    ("003 transactions_by_state", "transactions_by_state", "a table that is written for a view that is maintained"),
-    ("003 tag_hints", "tag_hints", "`table_kind` belongs to the key that queries name"),
-    ("003 addresses_hints", "addresses_hints", "keyed exactly as the lookup, so a hint names one of its partitions"),
+    ("sync (key, …)", "sync, ranges", "by range, because a single partition would grow without limit"),
+)
+"""Table of the Chrysalis schema plan → tables here → why they differ."""
+
+STARDUST_PLAN: tuple[tuple[str, str, str], ...] = (
+    ("messages", "messages", "`version` and `message` are not key columns"),
+    ("messages_by_milestone", "messages_by_milestone", "a table in white-flag order instead of a secondary index"),
+    ("messages (unreferenced)", "pending_messages", "rows that expire are never in a final table"),
+    ("transactions_by_state", "transactions_by_state", "a table that the load writes, not a materialized view"),
+    ("tag_hints", "tag_hints", "`table_kind` is part of the partition key"),
+    ("addresses_hints", "addresses_hints", "same key as the lookup, so a hint identifies one partition"),
     (
-        "003 legacy_outputs, …_by_address",
+        "legacy_outputs, …_by_address",
         "outputs, outputs_by_address",
-        "kind and role are key columns, not view names",
+        "kind and role are key columns, not names of views",
     ),
     (
-        "003 basic_, alias_, foundry_, nft_outputs and their views by address and role",
+        "basic_, alias_, foundry_, nft_outputs and their views by address and role",
         "outputs, outputs_by_address",
-        "with `output_id`; a view whose key lacks its table's key columns cannot be made",
+        "with `output_id`; a view must have all key columns of its table",
     ),
-    ("003 …_outputs_by_tag", "outputs_by_tag", "the same"),
+    ("…_outputs_by_tag", "outputs_by_tag", "the same"),
     (
-        "003 alias_outputs, nft_outputs, foundry_outputs by id",
+        "alias_outputs, nft_outputs, foundry_outputs by id",
         "alias_outputs, nft_outputs, foundry_outputs",
         "with `white_flag_index` and `output_id`: an object may have two states in a milestone",
     ),
-    ("003 dust_return_address", "outputs_by_address", "variant storage_deposit_return, as the protocol names it since"),
-    ("003 outputs that are unspent", "unspent_outputs, unspent_hints", "by the same keys, at a ledger index"),
-    ("003 tags", "tags", "with `message_id`: two messages may share tag and milestone; milestone before time"),
-    ("003 parents, parents_by_ms", "parents", "one table, by milestone and not by time, which need not rise"),
+    ("dust_return_address", "outputs_by_address", "variant storage_deposit_return, the protocol's final name"),
+    ("unspent outputs", "unspent_outputs, unspent_hints", "by the same keys, at a ledger index"),
+    ("tags", "tags", "with `message_id`: two messages may share tag and milestone; milestone before time"),
+    ("parents, parents_by_ms", "parents", "one table, by milestone and not by time, which need not rise"),
     (
-        "003 inserts with ms_range_id 2147483647, TTL 86400",
+        "inserts with ms_range_id 2147483647, TTL 86400",
         "pending, pending_hints",
-        "tables of their own; same range, same TTL",
+        "separate tables with the same range and TTL",
     ),
-    ("003 sync", "sync, ranges", "sums by range, so that no question reads all of it"),
-    ("003 date_cache", "date_cache", "written by every load"),
-    ("003 ms_analytics", "ms_analytics", "with the measures of inx-chronicle"),
-    ("003 daily_analytics", "daily_analytics", "with those of Chronicle's daily report"),
-    ("003 address_analytics", "address_analytics", "by range, as an address' milestones never end"),
-    ("003 metrics_cache", "metrics_cache", "`metric_value` is a number: how often the day had that value"),
-    ("003 est_milestone_index", "pending", "only what no milestone references has an estimate"),
+    ("sync", "sync, ranges", "sums by range, so that no query reads all of it"),
+    ("date_cache", "date_cache", "written by every load"),
+    ("ms_analytics", "ms_analytics", "with the measures of inx-chronicle"),
+    ("daily_analytics", "daily_analytics", "with the measures of Chronicle's daily report"),
+    ("address_analytics", "address_analytics", "by range, because the milestones of an address have no limit"),
+    ("metrics_cache", "metrics_cache", "`metric_value` is a number: how often the day had that value"),
+    ("est_milestone_index", "pending", "only pending messages have an estimate"),
 )
-"""Seed and table → ours → why it differs."""
+"""Table of the Stardust schema plan → tables here → why they differ."""
 
 NOT_KEPT: tuple[tuple[str, str], ...] = (
-    ("metadata blob", "its values are columns"),
-    ("is_solid, should_promote, should_reattach", "a live node's view; all that an archive holds was solid"),
-    ("proof blob", "made from the cone when asked for"),
-    ("updated_at", "rows depend on the data only, never on when they were written"),
+    ("metadata blob", "stored in columns"),
+    ("is_solid, should_promote, should_reattach", "the state of a live node; all archived messages were solid"),
+    ("proof blob", "computed from the cone on request"),
+    ("updated_at", "rows depend only on the data, not on when they were written"),
     ("address_type, sender_type", "the first byte of the serialized address"),
-    ("data blobs in lookups", "kept once, in `outputs` and `transactions`"),
-    ("inclusion_state of outputs", "`included` is a part of the key: what took no effect stands apart"),
-    ("is_used, ms_timestamp as key columns", "spent is a column of `outputs`; order is by milestone"),
+    ("data blobs in lookups", "stored once, in `outputs` and `transactions`"),
+    ("inclusion_state of outputs", "`included` is part of the key: attachments without effect are separate"),
+    ("is_used, ms_timestamp as key columns", "spent is a column of `outputs`; rows are sorted by milestone"),
     ("hashed_index", "the index has at most 64 bytes and is the key"),
 )
 
 
 def schema_page() -> str:
-    """The page's text."""
+    """Renders the page."""
     parts = [_HEAD, _types(), "\n## Tables\n"]
-    parts += [_table(table) for table in schema.TABLES]
-    parts.append("\n## From the plans' tables to these\n\n| plan | here | why |\n|---|---|---|\n")
-    parts += [f"| seeds/{seed} | {ours} | {why} |\n" for seed, ours, why in SEEDS]
-    parts.append(
-        "\nNot kept, as nothing asks for it or it follows from what is kept:\n\n| plan | reason |\n|---|---|\n"
-    )
+    for table in schema.TABLES:
+        parts.append(_table(table))
+        if table is schema.ms_analytics:
+            parts.append(_measures())
+    parts.append("\n## From the plans to these tables\n\n[Origins](origins.md) explains the plans.\n")
+    for plan, tables in (("Chrysalis", CHRYSALIS_PLAN), ("Stardust", STARDUST_PLAN)):
+        parts.append(f"\n### Tables of the {plan} schema plan\n\n| plan | here | difference |\n|---|---|---|\n")
+        parts += [f"| {name} | {here} | {difference} |\n" for name, here, difference in tables]
+    parts.append("\n### Columns that are not stored\n\n| plan | reason |\n|---|---|\n")
     parts += [f"| {name} | {reason} |\n" for name, reason in NOT_KEPT]
     parts.append(selects_text())
     parts.append(wormhole_text(_table))
@@ -113,17 +121,28 @@ def _table(table: Table) -> str:
     return text
 
 
+def _measures() -> str:
+    text = "\nThe columns by measure, and how the milestones of an hour or a day combine:\n\n"
+    text += "| measure | kind | hour, day | columns |\n|---|---|---|---|\n"
+    for name, measure in MEASURES.items():
+        combined = "last value" if measure.kind in (Kind.STATE, Kind.CALENDAR) else "sum"
+        combined = combined if measure.is_summable else "not available"
+        text += f"| {name} | {measure.kind.value} | {combined} | {', '.join(measure.names)} |\n"
+    return text
+
+
 _HEAD = f"""\
 # Schema
 
-Every table of a store; one store holds one network. In a key, the inner brackets are the partition: what one question
-reads. Rows of a partition run as the key says, so a listing is a slice, read forwards or backwards.
+This page lists every table of a store. A store contains one network. In a key, the inner brackets are the partition
+key; a query reads one partition. The other key columns sort its rows, so a listing is a slice, read forwards or
+backwards.
 
-`ms_range_id` is `milestone_index // chunk_size`. Rows wait for a milestone in the pending tables, in range
-{schema.PENDING_RANGE}. The statements that create all this are in [migrations](../migrations), rendered from the same
-source; the layout they make is {schema.LAYOUT}.
+`ms_range_id` is `milestone_index // chunk_size`. Pending rows, which no milestone references yet, are in separate
+tables, in range {schema.PENDING_RANGE}. The statements that create the tables are in [migrations](../migrations),
+rendered from the same source.
 
-Ids are lowercase hex without 0x wherever a store is asked, and bytes in SQLite and in Spark frames. An address is the
-hex of its serialized form: type byte and payload.
+In queries, ids are lowercase hex without 0x; in SQLite and in Spark frames they are bytes. An address is the hex of its
+serialized form: type byte and payload.
 
 """

@@ -1,7 +1,7 @@
-"""What kinds of networks there are, and what a store of each consists of.
+"""The protocols of networks, and the tables of each.
 
-Rules of this file: data only; a store is of one protocol for ever. Each protocol has migrations of its own, numbered
-over all of them; its first creates whatever tables it shares with others as they are then.
+A store's protocol never changes. Each protocol has its own migrations, numbered over all protocols; its first one
+creates the tables that it shares with others as of then.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ TABLES_OF: Mapping[str, tuple[Table, ...]] = {IOTA: schema.TABLES, WORMHOLE: sch
 """Protocol → its tables."""
 
 LOOKUPS_OF: Mapping[str, tuple[Lookup, ...]] = {IOTA: schema.ALL_LOOKUPS, WORMHOLE: schema_wormhole.LOOKUPS}
-"""Protocol → those of them that are cut into partitions."""
+"""Protocol → its tables that are divided into partitions by hints."""
 
 TABLES: tuple[Table, ...] = tuple(dict.fromkeys(table for tables in TABLES_OF.values() for table in tables))
 LOOKUPS: tuple[Lookup, ...] = tuple(lookup for lookups in LOOKUPS_OF.values() for lookup in lookups)
-"""All of all protocols, each once."""
+"""The lookups of all protocols, each once."""

@@ -1,8 +1,7 @@
-"""The tables of a Wormhole network, as db/schema has those of IOTA's: its own, and those that every store has.
+"""The tables of a Wormhole network: its own, and those that every store has.
 
-Rules of this file: as in schema.py. What seeds/000, 001 and 002 call a column db/schema/event_columns.py says; a key
-is never null,
-so what is not told there is '' or 0. Sequences are unsigned 64-bit numbers: 20 digits of text, never an integer.
+Key columns are never null, so an unknown value in a key is '' or 0. Sequences are unsigned 64-bit integers, stored as
+texts of 20 digits, never as integers. db/schema/event_columns.py maps the columns of the event plans.
 """
 
 from db import schema
@@ -13,21 +12,21 @@ LAYOUT = 8
 """The migration that creates all of these tables."""
 
 SEQUENCE_RANGE_DIGITS = 16
-"""Of a sequence_key, the digits that a partition of `vaas` shares: 10 000 sequences."""
+"""Digits of a sequence_key that a partition of `vaas` shares: a partition has 10 000 sequences."""
 
-EMITTER_CHAIN = ("emitter_chain", Type.INT, "Wormhole's number of the chain that the message was emitted on")
-EMITTER_ADDRESS = ("emitter_address", Type.HEX, "32 bytes of the contract that emitted it")
+EMITTER_CHAIN = ("emitter_chain", Type.INT, "Wormhole's number of the emitter's chain")
+EMITTER_ADDRESS = ("emitter_address", Type.HEX, "address of the emitting contract, 32 bytes")
 SEQ_RANGE = ("seq_range", Type.TEXT, "the first 16 digits of sequence_key")
-SEQUENCE_KEY = ("sequence_key", Type.TEXT, "the sequence as 20 digits: its order is the numbers'")
-DIGEST = ("digest", Type.HEX, "Keccak-256, twice, of the body; '' for what was written of the id, whatever its body")
-ROW_KEY = ("row_key", Type.TEXT, "chain:address:sequence as the seeds write it, the sequence padded to 16 digits")
-TIMESTAMP = ("timestamp", Type.BIGINT, "seconds since 1970, the body's; 0 where it does not tell")
+SEQUENCE_KEY = ("sequence_key", Type.TEXT, "the sequence as 20 digits, which sort as the numbers do")
+DIGEST = ("digest", Type.HEX, "double Keccak-256 of the body; '' for values written for the id, whatever its body")
+ROW_KEY = ("row_key", Type.TEXT, "chain:address:sequence as in the event plans, with the sequence padded to 16 digits")
+TIMESTAMP = ("timestamp", Type.BIGINT, "seconds since 1970, from the body; 0 if unknown")
 DAY = ("day", Type.INT, "days since 1970 of the body's timestamp")
 DAY_RANGE = ("day_range", Type.INT, "day // chunk_days")
-TOKEN_KEY = ("token_key", Type.TEXT, "chain/address of a token at home, the address 64 hex digits")
-OBSERVED_AT = ("observed_at", Type.TIMESTAMP, "earliest time of a cell that held it; null: no source told")
-VERIFIED = ("verified", Type.BOOLEAN, "a quorum of the guardian set that its header names signed it")
-CANONICAL = ("canonical", Type.BOOLEAN, "of the bodies under this id, the one that is served")
+TOKEN_KEY = ("token_key", Type.TEXT, "chain/address of a token on its home chain, with 64 hex digits")
+OBSERVED_AT = ("observed_at", Type.TIMESTAMP, "earliest time of a cell that contained it; null: unknown")
+VERIFIED = ("verified", Type.BOOLEAN, "signed by a quorum of the guardian set that its header names")
+CANONICAL = ("canonical", Type.BOOLEAN, "the body that is returned for this id")
 PAYLOAD_KIND = (
     "payload_kind",
     Type.TEXT,
@@ -35,11 +34,11 @@ PAYLOAD_KIND = (
 )
 
 _OF_KEY = {"emitter"}
-"""Of the publication's columns those that the key says as well."""
+"""Columns of the publication that are also part of the key."""
 
 
 def _own(specs: tuple[FamilyColumn, ...]) -> tuple[Column, ...]:
-    """A column for each name, whatever it was spelled like over time."""
+    """One column for each name, for all its spellings."""
     named: dict[str, list[str]] = {}
     kinds = {each.column: each.kind for each in specs}
     for each in specs:
@@ -49,23 +48,23 @@ def _own(specs: tuple[FamilyColumn, ...]) -> tuple[Column, ...]:
 
 vaas = Table(
     "vaas",
-    "Every message by its id, with the bytes that are served and the verdict on them; one row a body",
+    "Every message by id, with the returned bytes and their verdict; one row per body",
     columns(EMITTER_CHAIN, EMITTER_ADDRESS, SEQ_RANGE, SEQUENCE_KEY, DIGEST, ROW_KEY)
     + _own(PUBLICATION_COLUMNS)
     + columns(
-        ("signed_vaa", Type.BLOB, "QuorumState:SignedVAA: verified before not, then most signatures, then least bytes"),
+        ("signed_vaa", Type.BLOB, "QuorumState:SignedVAA: verified first, then most signatures, then smallest bytes"),
         OBSERVED_AT,
         TIMESTAMP,
         ("consistency_level", Type.SMALLINT, "the body's"),
         PAYLOAD_KIND,
         VERIFIED,
-        ("fault", Type.TEXT, "what the verdict found first (ledger/wormhole/verify.py); null: verified"),
-        ("reason", Type.TEXT, "the sentence about it"),
-        ("expired", Type.BOOLEAN, "by the time of the message its guardian set had been replaced for a day"),
+        ("fault", Type.TEXT, "first fault found (ledger/wormhole/verify.py); null: verified"),
+        ("reason", Type.TEXT, "description of the fault"),
+        ("expired", Type.BOOLEAN, "the guardian set had been replaced for a day by the message's own timestamp"),
         ("signature_count", Type.SMALLINT, "signatures in signed_vaa"),
-        ("valid_signatures", Type.SMALLINT, "those of them by the guardian at their place"),
+        ("valid_signatures", Type.SMALLINT, "those of them by the guardian at their index"),
         CANONICAL,
-        ("digests", Type.SMALLINT, "bodies under this id, verified ones where any is: more than 1 is a conflict"),
+        ("digests", Type.SMALLINT, "bodies under this id (verified ones if there is any); more than 1 is a conflict"),
     ),
     partition=("emitter_chain", "emitter_address", "seq_range"),
     clustering=("sequence_key", "digest"),
@@ -74,13 +73,13 @@ vaas = Table(
 
 vaa_signatures = Table(
     "vaa_signatures",
-    "Signatures of guardians: which observed a message, and when",
+    "Guardian signatures: who observed a message, and when",
     columns(
         ROW_KEY,
-        ("digest", Type.HEX, "the body that it is of; '' as it was written alone, whatever body it is of"),
-        ("guardian_address", Type.HEX, "20 bytes: the guardian"),
+        ("digest", Type.HEX, "digest of the signed body; '' for a cell that does not identify its body"),
+        ("guardian_address", Type.HEX, "guardian address, 20 bytes"),
         ("signature", Type.BLOB, "65 bytes: r, s, v"),
-        ("guardian_set_index", Type.BIGINT, "the earliest set under which it was seen; null: not told"),
+        ("guardian_set_index", Type.BIGINT, "earliest set with which it was seen; null: unknown"),
         OBSERVED_AT,
     ),
     partition=("row_key",),
@@ -91,13 +90,13 @@ vaa_signatures = Table(
 
 vaa_states = Table(
     "vaa_states",
-    "VAAState:Signatures, cell by cell: how signatures accumulated, each list one longer than the one before",
+    "Cells of VAAState:Signatures: how signatures accumulated, each list one longer than the previous one",
     columns(
         ROW_KEY,
-        ("guardian_set_index", Type.BIGINT, "the set of the qualifier; -1: it named none"),
-        ("updated_at", Type.TIMESTAMP, "time of the cell; 0: not told"),
+        ("guardian_set_index", Type.BIGINT, "the set in the qualifier; -1: none"),
+        ("updated_at", Type.TIMESTAMP, "time of the cell; 0: unknown"),
         ("signature_count", Type.SMALLINT, "signatures in the list"),
-        ("signatures", Type.BLOB, "the list as it was written: count, then index and signature each"),
+        ("signatures", Type.BLOB, "the list as written: count, then index and signature each"),
     ),
     partition=("row_key",),
     clustering=("guardian_set_index", "updated_at", "signature_count"),
@@ -107,13 +106,13 @@ vaa_states = Table(
 
 vaa_payloads = Table(
     "vaa_payloads",
-    "What a message says and what is known about it: the payload's families of the seeds",
+    "Content of a message and values about it: the payload families of the event plans",
     columns(ROW_KEY, DIGEST)
     + _own(PAYLOAD_COLUMNS)
     + columns(
-        ("transfer_fee", Type.TEXT, "of a transfer, for who brings it there"),
-        ("transfer_from_address", Type.HEX, "of a transfer with a payload: the contract that sent it"),
-        ("transfer_payload", Type.BLOB, "its message for the receiving contract"),
+        ("transfer_fee", Type.TEXT, "fee of a transfer, for the relayer"),
+        ("transfer_from_address", Type.HEX, "contract that sent a transfer with payload"),
+        ("transfer_payload", Type.BLOB, "payload for the receiving contract"),
     ),
     partition=("row_key",),
     clustering=("digest",),
@@ -123,24 +122,24 @@ vaa_payloads = Table(
 
 vaa_lookups = Table(
     "vaa_lookups",
-    "Messages by whatever they are looked up by, newest first",
+    "Messages by lookup key, newest first",
     columns(
         ("kind", Type.TEXT, "recent, chain, emitter, transaction, sender, recipient or token"),
-        ("key", Type.TEXT, "of kind recent '', else the chain, chain/address, transaction id, address or token_key"),
+        ("key", Type.TEXT, "'' for kind recent, else the chain, chain/address, transaction id, address or token_key"),
         DAY_RANGE,
-        ("partition_id", Type.INT, "first day of the partition; 0 for a range's first"),
+        ("partition_id", Type.INT, "first day of the partition; 0 for the first of a range"),
         DAY,
         TIMESTAMP,
         EMITTER_CHAIN,
         EMITTER_ADDRESS,
         SEQUENCE_KEY,
-        ("digest", Type.HEX, "of the body; '', on day 0: a transaction that was written of the id, whatever its body"),
+        ("digest", Type.HEX, "digest of the body; '' on day 0 for a transaction written for the id, whatever its body"),
         ROW_KEY,
         OBSERVED_AT,
         VERIFIED,
         CANONICAL,
         PAYLOAD_KIND,
-        ("target_chain", Type.INT, "where a transfer goes; null: it is none"),
+        ("target_chain", Type.INT, "destination chain of a transfer; null: not a transfer"),
     ),
     partition=("kind", "key", "day_range", "partition_id"),
     clustering=("day", "timestamp", "emitter_chain", "emitter_address", "sequence_key", "digest"),
@@ -149,7 +148,7 @@ vaa_lookups = Table(
 
 vaa_hints = Table(
     "vaa_hints",
-    "Which partitions of vaa_lookups hold rows",
+    "Partitions of vaa_lookups that have rows",
     columns(
         ("kind", Type.TEXT, "as in vaa_lookups"),
         ("key", Type.TEXT, "as in vaa_lookups"),
@@ -163,7 +162,7 @@ vaa_hints = Table(
 
 sequence_hints = Table(
     "sequence_hints",
-    "Which ranges of an emitter's sequences hold rows in `vaas`",
+    "Sequence ranges of an emitter that have rows in `vaas`",
     columns(EMITTER_CHAIN, EMITTER_ADDRESS, SEQ_RANGE),
     partition=("emitter_chain", "emitter_address"),
     clustering=("seq_range",),
@@ -172,7 +171,7 @@ sequence_hints = Table(
 
 emitters = Table(
     "emitters",
-    "The emitters of a chain that any row is of",
+    "Emitters of a chain that have any row",
     columns(EMITTER_CHAIN, EMITTER_ADDRESS),
     partition=("emitter_chain",),
     clustering=("emitter_address",),
@@ -182,7 +181,7 @@ emitters = Table(
 
 guardian_sets = Table(
     "guardian_sets",
-    "The guardian sets of the network, as published or as the set before named them",
+    "Guardian sets of the network, as published or as named by the previous set",
     columns(
         ("network", Type.TEXT, "exact network name"),
         ("guardian_set_index", Type.BIGINT, "the set"),
@@ -190,10 +189,10 @@ guardian_sets = Table(
         (
             "since",
             Type.BIGINT,
-            "seconds since 1970, of the message that named it; 0: there is none, or it has none",
+            "seconds since 1970, timestamp of the message that named it; 0: unknown",
         ),
-        ("named_by", Type.HEX, "digest of that message; null: it is only known because it was published"),
-        ("expires_at_s", Type.BIGINT, "seconds since 1970 after which contracts refuse it; null: not known"),
+        ("named_by", Type.HEX, "digest of that message; null: known only from publication"),
+        ("expires_at_s", Type.BIGINT, "seconds since 1970 from which contracts reject it; null: unknown"),
     ),
     partition=("network",),
     clustering=("guardian_set_index",),
@@ -202,13 +201,13 @@ guardian_sets = Table(
 
 tokens = Table(
     "tokens",
-    "What a token is called at home, by the first verified AssetMeta about it",
+    "Token metadata on the home chain, from the first verified AssetMeta about it",
     columns(
         TOKEN_KEY,
-        ("decimals", Type.SMALLINT, "its own; amounts on the way have 8 at most"),
+        ("decimals", Type.SMALLINT, "the token's own decimals; amounts in messages have at most 8"),
         ("symbol", Type.TEXT, "ticker"),
         ("name", Type.TEXT, "name"),
-        ("digest", Type.HEX, "the message that told"),
+        ("digest", Type.HEX, "the message that contained it"),
     ),
     partition=("token_key",),
     layout=LAYOUT,
@@ -216,15 +215,15 @@ tokens = Table(
 
 prices = Table(
     "prices",
-    "Prices of tokens by day, from files that were loaded",
+    "Token prices by day, from loaded files",
     columns(
         (
             "token_key",
             Type.TEXT,
-            "as elsewhere; symbol/SYMBOL: of any token that is called so and has no price of its own",
+            "as elsewhere; symbol/SYMBOL: any token with this symbol and no price of its own",
         ),
-        ("day", Type.INT, "days since 1970 from which it holds"),
-        ("price_usd", Type.TEXT, "USD of one token, decimal"),
+        ("day", Type.INT, "days since 1970 from which it applies"),
+        ("price_usd", Type.TEXT, "price of one token in USD, decimal"),
     ),
     partition=("token_key",),
     clustering=("day",),
@@ -233,18 +232,18 @@ prices = Table(
 
 vaa_daily = Table(
     "vaa_daily",
-    "Counts and sums of verified messages by UTC day; the day is written whole, never added to",
+    "Counts and sums of verified messages by UTC day; a day is always rewritten as a whole",
     columns(
         ("measure", Type.TEXT, "totals, nfts, transfers or addresses"),
-        ("day", Type.INT, "days since 1970: of observed_at where a source told it, else of the timestamp"),
+        ("day", Type.INT, "days since 1970, of observed_at if known, else of the timestamp"),
         EMITTER_CHAIN,
         EMITTER_ADDRESS,
-        ("target_chain", Type.INT, "transfers, addresses: where they go; 0: none"),
+        ("target_chain", Type.INT, "transfers, addresses: destination chain; 0: none"),
         ("token_key", Type.TEXT, "transfers: the token; '': none"),
         ("address", Type.TEXT, "addresses: the recipient, 64 hex digits; '': none"),
         ("message_count", Type.BIGINT, "messages"),
-        ("amount", Type.TEXT, "transfers: tokens, decimal; null: of a token whose decimals nobody told"),
-        ("notional_usd", Type.TEXT, "transfers, addresses: USD, decimal; null: nothing of it has a price"),
+        ("amount", Type.TEXT, "transfers: tokens, decimal; null: the token's decimals are unknown"),
+        ("notional_usd", Type.TEXT, "transfers, addresses: USD, decimal; null: no price"),
     ),
     partition=("measure", "day"),
     clustering=("emitter_chain", "emitter_address", "target_chain", "token_key", "address"),
@@ -275,7 +274,7 @@ SHARED: tuple[Table, ...] = (
     schema.migrations,
     schema.lease,
 )
-"""Tables of every store; of a Wormhole network's ms_range_id is a range of days there, a milestone a day."""
+"""Tables of every store. In a Wormhole network their ms_range_id is a range of days, and their milestones are days."""
 
 TABLES = (*OWN, *SHARED)
 
@@ -284,5 +283,5 @@ LOOKUPS: tuple[Lookup, ...] = (LOOKUP,)
 
 
 def symbol_key(symbol: str) -> str:
-    """Under what `prices` has those of a symbol, whatever the case of its letters."""
+    """The key in `prices` of a symbol, in upper case."""
     return f"symbol/{symbol.upper()}"

@@ -4,8 +4,9 @@ Invariants:
 1. `KINDS` is the only table of tags: family → tag → Kind. Decoders look up the tag, encoders the value's KIND.
 2. Decoding checks the layout: counts, lengths, tags, the order of parents, no trailing bytes. So
    `encode(decode(data)) == data`, and bad bytes raise only CodecError. It does not check what else a node checks
-   (sorted inputs and outputs, sums, signatures): reading a message does not need it, and no history should be lost
-   over it. 3. Encoding checks only the size. The value comes from a decoder or parser, which checked the rest.
+   (sorted inputs and outputs, sums, signatures): reading a message does not need it, and it must not lose
+   history.
+3. Encoding checks only the size. The value comes from a decoder or parser, which checked the rest.
 """
 
 from collections.abc import Mapping

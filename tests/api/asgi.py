@@ -9,7 +9,7 @@ async def ask(
     app: Any, path: str, query: dict[str, Any] | None = None, *, posted: bytes | None = None
 ) -> tuple[int, Any]:
     """Status and JSON body of GET path?query, or of POST with that body."""
-    scope = {
+    scope: dict[str, Any] = {
         "type": "http",
         "method": "GET" if posted is None else "POST",
         "path": path,

@@ -81,6 +81,29 @@ STORES = [
 either of its readers.
 """
 
+ON_ONE_STORE = pytest.mark.parametrize("store", STORES[:1], indirect=True)
+"""For tests of what happens before a request reaches a store."""
+
+LATER_ON_CASSANDRA = {
+    "chronicle_v1/test_chronicle_listings.py": "pages of listings",
+    "http/test_accept.py": "HTTP headers",
+    "http/test_compression.py": "HTTP headers",
+    "http/test_cross_origin.py": "HTTP headers",
+    "http/test_error_shape.py": "errors before a store is read",
+    "http/test_openapi.py": "the contract, which has no store",
+    "http/test_work.py": "rows that the port reads, the same with either adapter",
+    "indexer_v1/test_indexer_requests.py": "errors before a store is read",
+    "node_v1/test_history.py": "pages of listings",
+    "node_v1/test_listings.py": "pages of listings",
+    "wormhole/test_wormhole_activity.py": "sums over rows that test_wormhole_v1.py reads",
+    "wormhole/test_wormhole_event_sums.py": "sums over rows that test_wormhole_events.py reads",
+    "wormhole/test_wormhole_event_values.py": "values of rows that test_wormhole_events.py reads",
+}
+"""Files whose tests run on Cassandra with `--slow` only → what they test.
+
+tests/db tests each adapter against the contract of a store. The other files here test every API family on Cassandra.
+"""
+
 
 @pytest.fixture(scope="session")
 def filled() -> Iterator[Filled]:
@@ -188,7 +211,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("cassandra") and page_size_of(item) < largest[item.nodeid.partition("[")[0]]
     ]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+    dropped = set(left_out)
+    items[:] = [item for item in items if item not in dropped]
+    later = {Path(__file__).parent / name for name in LATER_ON_CASSANDRA}
+    for item in items:
+        if item.path in later and item.get_closest_marker("cassandra"):
+            item.add_marker(pytest.mark.slow)
 
 
 def page_size_of(item: pytest.Item) -> int:

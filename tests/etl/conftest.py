@@ -5,11 +5,12 @@ new unless a fixture says otherwise.
 """
 
 import gc
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -21,7 +22,10 @@ from etl import jobs
 from etl.engine.jars import CONNECTOR
 from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Report
+from tests import reference_stardust
 from tests.cassandra_server import CassandraServer
+from tests.conftest import SAMPLE
+from tests.etl import archives, stardust_archives
 from tests.etl.store_rows import by_key, compared
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=1)
@@ -54,11 +58,21 @@ class Loading:
             return {table.name: by_key(table, store.read_all(table)) for table in compared(self.store.protocol)}
 
 
-class Stores:
-    """Makes stores: below one folder, or keyspaces of a server, their lakes below the folder; `bulk`: filled so."""
+Templates: TypeAlias = dict[tuple[Any, ...], tuple[Path, Report]]
+"""Folders of SQLite stores with their lakes by what was loaded into them, with the report of that load."""
 
-    def __init__(self, root: Path, server: CassandraServer | None = None, *, bulk: bool = False) -> None:
+
+class Stores:
+    """Makes stores: below one folder, or keyspaces of a server, their lakes below the folder; `bulk`: filled so.
+
+    `templates`: loads of this session, which `loaded` copies. They are SQLite stores.
+    """
+
+    def __init__(
+        self, root: Path, templates: Templates, server: CassandraServer | None = None, *, bulk: bool = False
+    ) -> None:
         self._root = root
+        self._templates = templates
         self._server = server
         self._bulk = bulk
         self._count = 0
@@ -85,6 +99,45 @@ class Stores:
         migrate(store)
         return Loading(folder, store, replace(settings, **options), self._bulk, analytics)
 
+    def loaded(
+        self, name: str, geometry: tuple[int, int] = (100_000, 100_000), **options: Any
+    ) -> tuple[Loading, Report]:
+        """Returns a new store that holds the oracle ledger of that name, and the report of the load.
+
+        The first call for a ledger, geometry and options loads it. Later calls copy store and lake, in other test files
+        too. Into a cluster every call loads.
+        """
+        network, sources, genesis = oracle_ledger(name, self._root / name)
+        loading = self(geometry, network, **options)
+        if self._server is not None:
+            return loading, loading.load(*sources, genesis=genesis)
+        key = (name, geometry, *sorted(options.items()))
+        if key not in self._templates:
+            template = self._root / f"template-{self._count}"
+            report = loading.load(*sources, genesis=genesis)
+            shutil.copytree(loading.folder, template)
+            self._templates[key] = template, report
+        else:
+            template, report = self._templates[key]
+            shutil.rmtree(loading.folder)
+            shutil.copytree(template, loading.folder)
+        return loading, report
+
+
+def oracle_ledger(name: str, folder: Path) -> tuple[str, list[Path], Path | None]:
+    """Returns the network, the files and the genesis of an oracle ledger; files that are not shipped go to `folder`.
+
+    `chrysalis` is the sample without a ledger state, `chrysalis from genesis` its archive files and
+    `stardust from genesis` the nodes' JSON, both with the ledger state.
+    """
+    if name == "chrysalis":
+        return "permatest-1", [SAMPLE], None
+    if name == "chrysalis from genesis":
+        return "permatest-1", [SAMPLE / each for each in archives.ARCHIVE], SAMPLE / "genesis.json"
+    assert name == "stardust from genesis", name
+    lines = archives.write(folder / "milestones.jsonl", stardust_archives.oracle())
+    return stardust_archives.NETWORK, [lines], reference_stardust.ORACLE / "genesis.json"
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """PySpark leaves sockets to the garbage collector: a warning about one says nothing about us."""
@@ -101,9 +154,14 @@ def spark() -> Iterator[SparkSession]:
     gc.collect()
 
 
+@pytest.fixture(scope="session")
+def templates() -> Templates:
+    return {}
+
+
 @pytest.fixture(scope="module")
-def stores(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    return Stores(tmp_path_factory.mktemp("stores"))
+def stores(spark: SparkSession, templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("stores"), templates)
 
 
 KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
@@ -120,9 +178,11 @@ def on(*kinds: ParameterSet) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def everywhere(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+def everywhere(
+    request: pytest.FixtureRequest, spark: SparkSession, templates: Templates, tmp_path_factory: pytest.TempPathFactory
+) -> Stores:
     """`stores` of each kind in turn."""
     if request.param == "sqlite":
-        return Stores(tmp_path_factory.mktemp("everywhere"))
+        return Stores(tmp_path_factory.mktemp("everywhere"), templates)
     server = request.getfixturevalue("cassandra")
-    return Stores(tmp_path_factory.mktemp("everywhere"), server, bulk=request.param == "bulk")
+    return Stores(tmp_path_factory.mktemp("everywhere"), templates, server, bulk=request.param == "bulk")

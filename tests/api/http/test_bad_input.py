@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http import openapi
 from db.listing.cursor import CursorError, parse_cursor
+from tests.api import contract
 from tests.api.asgi import ask
+from tests.api.conftest import ON_ONE_STORE
 from tests.api.http.test_error_shape import assert_shape
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE
 
 OPERATIONS = [
     (path, item["get"])
-    for path, item in openapi.document()["paths"].items()
+    for path, item in contract.document()["paths"].items()
     if item.get("get", {}).get("parameters") and "200" in item["get"]["responses"] and not OF_WORMHOLE.search(path)
 ]
 PATH_PARAMETERS = sorted(
@@ -44,6 +45,7 @@ WRONG = ("x", "%20", "%00", "ä", "9" * 100, "-1", "0x00", "null", "f" * 63, "f"
 """Texts that no parameter of a path takes."""
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize(("path", "name"), PATH_PARAMETERS)
 async def test_a_path_parameter_of_wrong_length_or_alphabet_is_named(
     client: httpx.AsyncClient, path: str, name: str
@@ -53,6 +55,7 @@ async def test_a_path_parameter_of_wrong_length_or_alphabet_is_named(
         assert message.startswith(f"parameter {name}: expected "), (text, message)
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize(("path", "name"), QUERY_PARAMETERS)
 async def test_a_repeated_parameter_is_named(client: httpx.AsyncClient, path: str, name: str) -> None:
     value = EXAMPLES[path].get(name) or "1"
@@ -70,6 +73,7 @@ OURS = {
 """What no node and no Chronicle answers → the parameters that it takes."""
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize("path", sorted(OURS))
 async def test_unknown_parameters_of_what_is_ours_are_named(client: httpx.AsyncClient, path: str) -> None:
     assert (await client.get(filled(path), params={"sort": "newest"})).status_code == 200
@@ -77,6 +81,7 @@ async def test_unknown_parameters_of_what_is_ours_are_named(client: httpx.AsyncC
     assert message == f"parameter limit: expected only {OURS[path]}, found '1'"
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize("path", sorted(EXPLORER))
 async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_refuses_them(
     client: httpx.AsyncClient, path: str
@@ -85,6 +90,7 @@ async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_ref
     assert message.startswith("parameter limit: expected only ")
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize("path", sorted({path for path, _ in QUERY_PARAMETERS} - OURS.keys() - EXPLORER))
 async def test_unknown_parameters_are_ignored_as_nodes_ignore_them(client: httpx.AsyncClient, path: str) -> None:
     query = {"index": "78"} if "index" in EXAMPLES[path] and "{index}" not in path else {}
@@ -94,6 +100,7 @@ async def test_unknown_parameters_are_ignored_as_nodes_ignore_them(client: httpx
     assert (unknown.status_code, unknown.content) == (known.status_code, known.content)
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize("prefix", ["v1", "core/v1", "testing"])
 @pytest.mark.parametrize(
     "bech32",
@@ -111,6 +118,7 @@ async def test_an_address_of_another_network_or_with_a_typo_is_named(
         assert message.startswith("parameter address: expected ")
 
 
+@ON_ONE_STORE
 async def test_a_damaged_state_is_named_or_means_the_same(app: Any, oracle: Oracle) -> None:
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
     _, first = await ask(app, "/api/v1/messages", {"index": tag, "page_size": 3})
@@ -132,6 +140,7 @@ def test_no_text_but_a_cursor_is_one(text: str) -> None:
         parse_cursor(text, "some question newest")
 
 
+@ON_ONE_STORE
 @pytest.mark.parametrize("prefix", ["v1", "core/v1", "testing"])
 async def test_an_index_has_one_to_64_bytes(client: httpx.AsyncClient, prefix: str) -> None:
     path = f"/api/{prefix}/messages"

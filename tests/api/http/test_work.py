@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from api.app import ApiSettings, create_app
-from api.http import openapi
 from api.network import NetworkMount
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from ledger.crypto.bech32 import format_address
+from tests.api import contract
 from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE
@@ -24,7 +24,7 @@ LEAST_PAGE = 100
 
 PARAMETERS = {
     path: {each["name"] for each in item.get("get", {}).get("parameters", ())}
-    for path, item in openapi.document()["paths"].items()
+    for path, item in contract.document()["paths"].items()
 }
 OF_CHAINS = ("{aliasId}", "{foundryId}", "{nftId}")
 """Chrysalis has no chain objects; tests/api/indexer_v1/test_indexer_v1.py counts the work of theirs."""

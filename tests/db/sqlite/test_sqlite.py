@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -17,6 +18,7 @@ import pytest
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import open_adapter, open_store
+from db.schema.dialects import create_table_sqlite
 from db.schema.migration_files import check
 from db.sqlite import files as sqlite_files
 from db.sqlite import readers as sqlite_readers
@@ -438,6 +440,8 @@ def test_a_damaged_file_is_no_store_that_is_merely_away(settings, folder):
     [
         ("DROP TABLE parents", "table parents is missing"),
         ("ALTER TABLE tags ADD COLUMN more INTEGER", "table tags differs"),
+        ("ALTER TABLE tags DROP COLUMN ms_timestamp", "table tags differs"),
+        ("ALTER TABLE tags RENAME COLUMN ms_timestamp TO at", "table tags differs"),
         ("CREATE TABLE mine (a)", "table mine is not in the schema"),
     ],
 )
@@ -446,6 +450,23 @@ def test_a_store_that_drifted_from_the_schema_is_refused(settings, folder, chang
         connection.execute(change)
     connection.close()
     with pytest.raises(StoreMismatch, match=message):
+        open_store(settings)
+
+
+def test_columns_may_be_in_any_order_but_the_key_may_not(settings, folder):
+    """ALTER TABLE appends columns, wherever the schema declares them."""
+    columns = schema.tags.columns
+
+    def put(table):
+        with sqlite3.connect(folder / "gen-000001.sqlite") as connection:
+            connection.execute("DROP TABLE tags")
+            connection.execute(create_table_sqlite(table))
+        connection.close()
+
+    put(replace(schema.tags, columns=columns[::-1]))
+    open_store(settings).close()
+    put(replace(schema.tags, clustering=schema.tags.clustering[::-1]))
+    with pytest.raises(StoreMismatch, match="table tags differs"):
         open_store(settings)
 
 

@@ -86,8 +86,7 @@ def archive() -> list[dict[str, Any]]:
 
 def test_neither_zone_nor_language_changes_a_row(ended: Ended, stores: Stores) -> None:
     assert ended.code == 0, "\n".join(ended.err)
-    here = stores()
-    here.load(SAMPLE)
+    here, _ = stores.loaded("chrysalis")
     assert stored_rows(ended.folder) == here.rows()
 
 

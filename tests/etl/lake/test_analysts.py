@@ -26,14 +26,12 @@ from etl import jobs
 from etl.lake.delta import TABLES, Lake
 from etl.lake.table_export import export
 from etl.lake.views import VIEWS, statements
-from tests import reference_stardust
 from tests.conftest import ROOT
 from tests.etl import test_two_eras
 from tests.etl.analytics.test_analytics import facts_of_both, stardust_facts
-from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.lake.analysts import Ledger, Rows, tokens
-from tests.etl.stardust_archives import NETWORK, oracle
+from tests.etl.stardust_archives import NETWORK
 from tests.reference_ledger import transaction_of
 
 pytestmark = pytest.mark.spark
@@ -51,10 +49,8 @@ def ledger() -> Ledger:
 
 
 @pytest.fixture(scope="module")
-def loading(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
-    loading = stores(network=NETWORK)
-    lines = write(tmp_path_factory.mktemp("lines") / "all.jsonl", oracle())
-    report = loading.load(lines, genesis=reference_stardust.ORACLE / "genesis.json")
+def loading(stores: Stores) -> Loading:
+    loading, report = stores.loaded("stardust from genesis")
     assert (report.exit_code, report.ledger_index) == (0, 50)
     return loading
 

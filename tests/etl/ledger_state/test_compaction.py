@@ -90,9 +90,7 @@ async def check_unspent(settings: StoreSettings) -> None:
 @pytest.fixture(scope="module")
 def whole(stores: Stores) -> Loading:
     """The oracle ledger with every dead row still there: from genesis by the store, nothing compacted."""
-    loading = stores(TINY, ledger_near=10_000)
-    loading.load(*(SAMPLE / name for name in ARCHIVE), genesis=GENESIS)
-    return loading
+    return stores.loaded("chrysalis from genesis", TINY, ledger_near=10_000)[0]
 
 
 @pytest.mark.parametrize("ledger_near", [pytest.param(0, marks=pytest.mark.slow), 10_000], ids=["far", "near"])
@@ -143,8 +141,7 @@ def test_killed_between_any_two_writes_it_revives_and_loses_nothing(whole: Loadi
 
 
 def test_the_command_compacts_all(stores: Stores) -> None:
-    loading = stores(TINY)
-    loading.load(*(SAMPLE / name for name in ARCHIVE), genesis=GENESIS)
+    loading, _ = stores.loaded("chrysalis from genesis", TINY, ledger_near=10_000)
     dead = sum((row["spent_milestone_index"] or 51) <= DEAD_TO for row in loading.rows()["unspent_outputs"])
     settings = replace(loading.settings, ledger_margin=MARGIN)
     deleted = jobs.compact(loading.store, settings)

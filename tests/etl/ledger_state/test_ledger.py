@@ -78,8 +78,7 @@ def milestones(folder: Path, *numbers: int) -> list[Path]:
 @pytest.fixture(scope="module")
 def near_load(everywhere: Stores) -> Loading:
     """The oracle ledger, its state found by the store."""
-    loading = everywhere((7, 3), ledger_near=10_000)
-    report = loading.load(*FILES, genesis=GENESIS)
+    loading, report = everywhere.loaded("chrysalis from genesis", (7, 3), ledger_near=10_000)
     assert (report.exit_code, report.ledger_index, report.held) == (0, 50, "")
     assert report.rows_by_table["parents"] == len(reference((7, 3))["parents"])
     return loading
@@ -129,8 +128,7 @@ async def test_the_api_answers_from_it_byte_for_byte_as_from_the_plain_reading(
 
 @on(SQLITE, AS_BULK)
 def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: Stores) -> None:
-    loading = everywhere((100_000, 100_000), ledger_near=0)
-    loading.load(*FILES, genesis=GENESIS)
+    loading, _ = everywhere.loaded("chrysalis from genesis", ledger_near=0)
     check(loading.rows(), reference((100_000, 100_000)))
     other = everywhere((9, 2), lake=str(loading.folder / "lake"), ledger_near=0)
     assert other.rebuild().ledger_index == 50

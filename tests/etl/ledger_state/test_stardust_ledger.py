@@ -48,11 +48,9 @@ def milestones(folder: Path, *numbers: int) -> list[Path]:
 
 
 @pytest.fixture(scope="module")
-def near_load(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+def near_load(everywhere: Stores) -> Loading:
     """The oracle ledger, its state found by the store."""
-    loading = everywhere((7, 3), NETWORK, ledger_near=NEAR)
-    file = write(tmp_path_factory.mktemp("near") / "milestones.jsonl", oracle())
-    report = loading.load(file, genesis=GENESIS)
+    loading, report = everywhere.loaded("stardust from genesis", (7, 3), ledger_near=NEAR)
     assert (report.exit_code, report.ledger_index, report.held, report.differences) == (0, 50, "", [])
     return loading
 

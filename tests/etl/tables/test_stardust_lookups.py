@@ -16,11 +16,11 @@ from db.queries.lookups import By, list_created, list_states
 from db.queries.unspent import find_unspent_state, list_all_unspent, list_unspent
 from db.store import Condition, Store
 from db.times import find_window
-from tests.etl.archives import Json, write
+from tests.etl.archives import Json
 from tests.etl.conftest import Loading, Stores
 from tests.etl.stardust_archives import NETWORK, oracle
 from tests.reference_lookups import STANDS_UNDER, STATES
-from tests.reference_stardust import ORACLE, whole_rows
+from tests.reference_stardust import whole_rows
 
 pytestmark = pytest.mark.spark
 
@@ -37,10 +37,8 @@ def reference() -> dict[str, list[Json]]:
 
 
 @pytest.fixture(scope="module")
-def loaded(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
-    loading = everywhere(GEOMETRY, NETWORK)
-    file = write(tmp_path_factory.mktemp("lookups") / "milestones.jsonl", oracle())
-    report = loading.load(file, genesis=ORACLE / "genesis.json")
+def loaded(everywhere: Stores) -> Loading:
+    loading, report = everywhere.loaded("stardust from genesis", GEOMETRY, ledger_near=10_000)
     assert (report.exit_code, report.complete, report.ledger_index, report.held) == (0, LAST, LAST, "")
     return loading
 

@@ -16,7 +16,7 @@ from db.connect import open_store
 from etl.lake.delta import few_rows
 from etl.verification.conflict_reasons import AT, DUST_STEPS, dust_before
 from tests.conftest import SAMPLE
-from tests.etl.archives import ARCHIVE, Json, dump, of_state, oracle, sample, write
+from tests.etl.archives import Json, dump, of_state, oracle, sample, write
 from tests.etl.conftest import Loading, Stores
 from tests.reference import ORACLE, read_json
 
@@ -42,8 +42,7 @@ def reasons(loading: Loading) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def from_archive(stores: Stores) -> Loading:
-    loading = stores(ledger_near=FAR)
-    report = loading.load(*(SAMPLE / name for name in ARCHIVE), genesis=GENESIS)
+    loading, report = stores.loaded("chrysalis from genesis", ledger_near=FAR)
     assert (report.exit_code, report.differing, report.differences) == (0, 0, [])
     return loading
 

@@ -101,7 +101,7 @@ def sqlite(stores: Stores, inputs: dict[str, Path]) -> Loading:
 def cassandra_too(
     spark: object, cassandra: Any, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path]
 ) -> Loading:
-    return loaded(Stores(tmp_path_factory.mktemp("vaas_cluster"), cassandra), inputs)
+    return loaded(Stores(tmp_path_factory.mktemp("vaas_cluster"), {}, cassandra), inputs)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("cassandra_too", marks=pytest.mark.cassandra)])

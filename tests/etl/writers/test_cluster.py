@@ -3,12 +3,11 @@ and, as SSTables, into three nodes.
 """
 
 import os
-import shutil
 import subprocess
-import sys
 import time
 import venv
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from cassandra.policies import WhiteListRoundRobinPolicy
 from db.admin.migrate import migrate
 from db.connect import StoreSettings
 from tests.cassandra_server import CassandraServer, running_together
-from tests.conftest import ROOT, SAMPLE
+from tests.conftest import SAMPLE
 from tests.etl.commands import Process, permanode
 from tests.etl.conftest import SETTINGS, Loading, Stores
 from tests.etl.store_rows import stored_rows
@@ -27,7 +26,7 @@ from tests.etl.store_rows import stored_rows
 pytestmark = pytest.mark.spark
 
 LOOPBACK = "127.0.0.1"
-BARE = ("pyspark", "pyarrow")
+BARE = ("pyspark", "py4j", "pyarrow")
 COUNTED = ("messages", "parents", "tags", "outputs_by_address")
 ALONE_S = 60
 ABSENT = ("pandas", "numpy", "orjson", "zstandard", "ledger", "db", "etl")
@@ -35,18 +34,13 @@ ABSENT = ("pandas", "numpy", "orjson", "zstandard", "ledger", "db", "etl")
 
 
 @pytest.fixture(scope="module")
-def executors(pytestconfig: pytest.Config) -> Path:
-    """An environment with BARE alone; kept beside pytest's cache, made anew when the versions change."""
-    assert pytestconfig.cache is not None
-    home = pytestconfig.cache.mkdir("executors") / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    stamp = home / "installed"
-    wanted = (ROOT / "constraints.txt").read_text()
-    if not stamp.is_file() or stamp.read_text() != wanted:
-        shutil.rmtree(home, ignore_errors=True)
-        venv.create(home, with_pip=True)
-        pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", *BARE], check=True, cwd=home)
-        stamp.write_text(wanted)
+def executors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with BARE alone: links to the packages of this environment, which has their versions."""
+    home = tmp_path_factory.mktemp("executors") / "venv"
+    venv.create(home, with_pip=False)
+    (packages,) = home.glob("lib/python*/site-packages")
+    for name in BARE:
+        (packages / name).symlink_to(Path(*find_spec(name).submodule_search_locations))
     return home
 
 
@@ -109,8 +103,7 @@ def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stor
     assert [line for line in load.err if not line.startswith("{")] == []
     assert list(work.glob("app-*/*/permanode_env/etl/decode.py")), "an executor worked with what travelled"
     assert not list(tmp_path.glob("permanode-*")), "what travelled is removed afterwards"
-    local = stores()
-    local.load(SAMPLE)
+    local, _ = stores.loaded("chrysalis")
     assert stored_rows(tmp_path / "store") == local.rows()
 
 
@@ -137,8 +130,7 @@ def test_bulk_fills_three_nodes_from_executors_of_either_kind(
         assert load.finish() == 0, load.said() + said_below(work)
     finally:
         load.kill()
-    local = stores()
-    local.load(SAMPLE)
+    local, _ = stores.loaded("chrysalis")
     expected = local.rows()
     assert Loading(tmp_path, settings, SETTINGS).rows() == expected
     for node in nodes[1:]:
