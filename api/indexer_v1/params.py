@@ -158,7 +158,7 @@ FILTERS = (
     ),
     OutputFilter(
         address_param("expirationReturnAddress", "Only outputs that are this address's once they expire"),
-        (BASIC, NFT),
+        OWNED,
         ("expiration_return",),
     ),
     OutputFilter(
