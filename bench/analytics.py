@@ -276,7 +276,7 @@ def main() -> int:
     """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=1_000_000, help="size of the archive")
-    parser.add_argument("--folder", type=Path, help="where the store is kept; none: nowhere")
+    parser.add_argument("--folder", type=Path, help="folder in which the store is kept; default: a temporary one")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -27,7 +27,7 @@ from bench.servers import add_seconds, ask, serving, uvicorn, wrk_is_missing
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.queries.indexer import Asked, Spent, list_outputs
+from db.queries.indexer import OutputQuery, Spent, list_outputs
 from db.queries.lookups import By
 from db.store import Condition
 from ledger.crypto.bech32 import format_address
@@ -162,7 +162,7 @@ def sql_ratio(folder: Path, asked: list[int]) -> float:
 
     async def ours(number: int) -> list[str]:
         page = await list_outputs(
-            store, NETWORK, Asked(("basic",), ((By("address", address(number).hex()),),), tests), Spent.UNSPENT,
+            store, NETWORK, OutputQuery(("basic",), ((By("address", address(number).hex()),),), tests), Spent.UNSPENT,
             as_of=LEDGER_INDEX, newest=False, page_size=1000, cursor=None,
         )  # fmt: skip
         return [row["output_id"] for row in page.rows]
