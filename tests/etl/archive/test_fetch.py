@@ -278,7 +278,7 @@ def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str,
     assert list((tmp_path / "killed").glob("*.part")), "killed too late"
     done = subprocess.run(command, env=variables, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    (held,) = re.findall(r"(\d+) were there already", done.stdout)
+    (held,) = re.findall(r"(\d+) already there", done.stdout)
     assert int(held) >= 4
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
@@ -291,7 +291,7 @@ def test_the_command_ends_with_3_and_says_what_could_not_be_had(
     command = ["fetch", "--node", node, "--into", str(tmp_path)]
     done = CliRunner().invoke(cli.app, [*command, "--range", "49:53"])
     assert done.exit_code == 3
-    assert "could not be had: 51–52" in done.output
+    assert "missing: 51–52" in done.output
     assert CliRunner().invoke(cli.app, [*command, "--range", "40:51", "--missing"]).exit_code == 0
     assert len(lines_of(tmp_path)) == 2
     for wrong in (["--range", "5:"], ["--follow", "--range", "1:5"], ["--load", "--range", "1:5"]):

@@ -296,19 +296,19 @@ def test_the_command_names_what_could_not_be_had_and_takes_what_the_store_lacks(
         batch.upsert(sequence_hints, sequence_hints.names, [(*place, key[:16])])
     rest = [*of, "--range", f"{first}:{end}", "--into", str(tmp_path / "rest"), "--missing"]
     done = run(*rest, PERMANODE_STORE=settings.url)
-    assert f"{len(there) - 1} vaas fetched, 0 were there already" in done.stdout
+    assert f"{len(there) - 1} vaas fetched, 0 already there" in done.stdout
     assert fetched(tmp_path / "rest") == {at: data for at, data in there.items() if at != first}
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--range", "1:2"], "either --node or --guardian expected"),
-        (["--guardian", "http://x", "--node", "http://x", "--range", "1:2"], "either --node or --guardian expected"),
-        (["--guardian", "http://x", "--range", "1:2"], "--guardian and --emitter expected together"),
-        (["--guardian", "http://x", "--emitter", "2/ab", "--follow", "--range", "1:"], "--node expected with it"),
-        (["--guardian", "http://x", "--emitter", "2/ab", "--range", "1:"], "both ends expected"),
-        (["--guardian", "http://x", "--emitter", "2/ab", "--range", f"1:{2**64 + 1}"], "below 2^64 expected"),
+        (["--range", "1:2"], "use either --node or --guardian"),
+        (["--guardian", "http://x", "--node", "http://x", "--range", "1:2"], "use either --node or --guardian"),
+        (["--guardian", "http://x", "--range", "1:2"], "use --guardian and --emitter together"),
+        (["--guardian", "http://x", "--emitter", "2/ab", "--follow", "--range", "1:"], "works only with --node"),
+        (["--guardian", "http://x", "--emitter", "2/ab", "--range", "1:"], "both ends are required"),
+        (["--guardian", "http://x", "--emitter", "2/ab", "--range", f"1:{2**64 + 1}"], "must be below 2^64"),
         (["--guardian", "http://x", "--emitter", "pluto/ab", "--range", "1:2"], "expected CHAIN/ADDRESS, as 2/0000"),
         (["--guardian", "http://x", "--emitter", "2/xyz", "--range", "1:2"], "'xyz': expected an address"),
     ],
