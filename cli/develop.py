@@ -1,4 +1,4 @@
-"""Commands of whoever tries the project or works on it: demo, test, bench, docs."""
+"""Commands for trying and developing the project: demo, test, bench, docs."""
 
 import subprocess
 import sys
@@ -12,17 +12,19 @@ from cli.options import HOME
 
 
 class Failure(Exception):
-    """A command could not do what it was asked; the message is the whole story."""
+    """A command failed. The message is complete without a traceback."""
 
 
 def run_demo(
     context: typer.Context,
     port: Annotated[int, typer.Option(help="Port to serve on.")] = 8000,
-    store: Annotated[str | None, typer.Option(help="Another store, as cassandra://HOST/KEYSPACE?rf=1.")] = None,
+    store: Annotated[
+        str | None, typer.Option(help="Another store, e.g. cassandra://HOST/KEYSPACE?rf=1. Default: .demo/ (SQLite).")
+    ] = None,
 ) -> None:
-    """Loads the shipped samples into .demo/, serves them and prints fifteen questions to ask.
+    """Loads the shipped samples into .demo/, serves them and prints fifteen example requests.
 
-    With --store they are loaded into that keyspace and one beside it, by way of lakes in .demo/; both are created.
+    With --store the samples go into that keyspace and two more, which the demo creates. The lakes stay in .demo/.
 
     Example: ./permanode demo
     """
@@ -51,12 +53,12 @@ def _lint(command: list[str]) -> int:
 
 
 def run_tests(
-    arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to pytest, after --.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for pytest, after --.")] = None,
     fast: Annotated[
         bool,
         typer.Option("--fast", help="Skip Spark, Cassandra, foreign clients and thorough tests."),
     ] = False,
-    slow: Annotated[bool, typer.Option("--slow", help="Also soaks and other tests of many minutes.")] = False,
+    slow: Annotated[bool, typer.Option("--slow", help="Also run tests that take many minutes.")] = False,
 ) -> None:
     """Runs the linters and the test suite; fails if any of them fails.
 
@@ -95,11 +97,11 @@ def bench(
             "soak",
             "vaa",
         ],
-        typer.Argument(help="What to measure."),
+        typer.Argument(help="The benchmark to run."),
     ],
-    arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to it, after --.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments for the benchmark, after --.")] = None,
 ) -> None:
-    """Measures one part on this machine.
+    """Runs a benchmark on this machine.
 
     Example: permanode bench codec
     """
@@ -109,14 +111,15 @@ def bench(
 
 def docs(
     context: typer.Context,
-    check: Annotated[bool, typer.Option("--check", help="Fail where a page is behind.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a page is out of date.")] = False,
 ) -> None:
-    """Writes the generated pages of docs/: settings, commands, schema.
+    """Writes the generated pages of docs/: settings, commands, schema, limits, sizing.
 
     Example: permanode docs --check
     """
     from cli import pages
 
     behind = pages.write(context.find_root().command, check=check)
-    typer.echo("\n".join(f"{'behind' if check else 'wrote'} {page}" for page in behind) or "all pages are up to date")
+    verb = "out of date:" if check else "wrote"
+    typer.echo("\n".join(f"{verb} {page}" for page in behind) or "all pages are up to date")
     raise typer.Exit(1 if check and behind else 0)

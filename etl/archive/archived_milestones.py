@@ -1,10 +1,11 @@
-"""Which milestones durable archive files hold: `sync.logged_by`, and `ranges` after it.
+"""Records which milestones durable archive files contain: `sync.logged_by`, then `ranges`.
 
-What counts is a file that the archive writer closed, and whose bytes are still what the checksum beside it says: that
-stands there only once they are durable, and only of milestones that were verified whole (etl/archive/writer.py).
-
-Rules of this file: under the caller's lease; noted twice is noted once, and a killed run's half is noted again by the
-next, as `ranges` says what is still to be noted; no Spark here.
+Invariants:
+1. A file counts if the archive writer closed it and its bytes match the checksum next to it. The checksum is written
+   only when the bytes are durable, and only for completely verified milestones (etl/archive/writer.py).
+2. The caller holds the lease of the store.
+3. Recording is idempotent. If a run is killed, the next one records the rest, because `ranges` still lists it.
+4. Spark is not used here.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,8 +25,8 @@ LOGGED = ("ms_range_id", "milestone_index", "logged_by")
 
 
 def sealed_in(folder: Path, wanted: Intervals) -> tuple[Intervals, list[Fault]]:
-    """The milestones of a folder's closed files whose bytes are as the checksum beside them says, and the files whose
-    bytes are not. Looked at are those that have any of `wanted`.
+    """The milestones of a folder's closed files whose bytes match their checksums, and faults for the other files.
+    Reads only files with milestones in `wanted`.
     """
     sealed, faults = list[tuple[int, int]](), list[Fault]()
     for path in sorted(folder.iterdir()):
@@ -40,7 +41,7 @@ def sealed_in(folder: Path, wanted: Intervals) -> tuple[Intervals, list[Fault]]:
 
 
 def sealed_by(plan: Plan) -> Intervals:
-    """The milestones of those files of a load that were closed, and whose bytes are still as the checksum says."""
+    """The milestones of those files of a load that were closed and whose bytes match their checksums."""
     found: list[tuple[int, int]] = []
     for source in plan.files:
         path = Path(source.file)
@@ -57,8 +58,8 @@ def note_logged(
     sealed: Intervals,
     renew: Callable[[], None] = lambda: None,
 ) -> None:
-    """Tells the store that durable files hold those milestones, as far as they are complete there; `renew` is called
-    after each range.
+    """Records in the store that durable files contain these milestones, if they are complete there. Calls `renew` after
+    each range.
     """
     if not sealed:
         return
@@ -72,12 +73,12 @@ def note_logged(
 
 
 def write_logged(batch: Batch, chunk_size: int, milestones: Intervals) -> None:
-    """The mark of those milestones in `sync`; `ranges` is still to be told."""
+    """Writes the marks of these milestones to `sync`. `ranges` must be updated afterwards."""
     batch.upsert(schema.sync, LOGGED, _marks(chunk_size, milestones))
 
 
 def find_logged(reads: StoreReads, chunk_size: int, milestones: Intervals) -> Intervals:
-    """Those of the milestones that have the mark in `sync`, which a rebuild that was killed leaves where it was."""
+    """The milestones that have a mark in `sync`. A rebuild that was killed leaves such marks."""
     ranges = sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)})
     columns = ("milestone_index", "logged_by")
     rows = (row for each in ranges for row in reads.partition(schema.sync, (each,), columns))

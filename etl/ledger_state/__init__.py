@@ -1,4 +1,4 @@
-"""Complete milestones become the ledger state: changes, balances, unspent outputs, address history, rich list.
+"""Computes the ledger state from complete milestones: changes, balances, unspent outputs, address history, rich list.
 
-Input: lake rows in milestone order, and the state before them. Output: frames of the ledger tables.
+Input: lake rows in milestone order, and the previous state. Output: frames of the ledger tables.
 """

@@ -1,7 +1,7 @@
-"""Which eras a load reads its files by.
+"""Chooses the eras with which a load reads its files.
 
-Rules of this file: settings and what is known of a network come first; where they do not say where Stardust begins, all
-of the network is of one era, the store's if it holds anything, else that of the files.
+Settings and built-in values of the network come first. If they do not contain the first Stardust milestone, the whole
+network has one era: that of the store if it has milestones, else that of the files.
 """
 
 from db import schema
@@ -14,8 +14,8 @@ from ledger.stardust.values import Milestone
 
 
 def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Eras:
-    """The network's eras, for a load of those files, None where nothing is loaded. StoreMismatch where the store's
-    newest milestone is not of the era that the settings say.
+    """The eras of the network for a load of these files; None if nothing is loaded. Raises StoreMismatch if the store's
+    newest milestone has another era than the settings.
     """
     newest = reads.newest_milestone()
     kept = None if newest is None else _codec_of(reads, newest)
@@ -34,7 +34,7 @@ def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Er
 
 
 def _codec_of(reads: StoreReads, milestone_index: int) -> Codec | None:
-    """By the type of the milestone's payload, its first byte."""
+    """Detects the era from the type of the milestone's payload, its first byte."""
     (row,) = reads.many(schema.milestones, [(milestone_index,)])
     if row is None or not row["payload"]:
         return None

@@ -1,5 +1,5 @@
-"""Milestones become checked rows: ids, cones, Merkle roots, signatures, inclusion, conflicts, proof levels.
+"""Verifies milestones: ids, cones, Merkle roots, signatures, inclusion, conflicts, proof levels.
 
-Input: milestones as sources read them, or lake rows. Output: rows with what was proved of them, and rejects with
-reasons. Writes no table of a store.
+Input: milestones as sources read them, or lake rows. Output: rows with their proof level, and rejects with reasons.
+Nothing here writes tables of a store.
 """

@@ -1,7 +1,7 @@
-"""Whether the store still holds what it calls complete: its newest milestones are counted, short ones opened again.
+"""Counts the rows of the store's newest complete milestones, and reopens milestones with missing rows.
 
-Rules of this file: acknowledged is not yet durable on a cluster, so a node that lost its power may have lost rows; what
-is short is marked incomplete, `sync` before `ranges`, and the next load writes it again from the lake; no Spark here.
+On a cluster, acknowledged rows may not be durable yet, so a node that loses power may lose rows. Incomplete milestones
+are marked in `sync`, then in `ranges`, and the next load writes them again from the lake. Spark is not used here.
 """
 
 import os
@@ -17,15 +17,15 @@ from db.sync import is_complete, proof_row, range_row
 from etl.store_reads import StoreReads
 
 CHECKED_BY_LOADS = 100
-"""Newest complete milestones that every load counts before it begins."""
+"""Number of newest complete milestones that every load counts before it starts."""
 
 LEASE_S = 60
 
 
 def check_newest(settings: StoreSettings, newest: int) -> Intervals:
-    """Which of so many newest complete milestones are short; they are opened again.
+    """The milestones with missing rows among the newest `newest` complete ones. They are reopened.
 
-    StoreUnavailable; LeaseHeld, which names them, when they cannot be opened as another run writes.
+    Raises StoreUnavailable, and LeaseHeld with the milestones if they cannot be reopened because another run writes.
     """
     with (
         closing(open_store(settings, writable=True)) as store,
@@ -45,8 +45,8 @@ def check_newest(settings: StoreSettings, newest: int) -> Intervals:
 
 
 def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
-    """Which of the `newest` highest complete milestones have fewer rows in messages_by_milestone than messages in
-    `sync`, or are not complete there.
+    """The milestones among the `newest` complete ones that have fewer rows in messages_by_milestone than messages in
+    `sync`, or are not complete in `sync`.
     """
     complete = reads.complete()
     count = size(complete)
@@ -62,10 +62,10 @@ def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
 
 
 def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Intervals) -> None:
-    """Marks those milestones incomplete, under the caller's lease.
+    """Marks milestones as incomplete, under the caller's lease.
 
-    A ledger state that has gone beyond the first of them may have lost rows too: it is taken back, and the next load
-    applies it from genesis on.
+    A ledger state beyond the first of them may have lost rows too. It is reset, and the next load applies it from
+    genesis.
     """
     if not short:
         return
@@ -82,7 +82,7 @@ def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Inte
 
 
 def rewrite_ranges(store: WritableStore, reads: StoreReads, ranges: list[int]) -> None:
-    """The rows of `ranges` and `proofs` of those ranges, anew from `sync`."""
+    """Rewrites the rows of `ranges` and `proofs` from `sync`."""
     states = [(each, reads.sync_rows(each)) for each in ranges]
     with store.batch() as batch:
         for table, make in ((schema.proofs, proof_row), (schema.ranges, range_row)):
