@@ -52,10 +52,11 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Marks tests that need a Cassandra server, and puts tests of one group together, the longest group first."""
+    """Marks tests that need Cassandra or Spark, and puts tests of one group together, the longest group first."""
     for item in items:
-        if "cassandra_runs" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.cassandra)
+        for fixture, mark in (("cassandra_runs", pytest.mark.cassandra), ("spark", pytest.mark.spark)):
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
     yield
     items.sort(key=scheduling.rank)
     if hasattr(config, "workerinput"):
