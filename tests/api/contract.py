@@ -88,3 +88,62 @@ def spelled_out() -> Json:
     for each in described():
         paths.setdefault(each.path, {})[each.method] = each.operation
     return openapi.document() | {"paths": paths}
+
+
+class Request(NamedTuple):
+    """A request that is made of examples alone."""
+
+    method: str
+    path: str
+    query: Json
+    body: Any
+
+    @property
+    def name(self) -> str:
+        return " ".join([self.method, self.path, *self.query])
+
+
+TOGETHER = {"forAddress": "forChain"}
+"""Parameters that mean nothing without another one."""
+
+
+def prefilled() -> list[Request]:
+    """What /docs sends when a visitor presses its buttons: the examples of the required parameters and of the body.
+
+    Only of operations that promise a 200: an archive answers the others with 501.
+    """
+    found = [each for each in described() if not each.is_alias and "200" in each.operation["responses"]]
+    return [filled_in(each, {}) for each in found]
+
+
+def with_each_option() -> list[Request]:
+    """The same requests with one optional parameter more."""
+    found = []
+    for each in described():
+        if each.is_alias or "200" not in each.operation["responses"]:
+            continue
+        optional = {
+            parameter["name"]: sent(example(parameter))
+            for parameter in each.operation.get("parameters", ())
+            if not parameter["required"] and example(parameter) is not None
+        }
+        for name, value in optional.items():
+            beside = {other: optional[other] for other in (TOGETHER.get(name),) if other}
+            found.append(filled_in(each, {name: value} | beside))
+    return found
+
+
+def sent(value: Any) -> Any:
+    """A value as a query has it."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def filled_in(each: Described, query: Json) -> Request:
+    required = [parameter for parameter in each.operation.get("parameters", ()) if parameter["required"]]
+    values = {(parameter["in"], parameter["name"]): sent(parameter["example"]) for parameter in required}
+    path = each.path.format(**{name: value for (where, name), value in values.items() if where == "path"})
+    query = {name: value for (where, name), value in values.items() if where == "query"} | query
+    body = None
+    if "requestBody" in each.operation:
+        (body,) = each.operation["requestBody"]["content"]["application/json"]["schema"]["examples"]
+    return Request(each.method, path, query, body)

@@ -57,7 +57,8 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     served = ("-m", "uvicorn", "--factory", "tests.api.served:make", "--port", str(port), "--log-level", "error")
-    store = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network}
+    prefix = {"PERMANODE_TEST_HRP": stardust.expected["bech32Hrp"]} if kind == "stardust" else {}
+    store = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network} | prefix
     document = tmp_path / "spelled_out.json"
     document.write_text(json.dumps(contract.spelled_out()), "utf-8")
     command = [
@@ -68,7 +69,7 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
     ]  # fmt: skip
     with started(*served, log=tmp_path / "stderr", **store) as server:
         wait_for(base, server)
-        variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+        variables = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)} | prefix
         done = subprocess.run(
             command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
