@@ -22,12 +22,14 @@ from starlette.types import ASGIApp
 from api.analytics_v2.routes import ANALYTICS_V2
 from api.chronicle_v1.routes import CHRONICLE_SERVICE, CHRONICLE_SYNC, CHRONICLE_V1, Service
 from api.core_v2.routes import CORE_V2
+from api.description import CHRYSALIS_EXAMPLE, DESCRIPTION, STARDUST_ADDRESSES, STARDUST_EXAMPLE, TAGS, WORMHOLE_EXAMPLE
 from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.fields.params import CHRONICLE
 from api.health import HEALTH, ROUTES
 from api.http.auth import JWT_SECRET_BYTES_MIN, Credentials
 from api.http.compression import Compression
+from api.http.contract import OF_NETWORK, described, share_errors
 from api.http.docs_page import docs_routes
 from api.http.metrics import Metrics
 from api.http.operations import Mount, OperationRoute
@@ -39,12 +41,10 @@ from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
+from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.routes import GUARDIAN_V1
 from db.schema.protocols import IOTA, WORMHOLE
-
-CONTRACT_VERSION = "1.0.0"
-"""Version of openapi.yaml; rises with what clients can see."""
 
 FAMILIES = frozenset({"v1", "core", "indexer", "explorer", "analytics", "poi", "wormhole", "plugins"})
 PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
@@ -117,13 +117,14 @@ class ApiSettings:
 
 
 class Permanode(FastAPI):
-    """FastAPI for the contract and its pages; requests go through RequestMiddleware and OperationRouter."""
+    """FastAPI for the OpenAPI document and its pages; requests go through RequestMiddleware and OperationRouter."""
 
     def __init__(self, settings: ApiSettings) -> None:
         super().__init__(
             title="Permanode",
-            version=CONTRACT_VERSION,
-            description="The whole history of a ledger whose nodes prune it.",
+            version=VERSION,
+            description=DESCRIPTION,
+            openapi_tags=[{"name": name, "description": meaning} for name, meaning in TAGS.items()],
             license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
             docs_url=None,
             redoc_url=None,
@@ -134,17 +135,18 @@ class Permanode(FastAPI):
         self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
     def openapi(self) -> dict[str, Any]:
-        """The contract; made when it is first asked for."""
+        """The OpenAPI document, built on the first call."""
         if self.openapi_schema is None:
-            documented = [each.documented() for each in self.routes if isinstance(each, OperationRoute)]
             self.openapi_schema = get_openapi(
                 title=self.title,
                 version=self.version,
                 openapi_version=self.openapi_version,
                 description=self.description,
                 license_info=self.license_info,
-                routes=documented,
+                tags=self.openapi_tags,
+                routes=described(each for each in self.routes if isinstance(each, OperationRoute)),
             )
+            share_errors(self.openapi_schema)
         return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -186,50 +188,57 @@ def routes(
     def running(path: Mapping[str, str]) -> Service:
         return Service({path["network"]: find_network(networks, path["network"], IOTA)}, up_since_ns)
 
-    of_network = Mount("/api/{network}", named(IOTA), "_of_network", (NETWORK,), CHRONICLE)
-    first, newer = one(default, IOTA), one(stardust, IOTA)
+    first, newer, signed = one(default, IOTA), one(stardust, IOTA), one(wormhole, WORMHOLE)
+
+    def below(prefix: str, example: str, kind: str = "") -> Mount:
+        protocol = WORMHOLE if example == WORMHOLE_EXAMPLE else IOTA
+        addresses = STARDUST_ADDRESSES if example == STARDUST_EXAMPLE else {}
+        network = replace(NETWORK, example=example)
+        return Mount(f"/api/{{network}}{prefix}", named(protocol), kind + OF_NETWORK, (network,), examples=addresses)
+
+    of_chrysalis = replace(below("", CHRYSALIS_EXAMPLE), dialect=CHRONICLE)
+    of_stardust = replace(below("", STARDUST_EXAMPLE), dialect=CHRONICLE)
     iota = (
         (NODE_V1, Mount("/api/v1", first)),
         # Where inx-api-core-v1 mounts it.
         (NODE_V1, Mount("/api/core/v1", first, "_of_core")),
-        (NODE_V1, of_network),
+        (NODE_V1, of_chrysalis),
         (CORE_V2, Mount("/api/core/v2", newer, "_v2")),
-        (CORE_V2, Mount("/api/{network}/core/v2", named(IOTA), "_v2_of_network", (NETWORK,))),
+        (CORE_V2, below("/core/v2", STARDUST_EXAMPLE, "_v2")),
         (EXPLORER_V2, Mount("/api/explorer/v2", newer)),
-        (EXPLORER_V2, Mount("/api/{network}/explorer/v2", named(IOTA), "_of_network", (NETWORK,))),
+        (EXPLORER_V2, below("/explorer/v2", STARDUST_EXAMPLE)),
         (ANALYTICS_V2, Mount("/api/analytics/v2", newer, "_of_analytics")),
-        (ANALYTICS_V2, Mount("/api/{network}/analytics/v2", named(IOTA), "_of_analytics_of_network", (NETWORK,))),
+        (ANALYTICS_V2, below("/analytics/v2", STARDUST_EXAMPLE, "_of_analytics")),
         (POI_V1, Mount("/api/poi/v1", newer)),
-        (POI_V1, Mount("/api/{network}/poi/v1", named(IOTA), "_of_network", (NETWORK,))),
+        (POI_V1, below("/poi/v1", STARDUST_EXAMPLE)),
         (INDEXER_V1, Mount("/api/indexer/v1", newer)),
-        (INDEXER_V1, Mount("/api/{network}/indexer/v1", named(IOTA), "_of_network", (NETWORK,))),
-        (SEED_INDEXER, of_network),
-        (CHRONICLE_V1, of_network),
-        (CHRONICLE_SYNC, of_network),
-        (CHRONICLE_SERVICE, replace(of_network, context=running)),
+        (INDEXER_V1, below("/indexer/v1", STARDUST_EXAMPLE)),
+        (SEED_INDEXER, of_stardust),
+        (CHRONICLE_V1, of_chrysalis),
+        (CHRONICLE_SYNC, of_chrysalis),
+        (CHRONICLE_SERVICE, replace(of_chrysalis, context=running)),
     )
-    of_wormhole = one(wormhole, WORMHOLE)
-    signed = (
-        (GUARDIAN_V1, Mount("/v1", of_wormhole)),
-        (GUARDIAN_V1, Mount("/api/{network}/v1", named(WORMHOLE), "_of_network", (NETWORK,))),
-        (WORMHOLE_V1, Mount("/api/wormhole/v1", of_wormhole)),
-        (WORMHOLE_V1, Mount("/api/{network}/wormhole/v1", named(WORMHOLE), "_of_network", (NETWORK,))),
-        (EVENTS, Mount("/api/wormhole/events", of_wormhole)),
-        (EVENTS, Mount("/api/{network}/wormhole/events", named(WORMHOLE), "_of_network", (NETWORK,))),
+    of_wormhole = (
+        (GUARDIAN_V1, Mount("/v1", signed)),
+        (GUARDIAN_V1, below("/v1", WORMHOLE_EXAMPLE)),
+        (WORMHOLE_V1, Mount("/api/wormhole/v1", signed)),
+        (WORMHOLE_V1, below("/wormhole/v1", WORMHOLE_EXAMPLE)),
+        (EVENTS, Mount("/api/wormhole/events", signed)),
+        (EVENTS, below("/wormhole/events", WORMHOLE_EXAMPLE)),
     )
 
     def mounted(_: Mapping[str, str]) -> list[str]:
         protocols = {mount.protocol for mount in networks.values()}
-        served = [*(iota if IOTA in protocols else ()), *(signed if WORMHOLE in protocols else ())]
-        below = {mount.prefix.removeprefix("/api/") for _, mount in served if mount.prefix.startswith("/api/")}
-        return sorted({each for each in below if "{" not in each} | networks.keys())
+        served = [*(iota if IOTA in protocols else ()), *(of_wormhole if WORMHOLE in protocols else ())]
+        prefixes = {mount.prefix.removeprefix("/api/") for _, mount in served if mount.prefix.startswith("/api/")}
+        return sorted({each for each in prefixes if "{" not in each} | networks.keys())
 
     mounts = (
         (HEALTH, Mount("", lambda _: networks)),
         (ROUTES, Mount("", mounted)),
         *iota,
         (CHRONICLE_SERVICE, Mount("/api", lambda _: Service(networks, up_since_ns))),
-        *signed,
+        *of_wormhole,
     )
     for family, mount in mounts:
         for operation in family.operations:

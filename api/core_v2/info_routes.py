@@ -14,7 +14,7 @@ from api.http.errors import NotKept
 from api.http.operations import Handler, Operation
 from api.http.responses import ErrorResponse, Json
 from api.network import NetworkMount
-from api.version import program_version
+from api.version import VERSION
 from db.queries import milestones
 from db.store import Row
 from db.sync import complete
@@ -40,7 +40,7 @@ async def info(network: NetworkMount) -> Json:
     announced = await milestones.list_parameters(network.store, network.name, confirmed)
     return {
         "name": "Permanode",
-        "version": program_version(),
+        "version": VERSION,
         "status": {
             "isHealthy": bool(held),
             "latestMilestone": milestone_info(newest, newest_row),

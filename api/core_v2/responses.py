@@ -22,6 +22,7 @@ from api.fields.stardust_payloads import (
     StardustOutput,
 )
 from api.http.responses import omitted, whole_example
+from api.version import VERSION
 
 TAIL_HASH = "0xcf37c9364f0df6dca9c6902ba5b994e38b298c6cc41af0e3c81e6d4b05ff3aaf34f4666055ee1337a4a05beaa9dfa28ff7"
 
@@ -205,7 +206,7 @@ class InfoV2(BaseModel):
 
     model_config = whole_example(
         name="Permanode",
-        version="0.1.0",
+        version=VERSION,
         status={
             "isHealthy": True,
             "latestMilestone": {"index": 50, "timestamp": 1664554100, "milestoneId": MILESTONE_ID},

@@ -1,9 +1,10 @@
-"""The contract: `python -m api.http.openapi` prints it, `--check` compares it with openapi.yaml.
+"""The OpenAPI document: `python -m api.http.openapi` prints it, `--check` compares it with openapi.yaml.
 
-A change of the API is committed with `python -m api.http.openapi > openapi.yaml`.
+Commit a change of the API together with `python -m api.http.openapi > openapi.yaml`.
 """
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,33 @@ from api.app import ApiSettings, Permanode, routes
 COMMITTED = Path(__file__).parents[2] / "openapi.yaml"
 
 
+@cache
 def document() -> dict[str, Any]:
-    """The contract; it does not depend on which networks are served."""
+    """The OpenAPI document. It is the same for every server, whichever networks it serves.
+
+    Callers share one value and must not change it.
+    """
     app = Permanode(ApiSettings())
     app.router.routes.extend(routes({}, "", "", ""))
     return app.openapi()
 
 
+class Plain(yaml.SafeDumper):
+    """Writes equal parts in full: YAML anchors are hard to read, and some programs do not resolve them."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 (the signature is PyYAML's)
+        """Whether equal parts are written in full: always."""
+        return True
+
+
 def render() -> str:
-    """The contract as YAML, in the order of the routes."""
-    text: str = yaml.safe_dump(document(), sort_keys=False, allow_unicode=True, width=120)
+    """The document as YAML, in the order of the routes."""
+    text: str = yaml.dump(document(), Dumper=Plain, sort_keys=False, allow_unicode=True, width=120)
     return text
 
 
 def main(arguments: list[str]) -> int:
-    """Prints, or with --check returns 1 when the committed file differs."""
+    """Prints the document; with --check returns 1 if the committed file differs."""
     if arguments == ["--check"]:
         if COMMITTED.read_text("utf-8") == render():
             return 0

@@ -1,21 +1,19 @@
-"""An operation: one path, one handler, one answer; served as plain ASGI, documented by FastAPI.
+"""An operation: one path, one handler, one answer, served as plain ASGI.
 
 Rules of this file: a handler takes a context (a network; for /health all of them) and parsed values, returns a plain
 value and raises what STATUS knows; it sees no request and makes no response. Its arguments are Annotated with the
 Param, Params or Body that reads them, its docstring is the description, its name the operationId. FastAPI's own request
 handling (dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003),
-so a route here calls its handler directly, and an APIRoute documents it.
+so a route here calls its handler directly. `api.http.contract` documents the routes.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_type_hints
 from urllib.parse import unquote_plus
 
 import orjson
-from fastapi.responses import JSONResponse, Response
-from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -24,17 +22,13 @@ from api.http.body import Body
 from api.http.content_negotiation import JSON, accepted, choose_form
 from api.http.errors import BadParameter, error_body
 from api.http.params import Param, Params
-from api.http.responses import ERRORS, example_of
+from api.http.responses import ERRORS
 from api.http.streaming import Export, choose_export, send_export
 
 OCTETS = "application/octet-stream"
 
 SERIALIZED = "application/vnd.iota.serializer-v1"
 """The media type of an object's own bytes (TIP-25)."""
-
-BINARY = {"schema": {"type": "string", "format": "binary"}}
-
-ERRORS_OF_ALL = (401, 429, 500, 503)
 
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
@@ -47,7 +41,8 @@ class Operation:
     operation is there to say no. `exports`: media type → who writes the whole listing for clients that ask for that,
     given those of the parameters that it takes; `raw`: the handler of the same parameters that gives the bytes, for
     clients that ask for those.
-    `is_ours`: no other system has it, so what it does not know is refused.
+    `is_ours`: no other system has it, so what it does not know is refused. `alias_of`: the handler of the operation
+    that this one repeats with another method; only that operation is documented.
     """
 
     path: str
@@ -60,6 +55,7 @@ class Operation:
     exports: Mapping[str, Export] = field(default_factory=dict)
     raw: Handler | None = None
     is_ours: bool = False
+    alias_of: Handler | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,7 @@ class Mount:
     """Where a family stands. `context` finds the handlers' first argument from the path's parameters.
 
     `suffix` ends the operationIds, as the same operation may stand under several prefixes; `params` are those of the
-    prefix; `dialect` chooses the parameters' defaults.
+    prefix; `dialect` chooses the parameters' defaults; `examples` maps the format of a parameter to an example of it.
     """
 
     prefix: str
@@ -102,6 +98,7 @@ class Mount:
     suffix: str = ""
     params: tuple[Param, ...] = ()
     dialect: str = ""
+    examples: Mapping[str, object] = field(default_factory=dict)
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
@@ -260,32 +257,8 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     return serve_either
 
 
-def responses(
-    operation: Operation, errors: Mapping[int, dict[str, Any]], shared: Sequence[int]
-) -> dict[int | str, dict[str, Any]]:
-    """What an operation may answer beside its model: bytes, nothing new, errors in the order of their statuses."""
-    own: dict[str, Any] = {}
-    if operation.answer is None or operation.raw is not None:
-        own = {"content": {OCTETS if operation.answer is None else SERIALIZED: BINARY}}
-    elif operation.exports:
-        answer = example_of(operation.answer)
-        own = {
-            "content": {
-                media_type: {"schema": {"type": "string"}, "example": export.example(answer)}
-                for media_type, export in operation.exports.items()
-            }
-        }
-    return {
-        **({200: own} if own else {}),
-        **({304: {"description": "As the ETag in If-None-Match says"}} if operation.immutable else {}),
-        **{status: errors[status] for status in sorted({*operation.errors, *shared})},
-    }
-
-
 class OperationRoute(Route):
-    """An operation at its place, served by ours; FastAPI documents it once the contract is asked for, which takes most
-    of the time that there are so many.
-    """
+    """An operation at one of its paths, served by `application`. `api.http.contract` documents it."""
 
     def __init__(self, operation: Operation, family: Family, mount: Mount) -> None:
         serving = application(operation, family, mount)
@@ -296,44 +269,4 @@ class OperationRoute(Route):
         self.takes_slash = family.takes_slash
         self.prefix = mount.prefix
         self.error_body = family.error_body
-        self._place = operation, family, mount
-
-    def documented(self) -> APIRoute:
-        """The same for FastAPI."""
-        operation, family, mount = self._place
-        handler = operation.handler
-        params = [*mount.params, *(param.at(mount.dialect) for param in arguments(handler).values())]
-        body = body_of(handler)
-        summary, _, description = (inspect.getdoc(handler) or "").partition("\n")
-
-        async def nothing() -> None:  # stands in for the handler, whose arguments FastAPI would not understand
-            raise NotImplementedError
-
-        return APIRoute(
-            self.path,
-            nothing,
-            methods=[operation.method],
-            status_code=operation.status,
-            name=self.name,
-            operation_id=self.operation_id,
-            summary=summary.rstrip("."),
-            description=description.strip(),
-            tags=[family.tag],
-            response_model=operation.answer,
-            response_class=Response if operation.answer is None else JSONResponse,
-            response_description="The answer",
-            responses=responses(
-                operation,
-                family.errors,
-                [
-                    *ERRORS_OF_ALL,
-                    *([400] if params or body else []),
-                    *([413] if body else []),
-                    *([404] if mount.params else []),
-                ],
-            ),
-            openapi_extra={
-                **({"parameters": [param.documented() for param in params]} if params else {}),
-                **({"requestBody": body[1].documented()} if body else {}),
-            },
-        )
+        self.operation, self.family, self.mount = operation, family, mount

@@ -2,7 +2,7 @@
 
 from api.http.responses import Json
 from api.network import NetworkMount
-from api.version import program_version
+from api.version import VERSION
 from db.queries import milestones
 from db.sync import complete
 
@@ -18,7 +18,7 @@ async def info(network: NetworkMount) -> Json:
     newest_row = await milestones.find_milestone(network.store, newest)
     return {
         "name": "Permanode",
-        "version": program_version(),
+        "version": VERSION,
         "isHealthy": bool(held),
         "networkId": network.name,
         "bech32HRP": network.bech32_hrp,

@@ -12,6 +12,7 @@ from api.fields.chrysalis_payloads import U32, Hex, Hex32, Hex34, Message, SigLo
 from api.fields.examples import ADDRESS, MESSAGE_ID, PARENT_ID, TRANSACTION_ID
 from api.fields.inclusion_state import InclusionState
 from api.http.responses import Page, example, omitted
+from api.version import VERSION
 
 
 class MessageResponse(BaseModel):
@@ -196,7 +197,7 @@ class InfoResponse(BaseModel):
 
     model_config = example(
         name="Permanode",
-        version="0.1.0",
+        version=VERSION,
         isHealthy=True,
         networkId="chrysalis-mainnet",
         bech32HRP="iota",

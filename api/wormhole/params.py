@@ -148,7 +148,7 @@ TX_HASH = Param(
     f"1 to {TEXT_MAX} letters and digits",
     {"type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": "^[0-9A-Za-z]+$"},
     parse_text,
-    "0x" + "ab" * 32,
+    "0x" + "5a" * 32,
 )
 TO_CHAIN = Param(
     "toChain",

@@ -1,12 +1,149 @@
-"""The contract as an OpenAPI document, built once in each process: three modules parametrize their tests with it."""
+"""Every route that the OpenAPI document describes: its operations, and their aliases as operations of their own.
 
+It reads the document only, as a program would, and nothing of what the document is built from.
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from api.http import openapi
+from tests.api.oracle import Json
+
+
+class Described(NamedTuple):
+    """A route as the document describes it; `is_alias`: another path or method of an operation."""
+
+    path: str
+    method: str
+    operation: Json
+    is_alias: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def example(parameter: Json) -> Any:
+    """A parameter's example: /docs prefills that of a required one only. None: it has none."""
+    (found,) = parameter["schema"].get("examples", [None])
+    return parameter.get("example", found)
 
 
 @cache
-def document() -> dict[str, Any]:
-    """The document that `openapi.yaml` must equal. Do not change it: other tests read the same object."""
-    return openapi.document()
+def described() -> tuple[Described, ...]:
+    """Every route of the document, each operation before its aliases."""
+    return tuple(read(openapi.document()))
+
+
+def read(document: Json) -> Iterator[Described]:
+    for path, item in document["paths"].items():
+        for method, written in item.items():
+            operation = written | {"responses": resolved(written["responses"], document["components"]["responses"])}
+            yield Described(path, method, operation, is_alias=False)
+            for number, alias in enumerate(operation.get("x-aliases", ())):
+                alias_method, alias_path = alias.split(" ")
+                spelled = aliased(operation, alias_path, method, alias_method.lower(), number)
+                yield Described(alias_path, alias_method.lower(), spelled, is_alias=True)
+
+
+def resolved(responses: Json, shared: Json) -> Json:
+    """Responses with the shared ones in place of references."""
+    names = {status: response.get("$ref", "").rpartition("/")[2] for status, response in responses.items()}
+    return {status: shared[names[status]] if names[status] else each for status, each in responses.items()}
+
+
+def aliased(operation: Json, path: str, method: str, alias_method: str, number: int) -> Json:
+    """The operation as an alias serves it."""
+    found = deepcopy(operation)
+    del found["x-aliases"]
+    found["operationId"] += f"_alias_{number}"
+    parameters = [each for each in found.pop("parameters", ()) if each["in"] != "path" or f"{{{each['name']}}}" in path]
+    for parameter in parameters:
+        for prefix, schema in parameter.pop("x-alias-schemas", {}).items():
+            if path.startswith(f"{prefix}/"):
+                parameter["schema"] = schema | {"examples": parameter["schema"]["examples"]}
+    if (method, alias_method) == ("get", "post"):
+        query = [each for each in parameters if each["in"] == "query"]
+        parameters = [each for each in parameters if each["in"] == "path"]
+        found["requestBody"] = posted(query)
+        found["responses"]["413"] = found["responses"]["400"]
+    if not parameters and "requestBody" not in found:
+        found["responses"].pop("400", None)
+    return found | ({"parameters": parameters} if parameters else {})
+
+
+def posted(query: list[Json]) -> Json:
+    """The query parameters as a JSON object of strings; without a mandatory one no body is needed."""
+    needed = [each["name"] for each in query if each["required"]]
+    properties = {each["name"]: {"type": "string"} for each in query}
+    schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
+    return {"required": bool(needed), "content": {"application/json": {"schema": schema}}}
+
+
+def spelled_out() -> Json:
+    """The document with every alias as an operation of its own."""
+    paths: Json = {}
+    for each in described():
+        paths.setdefault(each.path, {})[each.method] = each.operation
+    return openapi.document() | {"paths": paths}
+
+
+class Request(NamedTuple):
+    """A request that is made of examples alone."""
+
+    method: str
+    path: str
+    query: Json
+    body: Any
+
+    @property
+    def name(self) -> str:
+        return " ".join([self.method, self.path, *self.query])
+
+
+TOGETHER = {"forAddress": "forChain"}
+"""Parameters that mean nothing without another one."""
+
+
+def prefilled() -> list[Request]:
+    """What /docs sends when a visitor presses its buttons: the examples of the required parameters and of the body.
+
+    Only of operations that promise a 200: an archive answers the others with 501.
+    """
+    found = [each for each in described() if not each.is_alias and "200" in each.operation["responses"]]
+    return [filled_in(each, {}) for each in found]
+
+
+def with_each_option() -> list[Request]:
+    """The same requests with one optional parameter more."""
+    found = []
+    for each in described():
+        if each.is_alias or "200" not in each.operation["responses"]:
+            continue
+        optional = {
+            parameter["name"]: sent(example(parameter))
+            for parameter in each.operation.get("parameters", ())
+            if not parameter["required"] and example(parameter) is not None
+        }
+        for name, value in optional.items():
+            beside = {other: optional[other] for other in (TOGETHER.get(name),) if other}
+            found.append(filled_in(each, {name: value} | beside))
+    return found
+
+
+def sent(value: Any) -> Any:
+    """A value as a query has it."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def filled_in(each: Described, query: Json) -> Request:
+    required = [parameter for parameter in each.operation.get("parameters", ()) if parameter["required"]]
+    values = {(parameter["in"], parameter["name"]): sent(parameter["example"]) for parameter in required}
+    path = each.path.format(**{name: value for (where, name), value in values.items() if where == "path"})
+    query = {name: value for (where, name), value in values.items() if where == "query"} | query
+    body = None
+    if "requestBody" in each.operation:
+        (body,) = each.operation["requestBody"]["content"]["application/json"]["schema"]["examples"]
+    return Request(each.method, path, query, body)

@@ -38,7 +38,8 @@ def settings() -> StoreSettings:
 
 
 def application(store: Any) -> Any:
-    mount = NetworkMount(store, settings().network, "atoi", wormhole=settings().wormhole_network)
+    hrp = os.environ.get("PERMANODE_TEST_HRP", "atoi")
+    mount = NetworkMount(store, settings().network, hrp, wormhole=settings().wormhole_network)
     return create_app({"mainnet": mount}, "mainnet", ApiSettings())
 
 

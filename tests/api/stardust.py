@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from api.network import NetworkMount
-from api.version import program_version
+from api.version import VERSION
 from db.store import WritableStore
 from ledger.base_token import BaseToken
 from ledger.stardust.protocol_parameters import parse_parameters_json
@@ -70,7 +70,7 @@ class StardustLedger:
 
     def info(self) -> Json:
         """A permanode's own words, and no rates, as no traffic reaches it."""
-        own = {"name": "Permanode", "version": program_version()}
+        own = {"name": "Permanode", "version": VERSION}
         rates = dict.fromkeys(("blocksPerSecond", "referencedBlocksPerSecond", "referencedRate"), 0)
         return {**self.expected["info"], **own, "metrics": rates}
 

@@ -57,7 +57,7 @@ NAMED = {
 four have one symbol.
 """
 
-SHARED_TX = "0x" + "ab" * 32
+SHARED_TX = "0x" + "5a" * 32
 UNSIGNED, UNSIGNED_TX = f"4:{'ab' * 32}:{7:016d}", "0x" + "ef" * 32
 """A message of which a guardian wrote, and nobody brought a VAA; and its transaction."""
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -21,6 +22,7 @@ from cli import demo
 from cli import main as cli
 from cli.settings import Settings, SettingsError
 from etl.engine.session import EtlSettings
+from tests.api.contract import prefilled
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
 
@@ -33,7 +35,7 @@ def free_port() -> int:
 @contextmanager
 def running(folder: Path, port: int, store: str | None = None) -> Iterator[str]:
     """Everything the demo prints up to its last line, while it serves."""
-    code = f"import pathlib, demo; demo.run({port}, pathlib.Path({str(folder)!r}), {store!r})"
+    code = f"import pathlib; from cli import demo; demo.run({port}, pathlib.Path({str(folder)!r}), {store!r})"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder.parent, env=environment, text=True, stdout=subprocess.PIPE
@@ -102,8 +104,11 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
         (body,) = verification["bodies"]
         assert (body["served"], body["verified"], body["fault"]) == (True, True, None)
         assert base64.b64decode(row["SignedVAABytes"]) == vaa
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/docs", timeout=10) as page:
-            assert page.status == 200
+        base = f"http://127.0.0.1:{port}"
+        assert httpx.get(f"{base}/docs").status_code == 200
+        for example in prefilled():
+            answer = httpx.request(example.method, base + example.path, params=example.query, json=example.body)
+            assert answer.status_code == 200, (example, answer.text)
     with running(tmp_path / "demo", port, store) as printed:
         assert printed.lstrip().startswith("Serving.")
         assert ask(urls[0])["data"]

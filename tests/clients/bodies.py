@@ -5,7 +5,7 @@ Rules of this file: only the version comes from the project's code; a listing fi
 
 from typing import Any
 
-from api.version import program_version
+from api.version import VERSION
 from tests.api.chronicle_v1.test_chronicle_listings import record
 from tests.api.chronicle_v1.test_chronicle_v1 import attached
 from tests.api.oracle import Json, Oracle
@@ -16,7 +16,7 @@ PAGE_SIZE = 1000
 
 def info(oracle: Oracle) -> Json:
     """A permanode's own words, and no rates or proof of work, as no traffic reaches it."""
-    own = {"name": "Permanode", "version": program_version(), "minPoWScore": 0}
+    own = {"name": "Permanode", "version": VERSION, "minPoWScore": 0}
     rates = dict.fromkeys(("messagesPerSecond", "referencedMessagesPerSecond", "referencedRate"), 0)
     return {**oracle.expected["info"], **own, **rates}
 

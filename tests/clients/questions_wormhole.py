@@ -74,13 +74,13 @@ def asked(operation: Json, known: Json) -> Json:
 
 
 def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
-    """One call of each operation of openapi.yaml for networks of Wormhole, in its order; KeyError names a parameter
+    """One call of each route of openapi.yaml for networks of Wormhole, in its order; KeyError names a parameter
     that nobody knows.
     """
     known = values(world)
-    for path, method, operation in contract(of_wormhole=True):
+    for path, method, operation, is_alias in contract(of_wormhole=True):
         given = asked(operation, known)
         query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
         answer = httpx.request(method, server + path.format(**given), params=query, json=given.get(BODY))
         assert answer.status_code == 200, (path, given, answer.text)
-        yield Walk(method, path, operation["operationId"], 200, given, answer.json(), ())
+        yield Walk(method, path, operation["operationId"], 200, given, answer.json(), (), is_alias)

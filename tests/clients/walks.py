@@ -1,15 +1,13 @@
-"""Calls of every operation of openapi.yaml for networks of IOTA, by questions.py, and what a driver has to print.
+"""Calls of every route that openapi.yaml describes for networks of IOTA, and what a driver has to print for each.
 
 Rules of this file: a question stands under its path below the mount, so that every mount of a kind is asked alike.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import yaml
-
+from tests.api.contract import Described, described
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.api.stardust import StardustLedger
@@ -57,6 +55,7 @@ class Walk:
     given: Mapping[str, Any]
     answer: Any
     varying: tuple[str, ...]
+    is_alias: bool
 
     @property
     def is_bytes(self) -> bool:
@@ -72,16 +71,9 @@ class Walk:
         assert found == self.answer, self
 
 
-@cache
-def contract(*, of_wormhole: bool = False) -> tuple[tuple[str, str, Json], ...]:
-    """Path, method and operation of everything that openapi.yaml promises of networks of IOTA, or of Wormhole."""
-    paths: dict[str, Json] = yaml.safe_load(CONTRACT.read_text("utf-8"))["paths"]
-    return tuple(
-        (path, method, operation)
-        for path, item in paths.items()
-        if bool(OF_WORMHOLE.search(path)) == of_wormhole
-        for method, operation in item.items()
-    )
+def contract(*, of_wormhole: bool = False) -> list[Described]:
+    """Every route that openapi.yaml promises of networks of IOTA, or of Wormhole."""
+    return [each for each in described() if bool(OF_WORMHOLE.search(each.path)) == of_wormhole]
 
 
 def place(path: str, method: str) -> tuple[str, str]:
@@ -109,12 +101,21 @@ def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
         "/api/indexer/v1": indexer,
         INDEXER_MOUNT: indexer,
         "/api/poi/v1": of_poi("stardust"),
-        POI_MOUNT: of_poi("chrysalis"),
+        POI_MOUNT: of_both_eras(stardust),
     }
 
 
+def of_both_eras(stardust: StardustLedger) -> Asked:
+    """Proofs of inclusion of the Chrysalis network and, by its name, of the Stardust one."""
+    named = {
+        path: [each._replace(given={"network": stardust.network} | each.given) for each in asked]
+        for path, asked in of_poi("stardust").items()
+    }
+    return {path: asked + named[path] for path, asked in of_poi("chrysalis").items()}
+
+
 def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
-    """At least one for each operation of openapi.yaml, in its order; KeyError names a path that nobody asks.
+    """At least one for each route of openapi.yaml, in its order; KeyError names a path that nobody asks.
 
     What promises no 200 has to answer 501.
     """
@@ -122,10 +123,10 @@ def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
     chrysalis = oracle.expected["network"]
     networks = {NETWORK_MOUNT: chrysalis, POI_MOUNT: chrysalis}
     networks |= dict.fromkeys((STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT), stardust.network)
-    for path, method, operation in contract():
+    for path, method, operation, is_alias in contract():
         mount, below = place(path, method)
         status = 200 if "200" in operation["responses"] else 501
         network = {"network": networks[mount]} if mount in networks else {}
         for each in asked[mount][below]:
             given = network | each.given
-            yield Walk(method, path, operation["operationId"], status, given, each.answer, each.varying)
+            yield Walk(method, path, operation["operationId"], status, given, each.answer, each.varying, is_alias)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import typer.main
-import yaml
 
 from cli import demo, pages
 from cli.main import app
 from cli.settings import PARTS, load_part
 from db.schema.protocols import TABLES
+from tests.api.contract import described
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
@@ -68,10 +68,7 @@ MOUNTS = (
 
 
 def test_every_endpoint_is_listed_as_answered_and_nothing_else_is() -> None:
-    paths = yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))["paths"]
-    served = {
-        f"{method.upper()} {re.sub(MOUNTS, '', path)}" for path, operations in paths.items() for method in operations
-    }
+    served = {f"{each.method.upper()} {re.sub(MOUNTS, '', each.path)}" for each in described()}
     rows = re.findall(
         r"^\| ((?:GET|POST) \S+?)(?:\?\S*)? \| answered \|", (DOCS / "supported.md").read_text("utf-8"), re.MULTILINE
     )

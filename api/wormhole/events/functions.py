@@ -62,4 +62,4 @@ def function(
 
     asked.__name__, sent.__name__ = name, f"{name}_posted"
     asked.__doc__ = sent.__doc__ = meaning
-    return Operation(path, asked, answer, errors), Operation(path, sent, answer, errors, method="POST")
+    return Operation(path, asked, answer, errors), Operation(path, sent, answer, errors, method="POST", alias_of=asked)

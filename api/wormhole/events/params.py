@@ -44,7 +44,7 @@ EMITTER_CHAIN = replace(
 )
 EMITTER_ADDRESS = replace(EMITTER_HEX, name="emitterAddress", where="query")
 SEQUENCE_TEXT = replace(SEQUENCE, name="sequence", where="query", meaning=f"{SEQUENCE.meaning}, padded or not")
-ID = replace(TX_HASH, name="id", meaning="InitiatingTxID of the message", required=True, example="0x" + "ab" * 32)
+ID = replace(TX_HASH, name="id", meaning="InitiatingTxID of the message", required=True, example="0x" + "5a" * 32)
 FOR_CHAIN = replace(
     EMITTER_CHAIN, name="forChain", meaning="Only messages of this chain, by number or name", required=False
 )

@@ -37,7 +37,7 @@ ACTIVE_APPS = Param(
     PORTAL,
 )
 SAMPLE_RATE = one_of(
-    "sampleRate", "What is counted together: hours of 1d, days of 1w and 1mo", {"1h": "1h", "1d": "1d"}, "1d"
+    "sampleRate", "What is counted together: hours of 1d, days of 1w and 1mo", {"1h": "1h", "1d": "1d"}, "1h"
 )
 BY = one_of("by", "What is summed: USD, or transfers", {"notional": "notional", "tx": "tx"}, "tx", default="notional")
 TimeSpan: TypeAlias = tuple[str, int | None]

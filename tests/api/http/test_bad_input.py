@@ -9,18 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.listing.cursor import CursorError, parse_cursor
-from tests.api import contract
 from tests.api.asgi import ask
 from tests.api.conftest import ON_ONE_STORE
+from tests.api.contract import described, example
 from tests.api.http.test_error_shape import assert_shape
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE
 
 OPERATIONS = [
-    (path, item["get"])
-    for path, item in contract.document()["paths"].items()
-    if item.get("get", {}).get("parameters") and "200" in item["get"]["responses"] and not OF_WORMHOLE.search(path)
-]
+    (each.path, each.operation)
+    for each in described()
+    if each.method == "get" and each.operation.get("parameters") and "200" in each.operation["responses"]
+    and not OF_WORMHOLE.search(each.path)
+]  # fmt: skip
 PATH_PARAMETERS = sorted(
     {
         (path, each["name"])
@@ -32,7 +33,7 @@ PATH_PARAMETERS = sorted(
 QUERY_PARAMETERS = sorted(
     (path, each["name"]) for path, operation in OPERATIONS for each in operation["parameters"] if each["in"] == "query"
 )
-EXAMPLES = {path: {each["name"]: each.get("example") for each in op["parameters"]} for path, op in OPERATIONS}
+EXAMPLES = {path: {each["name"]: example(each) for each in op["parameters"]} for path, op in OPERATIONS}
 
 
 def filled(path: str, **other: Any) -> str:

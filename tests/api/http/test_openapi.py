@@ -4,6 +4,7 @@ import csv
 import inspect
 import json
 import re
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,44 +20,41 @@ from api.explorer_v2.routes import EXPLORER_V2
 from api.families import WORMHOLE_V1
 from api.health import HEALTH
 from api.http import openapi
-from api.http.docs_page import STYLE
-from api.http.operations import SERIALIZED, arguments
+from api.http.docs_page import ASSETS, STYLE
+from api.http.operations import SERIALIZED, OperationRoute, arguments, body_of
 from api.http.page_sizes import CHRONICLE_V1 as CHRONICLE_SIZES
 from api.http.page_sizes import NODE_V1 as NODE_V1_SIZES
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
 from api.network import NetworkMount
 from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
+from api.version import VERSION
 from api.wormhole.events.routes import EVENTS
 from api.wormhole.guardian.routes import GUARDIAN_V1
-from tests.api import contract
+from tests.api.contract import Described, described, example
+from tests.api.http.test_error_shape import BrokenStore
 from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.conftest import ROOT
 
-OPERATIONS = [
-    (path, method, operation)
-    for path, item in contract.document()["paths"].items()
-    for method, operation in item.items()
-]
-SCHEMAS = contract.document()["components"]["schemas"]
+ROUTES = described()
+SCHEMAS = openapi.document()["components"]["schemas"]
 
-EXPORTED = [
-    (path, operation)
-    for path, _, operation in OPERATIONS
-    if "text/csv" in operation["responses"].get("200", {}).get("content", {})
-]
+EXPORTED = [each for each in ROUTES if "text/csv" in each.operation["responses"].get("200", {}).get("content", {})]
 """Those that give whole listings."""
 
 GRPC = {"400": 3, "401": 16, "404": 5, "413": 3, "429": 8, "500": 13, "501": 12, "503": 14}
 """gRPC's codes of those statuses."""
 
-IDS = [operation["operationId"] for _, _, operation in OPERATIONS]
+DOCUMENTED = [each.operation["operationId"] for each in ROUTES if not each.is_alias]
+
+PAGES = {"/metrics", "/api/metrics", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)}
+"""What a server serves beside operations."""
 
 
 def test_the_committed_contract_is_the_application_s() -> None:
     committed = yaml.safe_load((ROOT / "openapi.yaml").read_text("utf-8"))
-    assert committed == contract.document()
+    assert committed == openapi.document()
     assert openapi.main(["--check"]) == 0
 
 
@@ -69,13 +67,13 @@ def test_check_notices_a_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 async def test_the_served_contract_is_the_committed_one(client: httpx.AsyncClient, mount: NetworkMount) -> None:
     served = (await client.get("/openapi.json")).json()
-    assert served == contract.document()
+    assert served == openapi.document()
     assert create_app({"a": mount, "b": mount}, "b", ApiSettings()).openapi() == served
 
 
 async def test_the_docs_page_and_all_it_loads_come_from_here(client: httpx.AsyncClient) -> None:
     page = (await client.get("/docs")).text
-    assert "url: '/openapi.json'" in page
+    assert 'data-url="/openapi.json"' in page
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
     assert sorted(loaded) == ["/docs/favicon.png", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"]
     _, script, style = answers = [await client.get(path) for path in sorted(loaded)]
@@ -88,23 +86,82 @@ async def test_the_docs_page_and_all_it_loads_come_from_here(client: httpx.Async
 
 
 def test_every_operation_is_named_by_its_function() -> None:
-    assert len(set(IDS)) == len(IDS)
-    assert set(IDS) == {route.operation_id for route in routes({}, "", "", "")}
+    assert len(set(DOCUMENTED)) == len(DOCUMENTED)
+    assert {*DOCUMENTED} <= {route.operation_id.removesuffix("_of_network") for route in routes({}, "", "", "")}
     for route in routes({}, "", "", ""):
         family = "_v2" if "/core/v2/" in route.path else "_of_analytics" if "/analytics/v2/" in route.path else ""
         suffix = "_of_network" if "{network}" in route.path else "_of_core" if "/core/v1/" in route.path else ""
         assert route.operation_id == route.name + family + suffix
 
 
-@pytest.mark.parametrize(("path", "method", "operation"), OPERATIONS, ids=IDS)
-def test_every_operation_tells_all(path: str, method: str, operation: dict[str, Any]) -> None:
+def test_every_served_route_is_an_operation_or_an_alias_of_one_and_nothing_else_is_described() -> None:
+    served: list[Any] = create_app({"a": NetworkMount(BrokenStore(RuntimeError()), "a")}, "a", ApiSettings()).routes
+    assert {route.path for route in served if not isinstance(route, OperationRoute)} == PAGES
+    operations = [route for route in served if isinstance(route, OperationRoute)]
+    found = [(route.path, method.lower()) for route in operations for method in route.methods or ()]
+    assert len(found) == len(set(found)) > 300
+    assert sorted((each.path, each.method) for each in ROUTES) == sorted(found)
+
+
+def test_an_operation_is_documented_at_its_path_with_a_network_where_it_has_one() -> None:
+    for path, item in openapi.document()["paths"].items():
+        for operation in item.values():
+            aliases = operation.get("x-aliases", [])
+            assert "{network}" in path or not any("{network}" in alias for alias in aliases)
+            assert all(f"`{alias}`" in operation["description"] for alias in aliases)
+
+
+HANDLERS = {(route.path, method.lower()): route for route in routes({}, "", "", "") for method in route.methods or ()}
+
+
+@pytest.mark.parametrize("each", [each for each in ROUTES if each.is_alias], ids=lambda each: each.name)
+def test_an_alias_reads_the_parameters_that_the_document_describes(each: Described) -> None:
+    """Against the parameters of the route itself."""
+    route = HANDLERS[each.path, each.method]
+    of_route = [
+        *route.mount.params,
+        *(each.at(route.mount.dialect) for each in arguments(route.operation.handler).values()),
+    ]
+    expected = {(param.name, param.where): param.documented()["schema"] for param in of_route}
+    described = {
+        (parameter["name"], parameter["in"]): {k: v for k, v in parameter["schema"].items() if k != "examples"}
+        for parameter in each.operation.get("parameters", ())
+    }
+    assert described == expected
+    body = body_of(route.operation.handler)
+    assert (body is not None) == ("requestBody" in each.operation)
+    if body is not None and route.operation.alias_of is not None:
+        posted, model = each.operation["requestBody"], body[1].documented()
+        (found, wanted) = (what["content"]["application/json"]["schema"] for what in (posted, model))
+        assert posted["required"] == model["required"]
+        assert found.get("required", []) == wanted.get("required", [])
+        assert found["properties"].keys() == wanted["properties"].keys()
+
+
+def test_every_family_is_explained() -> None:
+    tags = [tag["name"] for tag in openapi.document()["tags"]]
+    assert {tag for each in ROUTES for tag in each.operation["tags"]} == {*tags}
+
+
+def test_there_is_one_version() -> None:
+    assert openapi.document()["info"]["version"] == VERSION
+    assert all(SCHEMAS[name]["examples"][0]["data"]["version"] == VERSION for name in ("InfoResponse",))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "api.version.VERSION"}
+
+
+@pytest.mark.parametrize("each", ROUTES, ids=lambda each: each.name)
+def test_every_operation_tells_all(each: Described) -> None:
+    path, operation = each.path, each.operation
     assert operation["summary"]
     declared = {each["name"] for each in operation.get("parameters", []) if each["in"] == "path"}
     assert declared == {segment[1:-1] for segment in path.split("/") if segment.startswith("{")}
     assert all(each["required"] for each in operation.get("parameters", []) if each["in"] == "path")
     for each in operation.get("parameters", []):
         assert each["description"]
-        assert "example" in each or each["name"] in ("state", "cursor")
+        assert example(each) is not None or each["name"] in ("state", "cursor")
+        assert each["required"] == ("example" in each), "/docs prefills what is required, and nothing else"
     assert operation["responses"].keys() & {"200", "501"}
     has_body = "requestBody" in operation
     needed = {"401", "429", "500", "503"} | ({"400"} if operation.get("parameters") or has_body else set())
@@ -133,8 +190,7 @@ def test_every_operation_tells_all(path: str, method: str, operation: dict[str, 
 
 
 def test_every_answer_has_an_example_that_is_an_answer() -> None:
-    documented = [route.documented() for route in routes({}, "", "", "")]
-    models = {route.response_model for route in documented if route.response_model is not None}
+    models = {route.operation.answer for route in routes({}, "", "", "")} - {None}
     assert len(models) > 5
     for model in models:
         (example,) = model.model_json_schema()["examples"]
@@ -159,10 +215,11 @@ def of_ndjson(text: str) -> tuple[list[Any], list[Json]]:
 READERS = {"text/csv": of_csv, "application/x-ndjson": of_ndjson}
 
 
-@pytest.mark.parametrize(("path", "operation"), EXPORTED, ids=[each["operationId"] for _, each in EXPORTED])
+@pytest.mark.parametrize("exported", EXPORTED, ids=lambda each: each.name)
 async def test_every_export_has_an_example_with_the_columns_of_a_real_one(
-    client: httpx.AsyncClient, oracle: Oracle, path: str, operation: dict[str, Any]
+    client: httpx.AsyncClient, oracle: Oracle, exported: Described
 ) -> None:
+    path, operation = exported.path, exported.operation
     owner = max(oracle.expected["addresses"], key=lambda each: len(oracle.histories.get(each["address"], [])))
     address = owner["address" if "/ed25519/" in path else "bech32"]
     content = operation["responses"]["200"]["content"]
@@ -195,26 +252,29 @@ def in_csv(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_the_same_operations_differ_by_mount_in_nothing_but_defaults_and_what_page_sizes_they_read() -> None:
-    paths = contract.document()["paths"]
-    documented = {each["operationId"]: each for item in paths.values() for each in item.values()}
+def test_aliases_differ_in_nothing_but_defaults_and_what_page_sizes_they_read() -> None:
     differing = {}
-    for name, operation in documented.items():
-        other = documented.get(f"{name}_of_network")
-        if other is None or name == "service":
-            continue
-        network, *parameters = other.get("parameters", [])
-        assert network["name"] == "network"
-        for mine, theirs in zip(operation.get("parameters", []), parameters, strict=True):
-            defaults = (mine["schema"].pop("default", None), theirs["schema"].pop("default", None))
-            if mine["name"] == "page_size" and not name.endswith("_v2"):
-                assert (mine.pop("schema"), theirs.pop("schema")) == (NODE_V1_SIZES.schema(), CHRONICLE_SIZES.schema())
-            assert mine == theirs
-            if len(set(defaults)) > 1:
-                differing[name, mine["name"]] = defaults
-    pages = ("message_children", "included_message_children", "ed25519_outputs")
-    spent = {("ed25519_outputs", "include-spent"): (False, True)}
-    assert differing == {(name, "page_size"): (1000, 100) for name in pages} | spent
+    for item in openapi.document()["paths"].values():
+        for operation in item.values():
+            for parameter in operation.get("parameters", ()):
+                schemas = parameter.get("x-alias-schemas", {})
+                assert all(f"Under `{prefix}`: " in parameter["description"] for prefix in schemas)
+                for prefix, theirs in schemas.items():
+                    assert prefix in ("/api/v1", "/api/core/v1")
+                    mine = parameter["schema"]
+                    differing[operation["operationId"], parameter["name"], prefix] = theirs["default"], mine["default"]
+                    if parameter["name"] == "page_size":
+                        assert theirs == NODE_V1_SIZES.schema() | {"default": theirs["default"]}
+                        assert mine == CHRONICLE_SIZES.schema() | {k: mine[k] for k in ("default", "examples")}
+                    else:
+                        assert theirs == {"type": "boolean", "default": theirs["default"]}
+    of_100 = ("message_children", "included_message_children", "ed25519_outputs")
+    of_1000 = ("messages_by_index", "address_outputs", "milestone_messages", "receipts", "receipts_of")
+    expected = {(name, "page_size"): (1000, 100) for name in of_100}
+    expected |= {(name, "page_size"): (1000, 1000) for name in of_1000}
+    expected |= {("ed25519_outputs", "include-spent"): (False, True)}
+    prefixes = ("/api/v1", "/api/core/v1")
+    assert differing == {(*place, prefix): values for place, values in expected.items() for prefix in prefixes}
 
 
 def test_a_handler_whose_argument_nothing_reads_is_refused() -> None:

@@ -13,8 +13,8 @@ from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from ledger.crypto.bech32 import format_address
-from tests.api import contract
 from tests.api.asgi import ask
+from tests.api.contract import described
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE
 
@@ -25,8 +25,9 @@ LEAST_PAGE = 100
 """Small pages may cost what a page of this size costs."""
 
 PARAMETERS = {
-    path: {each["name"] for each in item.get("get", {}).get("parameters", ())}
-    for path, item in contract.document()["paths"].items()
+    each.path: {parameter["name"] for parameter in each.operation.get("parameters", ())}
+    for each in described()
+    if each.method == "get"
 }
 OF_CHAINS = ("{aliasId}", "{foundryId}", "{nftId}")
 """Chrysalis has no chain objects; tests/api/indexer_v1/test_indexer_v1.py counts the work of theirs."""

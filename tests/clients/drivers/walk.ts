@@ -22,17 +22,21 @@ export function print({ data, error, response }: { data?: unknown; error?: unkno
 /** What the compiler has to refuse; it complains about each of these lines that it does not. */
 export function refused(): void {
     // @ts-expect-error: a path that the contract lacks
-    client.GET("/api/v1/nothing");
+    client.GET("/api/{network}/nothing", { params: { path: { network: "a" } } });
+    // @ts-expect-error: an alias, which the contract does not describe as an operation
+    client.GET("/api/v1/tips");
     // @ts-expect-error: a path parameter is missing
-    client.GET("/api/v1/milestones/{index}");
+    client.GET("/api/{network}/milestones/{index}", { params: { path: { network: "a" } } });
+    // @ts-expect-error: the network is missing
+    client.GET("/api/{network}/tips");
     // @ts-expect-error: no index is asked for
-    client.GET("/api/v1/messages", { params: { query: { page_size: 1 } } });
+    client.GET("/api/{network}/messages", { params: { path: { network: "a" }, query: { page_size: 1 } } });
     // @ts-expect-error: a word that is not among those of the parameter
-    client.GET("/api/v1/messages", { params: { query: { index: "78", sort: "best" } } });
+    client.GET("/api/{network}/messages", { params: { path: { network: "a" }, query: { index: "78", sort: "best" } } });
     // @ts-expect-error: a body without its content
-    const body: Answer<"/api/v1/milestones/{index}", "get", 200> = { data: { index: 1 } };
+    const body: Answer<"/api/{network}/milestones/{index}", "get", 200> = { data: { index: 1 } };
     void body;
     // @ts-expect-error: a status that the contract lacks
-    const teapot: Answer<"/api/v1/tips", "get", 418> = { error: { code: "418", message: "" } };
+    const teapot: Answer<"/api/{network}/tips", "get", 418> = { error: { code: "418", message: "" } };
     void teapot;
 }

@@ -1,0 +1,56 @@
+"""Every example of the OpenAPI document is in the demo's data: a request that is made of examples alone returns 200.
+
+The stores hold the same ledgers as those of `permanode demo`, written by the naive reference; tests/cli/test_demo.py
+sends the prefilled requests to the demo itself.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from api import description
+from cli import demo, serving
+from tests.api.conftest import fill, fill_stardust
+from tests.api.contract import Request, prefilled, with_each_option
+from tests.api.oracle import Oracle
+from tests.api.stardust import StardustLedger
+from tests.api.wormhole_network import World
+
+
+@pytest.fixture(scope="module")
+def demo_app(
+    tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger, world: World
+) -> Iterator[Any]:
+    """The application that the demo serves."""
+    settings = demo.demo_settings(tmp_path_factory.mktemp("demo"), None)
+    stores = [
+        fill(settings.store(demo.CHRYSALIS.network), oracle),
+        fill_stardust(settings.store(demo.STARDUST.network), stardust),
+        world.fill(settings.store(demo.WORMHOLE.network)),
+    ]
+    yield serving.settled_app(settings)
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def visitor(demo_app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=demo_app), base_url="http://permanode")
+
+
+def test_the_networks_of_the_examples_are_those_of_the_demo() -> None:
+    named = (description.CHRYSALIS_EXAMPLE, description.STARDUST_EXAMPLE, description.WORMHOLE_EXAMPLE)
+    assert named == tuple(sample.network for sample in demo.SAMPLES)
+
+
+@pytest.mark.parametrize("request_", [*prefilled(), *with_each_option()], ids=lambda each: each.name)
+async def test_an_example_is_answered(visitor: httpx.AsyncClient, request_: Request) -> None:
+    answer = await visitor.request(request_.method, request_.path, params=request_.query, json=request_.body)
+    assert answer.status_code == 200, answer.text
+
+
+def test_every_operation_has_an_example() -> None:
+    assert len(prefilled()) > 130
+    assert len(with_each_option()) > 300
