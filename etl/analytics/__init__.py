@@ -1,4 +1,4 @@
-"""Lake rows and ledger changes become analytics of milestones, days and addresses.
+"""Computes analytics of milestones, days and addresses from lake rows and ledger changes.
 
-Input: lake rows and changes. Output: frames of the analytics tables. Spark's own columns only, no Python per row.
+Input: lake rows and changes. Output: frames of the analytics tables. Only native Spark columns, no Python per row.
 """

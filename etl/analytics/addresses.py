@@ -1,7 +1,7 @@
-"""Changes → address_analytics: what an address sent and received in a milestone.
+"""Computes address_analytics: the amounts that an address sent and received in a milestone.
 
-Rules of this file: as in tables.py. Sent is what was spent of its outputs, received what was created for it, so change
-that goes back to it is both.
+Sent is the sum of its spent outputs, received the sum of outputs created for it. Change that returns to the address is
+in both.
 """
 
 from pyspark.sql import DataFrame
@@ -13,7 +13,7 @@ from etl.tables.partition_columns import range_of
 
 
 def address_analytics(changes: DataFrame, chunk_size: int) -> TableFrame:
-    """A row an address and milestone that changed it."""
+    """A row per address and milestone that changed it."""
     rows = changes.groupBy(F.col("owner").alias("address"), "milestone_index").agg(
         F.max("ms_timestamp").alias("ms_timestamp"),
         F.sum(F.when(F.col("is_spent"), F.col("amount")).otherwise(0)).alias("sent_tokens"),

@@ -1,7 +1,7 @@
-"""How many addresses were active so far in the UTC day, ISO week, month and year of a milestone.
+"""Counts the addresses that were active so far in the UTC day, ISO week, month and year of a milestone.
 
-A milestone is in the intervals of its own timestamp, and in Chrysalis timestamps may fall. An address counts with the
-lowest milestone of an interval in which it was active. A sum of days would count many addresses twice.
+A milestone belongs to the intervals of its own timestamp; Chrysalis timestamps may decrease. An address counts at the
+lowest milestone of an interval in which it was active. Sums of daily counts would count many addresses twice.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from db.schema import CALENDAR
 
 ACTIVE = pa.schema({"milestone_index": pa.int32(), "ms_timestamp": pa.int64(), "owner": pa.binary()})
-"""Who was active, and when: what of CHANGES is looked at."""
+"""The columns of CHANGES that determine who was active and when."""
 
 
 def newly_active(active: DataFrame) -> DataFrame:
-    """ACTIVE → a row an address and interval, with the first of its milestones there."""
+    """ACTIVE → a row per address and interval, with its first milestone there."""
     earliest = F.min("milestone_index").alias("milestone_index")
     time = F.timestamp_millis("ms_timestamp")
     days = active.groupBy(F.date_trunc("day", time).alias("day"), "owner").agg(earliest)
@@ -34,8 +34,8 @@ def newly_active(active: DataFrame) -> DataFrame:
 
 
 def so_far(name: str, before: Mapping[int, int]) -> Column:
-    """Of newly_active, summed by milestone and with its `ms_timestamp`, those of its interval up to it; `before`: how
-    many an interval, by its first second, had before these milestones.
+    """Sums newly_active by milestone, up to each milestone of its interval, with its `ms_timestamp`. `before` contains
+    the counts of each interval (by its first second) before these milestones.
     """
     begins = F.unix_timestamp(F.date_trunc(CALENDAR[name], F.timestamp_millis("ms_timestamp")))
     in_order = Window.partitionBy(begins).orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)

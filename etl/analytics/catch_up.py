@@ -1,9 +1,11 @@
-"""What `permanode load` ends with and `permanode analytics` does: the analytics tables, as far as they lag behind.
+"""Computes the analytics tables that are not up to date: the last step of `permanode load`, and `permanode analytics`.
 
-Rules of this file: steps are data, need nothing of one another and run side by side; what was done is noted in
-keyspace_info, after its rows, so that the next run completes one that was killed. Milestones are analysed once they are
-complete, those of a run again; of their days all is made anew. What the ledger state says is written with it
-(etl/ledger_state/advance.py), and here where it was not.
+Invariants:
+1. Steps are independent of each other and run concurrently.
+2. Progress is stored in keyspace_info after the rows, so the next run completes one that was killed.
+3. Milestones are analysed when they are complete, and again if a run replaces them. Their days are recomputed as a
+   whole.
+4. The measures of the ledger state are written with it (etl/ledger_state/advance.py), and here if they are missing.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,12 +37,12 @@ from etl.writers.frame_writer import Earlier, FrameMaker, Prepared, upsert_frame
 from etl.writers.publish import ANALYSED_TO, Publication
 
 DAYS_AT_ONCE = 30
-"""Made anew in one transaction."""
+"""Days that are recomputed in one transaction."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One of STEPS: what it fills, from those milestones."""
+    """A step: the tables that it fills, and its function of milestones."""
 
     name: str
     meaning: str
@@ -54,9 +56,9 @@ def lagging(publication: Publication) -> Intervals:
 
 
 def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals, only: str | None = None) -> None:
-    """Every step, or the one of that name: of the complete ones of `milestones`, and of those of `ledger` that the
-    ledger state has; the report tells rows and seconds of each. Milestones count as analysed once every step is
-    through, and not while one is at work: days are emptied before they are filled.
+    """Runs every step, or the one named `name`, for the complete ones of `milestones`, and for those of `ledger` that
+    the ledger state contains. The report contains rows and seconds of each step. Milestones count as analysed when all
+    steps have ended, and not while one runs, because days are emptied before they are filled.
     """
     wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
     wanted["days"] = wanted["milestones"]
@@ -83,7 +85,7 @@ def analyse(publication: Publication, milestones: Intervals, *, ledger: Interval
 
 
 def catch_up(publication: Publication) -> None:
-    """As `analyse`, of all that lags behind."""
+    """Runs `analyse` for everything that is not up to date."""
     reads, lake = publication.reads, publication.lake
     last, ledger = reads.ledger_index(), Intervals()
     if last is not None:
@@ -93,20 +95,20 @@ def catch_up(publication: Publication) -> None:
 
 
 def analysed(publication: Publication) -> Intervals:
-    """Milestones that are."""
+    """The analysed milestones."""
     return parse_intervals(publication.reads.info(ANALYSED) or "[]")
 
 
 def forget(publication: Publication, milestones: Intervals) -> None:
-    """Notes that those milestones are to be analysed again; before their rows are written again."""
+    """Marks milestones as not analysed, before their rows are written again."""
     held = analysed(publication)
     if intersect(held, milestones):
         _note(publication, subtract(held, milestones))
 
 
 def begun_at(publication: Publication, found: Found, genesis: int, frontier: int, to: int) -> Begun | None:
-    """Where the ledger's measures go on after the frontier, for the changes found up to `to`; None where they do not
-    reach it.
+    """The state from which the ledger's measures continue after the frontier, for the changes up to `to`. None if they
+    do not reach the frontier.
     """
     reads, chunk_size = publication.reads, publication.store_settings.chunk_size
     (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
@@ -133,7 +135,9 @@ def ledger_makers(
     last: int,
     wanted: Intervals | None = None,
 ) -> list[FrameMaker]:
-    """What the changes of [begun.first, last] and the balances after them say; `wanted`: of those milestones alone."""
+    """The measures of the changes of [begun.first, last] and of the balances after them. `wanted` selects
+    milestones.
+    """
     chunk_size = publication.store_settings.chunk_size
 
     def chosen(made: TableFrame) -> TableFrame:
@@ -144,7 +148,7 @@ def ledger_makers(
         times = times.select("milestone_index", ms_timestamp().alias("ms_timestamp"))
         return measures.of_changes(changes, after, times, begun, last, chunk_size)
 
-    # Nobody sent what genesis holds, nor are there hints that lead to it.
+    # Genesis outputs have no sender and no hints.
     later = changes.where(F.col("milestone_index") > begun.genesis)
     return [
         lambda _: chosen(milestones()),
@@ -153,7 +157,7 @@ def ledger_makers(
 
 
 def _milestones(publication: Publication, milestones: Intervals) -> None:
-    """ms_analytics, but for what the ledger says, and its sums by range."""
+    """ms_analytics without the measures of the ledger, and its sums by range."""
     lake, chunk_size = publication.lake.messages(milestones), publication.store_settings.chunk_size
     _write(publication, [lambda _: measures.of_messages(lake, chunk_size)])
     reads, columns = publication.reads, ("milestone_index", *SUMMED)
@@ -168,15 +172,15 @@ def _milestones(publication: Publication, milestones: Intervals) -> None:
 
 
 def _days(publication: Publication, milestones: Intervals) -> None:
-    """metrics_cache and daily_analytics of the days that those milestones touch, from all that is complete of them;
-    date_cache where a day of them lacks.
+    """metrics_cache and daily_analytics of the days that contain these milestones, from all their complete milestones;
+    date_cache if it is missing.
     """
     lake = publication.lake
     touched = lake.milestones(milestones).where("verified IS NOT NULL")
     row = touched.agg(F.sort_array(F.collect_set(F.to_date("timestamp").cast("string")))).first()
     dates = row[0] if row else []
     if None in publication.reads.many(schema.date_cache, [(date,) for date in dates]):
-        # Loads write it with the milestones; who deleted it with the analytics gets it again with them.
+        # Loads write it with the milestones. If it was deleted with the analytics, it is restored here.
         _write(publication, [lambda _: tables_milestones.date_cache(publication.whole_days(touched))])
     for some in (dates[at : at + DAYS_AT_ONCE] for at in range(0, len(dates), DAYS_AT_ONCE)):
         spans = publication.reads.many(schema.date_cache, [(date,) for date in some])
@@ -187,7 +191,7 @@ def _days(publication: Publication, milestones: Intervals) -> None:
         of_days = F.to_date("timestamp").cast("string").isin(some)
         counted = days.counts(lake.messages(held).where(of_days))
         folder = publication.staging.write("counts", counted)
-        # Few rows by now: sorting and summing them in one task needs no further shuffles, nor samples of them.
+        # Few rows are left: sorting and summing them in one task needs no further shuffles or samples.
         counted = publication.spark.read.schema(counted.schema).parquet(str(folder)).coalesce(1)
         of_milestones = lake.milestones(held).where(of_days).coalesce(1)
         with publication.store.batch() as batch:
@@ -207,7 +211,9 @@ def _day_makers(counted: DataFrame, milestones: DataFrame, fact: int) -> list[Fr
 
 
 def _ledger(publication: Publication, milestones: Intervals) -> None:
-    """What the ledger says of those milestones, all up to the ledger index; reckoned from genesis on, by the lake."""
+    """The ledger's measures of these milestones, which end at the ledger index. Computed from genesis, from the
+    lake.
+    """
     last = publication.reads.ledger_index()
     if last is None:
         return
@@ -215,7 +221,7 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     milestones = intersect([(genesis, last)], milestones)
     if not milestones:
         return
-    # Planning anew what is left whenever a stage has run costs more than it finds.
+    # Adaptive planning after each stage costs more than it saves.
     unrevised = replace(publication, spark=session_beside(publication.spark, UNREVISED))
     changes = far(unrevised, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
@@ -249,7 +255,9 @@ STEPS: tuple[Step, ...] = (
 
 
 def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
-    """Each frame in a transaction of its own, begun when it is prepared: until then other steps write."""
+    """Writes each frame in a separate transaction that starts when the frame is ready, so that other steps can
+    write.
+    """
     with ThreadPoolExecutor(len(makers), thread_name_prefix="frame") as pool:
         preparing = [pool.submit(_prepare, publication, make) for make in makers]
         for each in as_completed(preparing):
@@ -264,20 +272,20 @@ def _prepare(publication: Publication, make: FrameMaker) -> Prepared:
 
 
 def _note(publication: Publication, milestones: Intervals) -> None:
-    """Whoever keeps what it read of days looks whether this is still the same (db.queries.analytics.find_state)."""
+    """Stores progress. Readers that cache days compare this value (db.queries.analytics.find_state)."""
     notes = [(ANALYSED, format_intervals(milestones)), (ANALYSED_BY, publication.report.run)]
     with publication.store.batch() as batch:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
 
 
 def _lagging_from(publication: Publication, genesis: int) -> int:
-    """The first milestone, genesis among them, of which the ledger's part is not there."""
+    """The first milestone (or genesis) without the measures of the ledger."""
     return max(_analysed_to(publication, genesis) + 1, genesis)
 
 
 def _analysed_to(publication: Publication, genesis: int) -> int:
-    """The ledger index up to which the ledger's part is there, at both ends with the columns that there are now; -1:
-    nothing is.
+    """The ledger index up to which the ledger's measures exist, checked at both ends with the current columns; -1 if
+    there are none.
     """
     last = int(publication.reads.info(ANALYSED_TO) or -1)
     keys = [(ms_range_id(index, publication.store_settings.chunk_size), index) for index in (genesis, last)]
@@ -286,6 +294,8 @@ def _analysed_to(publication: Publication, genesis: int) -> int:
 
 
 def _is_whole(row: Row, genesis: int) -> bool:
-    """Whether a row has every column that the ledger state fills, also those that were added since it was written."""
+    """Whether a row has a value in every column that the ledger state fills, including columns that were added
+    later.
+    """
     filled = STATE_COLUMNS if row["milestone_index"] == genesis else (*FLOW_COLUMNS, *STATE_COLUMNS)
     return None not in (row[name] for name in filled)

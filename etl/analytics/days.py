@@ -1,8 +1,7 @@
-"""Messages → metrics_cache and daily_analytics: who sent and received on a UTC day, and which indexes were used.
+"""Computes metrics_cache and daily_analytics: who sent and received on a UTC day, and which indexes were used.
 
-Rules of this file: as in tables.py; a day is that of its milestones' timestamps, and its complete milestones count.
-Addresses that sent are those that signed; what was spent without a signature of its own, of an alias or an NFT, has
-none.
+The day of a milestone follows from its timestamp; only complete milestones count. A sender is an address that signed.
+Outputs of aliases and NFTs are spent without a signature of their own, so they have no sender.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -15,9 +14,10 @@ from etl.tables.frames import DUST_ALLOWANCE_OUTPUT, FACT, TREASURY_OUTPUT, Tabl
 ADDRESS, INDEX = "address", "index"
 
 SUMMED = {"named": "bigint", "received": "bigint", "sent": "bigint", "used": "bigint", "moved": "decimal(30, 0)"}
-"""What is counted of a value, and in what: outputs of any transaction that name an address, of included ones those that
-pay it and the signatures that it gave; messages with an index; base tokens in outputs of included transactions, which a
-faucet that passes nearly all of them on sums up to more than 64 bits a day."""
+"""The sums per value and their types: outputs of all transactions that name an address; outputs of included
+transactions that pay the address, and the signatures that it gave; messages with an index; base tokens in outputs of
+included transactions, which can exceed 64 bits per day if a faucet passes nearly all tokens on repeatedly.
+"""
 
 
 def counts(lake: DataFrame) -> DataFrame:
@@ -28,7 +28,7 @@ def counts(lake: DataFrame) -> DataFrame:
             F.to_date("timestamp").alias("date"),
             (F.col("inclusion_state") == INCLUDED).alias("is_included"),
             F.coalesce("tagged_data.tag", "transaction.tagged_data.tag").alias("tag"),
-            # What a message pays to, and what signed it, side by side: one scan, and a row for the longer of the two.
+            # Recipients and signers of a message side by side: one scan, and as many rows as the longer list has.
             F.posexplode_outer(
                 F.arrays_zip(
                     F.col("transaction.outputs.kind").alias("kind"),
@@ -59,7 +59,7 @@ def counts(lake: DataFrame) -> DataFrame:
 
 
 def _entry(is_there: Column, variant: str, value: Column, summed: dict[str, Column]) -> Column:
-    """A value of a message, with what of SUMMED it adds."""
+    """A value of a message and its contributions to SUMMED."""
     nothing = F.lit(None)
     return F.struct(
         is_there.alias("is_there"),
@@ -73,7 +73,7 @@ def _entry(is_there: Column, variant: str, value: Column, summed: dict[str, Colu
 
 
 def metrics_cache(counted: DataFrame, fact: int) -> TableFrame:
-    """A row for each metric of a value that is not 0, told as of `fact`, which is later than what it replaces."""
+    """A row per metric of a value that is not 0. `fact` orders it after the row that it replaces."""
     metrics = {
         "sent": F.col("sent"),
         "received": F.col("received"),
@@ -86,8 +86,8 @@ def metrics_cache(counted: DataFrame, fact: int) -> TableFrame:
 
 
 def daily_analytics(counted: DataFrame, milestones: DataFrame) -> TableFrame:
-    """A row a day of the lake's complete milestones, from `counts` of those days; a sum of tokens that no 64 bits hold
-    is not known.
+    """A row per day from the lake's complete milestones and `counts` of these days. A token sum beyond 64 bits is
+    null.
     """
     days = counted.groupBy("date").agg(
         F.count_if(_either() > 0).alias("total_addresses"),

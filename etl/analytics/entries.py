@@ -1,7 +1,7 @@
-"""The lake's messages as the measures of a milestone look at them: how many are alike, and their outputs.
+"""Groups the lake's messages for the measures of a milestone: equal messages with their number, and their outputs.
 
-Rules of this file: as in tables.py. One scan serves all measures of messages, so only what one of them reads is here;
-what is alike to all of them is one row, as there are many measures and few kinds of messages in a milestone.
+One scan serves all measures of messages, so it contains only what a measure reads. Messages that are equal for all
+measures share a row, because there are many measures and few kinds of messages in a milestone.
 """
 
 from pyspark.sql import DataFrame
@@ -12,8 +12,8 @@ from etl.tables.frames import ms_timestamp
 
 
 def entries(lake: DataFrame) -> DataFrame:
-    """Of complete milestones: `messages` of the same payload, state, and inputs and outputs in number, with their
-    `bytes`; in the same rows `created` outputs of a type, migrated or not (`is_migrated`), with their `amount`.
+    """Rows of complete milestones: `messages` with the same payload, state and numbers of inputs and outputs, with
+    their `bytes`; in the same rows `created` outputs of a type, migrated or not (`is_migrated`), with their `amount`.
     """
     funds = "milestone.receipt.funds"
     created = F.arrays_zip(

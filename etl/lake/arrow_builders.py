@@ -1,7 +1,7 @@
-"""Nested Arrow columns in the making: values are appended flat, by field, and become arrays by offsets and positions.
+"""Builders of nested Arrow columns. Values are appended per field and become arrays with offsets and positions.
 
-Rules of this file: a null costs one number, whatever it is a null of, as most messages lack most of what a message may
-have; nothing here knows what a column is for.
+A null costs one number, whatever its type, because most messages have few of the possible fields. The builders do not
+know the meaning of a column.
 """
 
 from array import array
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 
 class ListColumn:
-    """A list column of structs (or of one plain value)."""
+    """A list column of structs, or of plain values."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = fields
@@ -21,21 +21,21 @@ class ListColumn:
         self._values: list[list[Any]] = [[] for _ in fields]
 
     def rows(self, columns: Sequence[Sequence[Any]]) -> None:
-        """One list, given as a column for each field."""
+        """Appends a list, given as a column per field."""
         for values, column in zip(self._values, columns, strict=True):
             values.extend(column)
         self._offsets.append(len(self._values[0]))
 
     def empty(self) -> None:
-        """One list without items."""
+        """Appends an empty list."""
         self._offsets.append(len(self._values[0]))
 
     def array(self, kind: pa.DataType) -> pa.ListArray:
-        """The column, of plain values."""
+        """The column, with plain values."""
         return pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), pa.array(self._values[0], kind))
 
     def struct_array(self, kinds: Sequence[pa.DataType], extra: dict[str, pa.Array] | None = None) -> pa.ListArray:
-        """The column, of structs; `extra` are further fields, an item for each struct of all lists."""
+        """The column, with structs. `extra` contains further fields with an item per struct."""
         arrays = [pa.array(values, kind) for values, kind in zip(self._values, kinds, strict=True)]
         names = [*self._fields, *(extra or {})]
         struct = pa.StructArray.from_arrays([*arrays, *(extra or {}).values()], names=names)
@@ -43,7 +43,7 @@ class ListColumn:
 
 
 class StructColumn:
-    """A nullable struct column; fields, and whatever stands beside them in `extra`, hold only rows that are there."""
+    """A nullable struct column. Its fields and those in `extra` contain only the rows that are not null."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self._fields = fields
@@ -52,22 +52,22 @@ class StructColumn:
         self._count = 0
 
     def row(self, values: Sequence[Any]) -> None:
-        """One struct."""
+        """Appends a struct."""
         for column, value in zip(self._values, values, strict=True):
             column.append(value)
         self._positions.append(self._count)
         self._count += 1
 
     def null(self) -> None:
-        """One null."""
+        """Appends a null."""
         self._positions.append(None)
 
     def nulls(self, count: int) -> None:
-        """As many nulls."""
+        """Appends several nulls."""
         self._positions.extend([None] * count)
 
     def array(self, kinds: Sequence[pa.DataType], extra: dict[str, pa.Array] | None = None) -> pa.StructArray:
-        """The column; `extra` are further fields, a value for each struct that is there."""
+        """The column. `extra` contains further fields with a value per struct."""
         arrays = [pa.array(values, kind) for values, kind in zip(self._values, kinds, strict=True)]
         names = [*self._fields, *(extra or {})]
         struct = pa.StructArray.from_arrays([*arrays, *(extra or {}).values()], names=names)

@@ -1,7 +1,4 @@
-"""Messages of the lake → its milestones: what each is, says of itself, and has under it.
-
-Rules of this file: as in tables.py.
-"""
+"""Computes the lake's milestones from its messages: their values and the sums of their cones."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -14,13 +11,13 @@ COUNTS = ("message_count", "included", "conflicting", "no_transaction", "transac
 
 
 def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
-    """MILESTONE_DDL from the messages just committed and, where there are any, the rejects beside them."""
+    """MILESTONE_DDL from the messages just committed, and from the rejects if there are any."""
     place = F.coalesce("white_flag_index", F.lit(2**31 - 1))
     in_message = f"version = {CHRYSALIS.protocol_version} AND milestone.milestone_index = milestone_index"
     own = messages.where(f"message_id IS NULL OR ({in_message})").groupBy("milestone_index")
     own_rows = own.agg(F.min_by(F.struct("message_id", "milestone"), F.struct(place, "message_id")).alias("own"))
     levels = F.array(*map(F.lit, LEVELS))
-    # Numbers only: where text or structures are summed, Spark sorts all messages first.
+    # Numbers only: to aggregate text or structs, Spark would first sort all messages.
     proved = F.array_position(levels, F.col("verified"))
     counted = messages.groupBy("milestone_index").agg(
         F.max("timestamp").alias("timestamp"),

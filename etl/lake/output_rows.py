@@ -1,6 +1,6 @@
-"""Outputs of transactions and receipts → Arrow: one column of lists, the same for both eras.
+"""Converts outputs of transactions and receipts to Arrow: a column of lists with the same type for both eras.
 
-Rules of this file: as in message_rows.py. What only Stardust's outputs have is one nested struct, null for all others.
+Fields that only Stardust outputs have are a nested struct, which is null for all others.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,16 @@ STARDUST_OUTPUT = """STRUCT<
   chain_id: BINARY, sender: BINARY, issuer: BINARY, state_controller: BINARY, governor: BINARY,
   storage_deposit_return: BINARY, storage_deposit_return_amount: DECIMAL(20,0), timelock: BIGINT, expiration: BIGINT,
   expiration_return: BINARY, tag: BINARY, native_tokens: SMALLINT>"""
-"""What a Stardust output may have beside an owner and an amount: ids of aliases and NFTs (32 bytes) and foundries (38),
-addresses with their type byte, unix seconds, and how many native tokens."""
+"""The additional fields of a Stardust output: ids of aliases and NFTs (32 bytes) and foundries (38), addresses with
+their type byte, unix seconds, and the number of native tokens.
+"""
 
 OUTPUT = f"""STRUCT<
   kind: TINYINT, address: BINARY, amount: DECIMAL(20,0), output_id: BINARY, data: BINARY,
   stardust: {STARDUST_OUTPUT}>"""
-"""`kind` is the protocol's number; `address` whom the output names its owner: the address, of an alias the state
-controller, of a foundry its alias."""
+"""`kind` is the number of the protocol. `address` is the owner that the output names: the address, for an alias its
+state controller, for a foundry its alias.
+"""
 
 U64 = pa.decimal128(20, 0)
 
@@ -47,21 +49,21 @@ STARDUST_TYPE = pa.struct(
         "native_tokens": pa.int16(),
     }
 )
-"""STARDUST_OUTPUT as Arrow has it; the fields of ledger.stardust.named.Named."""
+"""STARDUST_OUTPUT as an Arrow type; the fields of ledger.stardust.named.Named."""
 
 _FIELDS = {"kind": pa.int8(), "address": pa.binary(), "amount": U64, "output_id": pa.binary(), "data": pa.binary()}
 _STARDUST = {each.name: each.type for each in STARDUST_TYPE}
 
 
 class OutputColumn:
-    """Lists of outputs, a list a row."""
+    """Lists of outputs, a list per row."""
 
     def __init__(self) -> None:
         self._outputs = ListColumn(tuple(_FIELDS))
         self._stardust = StructColumn(tuple(_STARDUST))
 
     def add(self, identity: bytes, outputs: Sequence[chrysalis.Output]) -> None:
-        """What a Chrysalis transaction of that id, or the receipt of a milestone, created."""
+        """Appends the outputs that a Chrysalis transaction, or the receipt of a milestone, created."""
         self._outputs.rows(
             (
                 [each.KIND for each in outputs],
@@ -74,12 +76,12 @@ class OutputColumn:
         self._stardust.nulls(len(outputs))
 
     def add_stardust(self, identity: bytes, outputs: Sequence[v2.TransferOutput]) -> None:
-        """The same of Stardust; migrated funds are basic outputs."""
+        """Appends the outputs of a Stardust transaction or receipt. Migrated funds are basic outputs."""
         ids = [output_id(identity, position) for position in range(len(outputs))]
         self._outputs.rows(
             (
                 [each.KIND for each in outputs],
-                # No expiration is that early.
+                # No expiration is before this time.
                 [stardust.owner_at(each, 0) for each in outputs],
                 [each.amount for each in outputs],
                 ids,
@@ -90,6 +92,6 @@ class OutputColumn:
             self._stardust.row(astuple(named(each, own)))
 
     def array(self) -> pa.ListArray:
-        """The column, of OUTPUT."""
+        """The column with items of type OUTPUT."""
         stardust = self._stardust.array(tuple(_STARDUST.values()))
         return self._outputs.struct_array(tuple(_FIELDS.values()), {"stardust": stardust})

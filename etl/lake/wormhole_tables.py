@@ -1,6 +1,6 @@
-"""The lake's tables of a Wormhole network: cells of the event tables, and prices.
+"""Schemas of the lake's tables of a Wormhole network: cells of the event tables, and prices.
 
-Rules of this file: schemas only. A cell is a fact, there once for ever; all tables follow from the set of them.
+A cell is a fact that never changes. All tables are computed from the set of cells.
 """
 
 import pyarrow as pa
@@ -28,7 +28,8 @@ emitter_chain INT, emitter_address BINARY, sequence_key STRING, family STRING, q
 value BINARY, cell_id BINARY, day INT, body_day INT, guardian_set_index BIGINT, payload_kind STRING, token_key STRING,
 names_set BIGINT
 """
-"""A row a cell of the event tables, each once (etl/wormhole/cells.py); from `day` on of signed VAAs alone. `day`:
-that it may count for; names_set: the guardian set that it names."""
+"""A row per cell of the event tables, without duplicates (etl/wormhole/cells.py). The columns from `day` on are set
+only for signed VAAs. `day` is the day for which it may count, names_set the guardian set that it names.
+"""
 
 PRICES_DDL = "token_key STRING, day INT, price_usd STRING"

@@ -1,4 +1,4 @@
-"""The stages of a Wormhole network's pipeline: VAAs to cells, cells to rows, rows to frames.
+"""The pipeline of a Wormhole network: VAAs to cells, cells to rows, rows to frames.
 
 Input: files of VAAs, rows of the event tables, prices. Output: frames of the Wormhole tables.
 """

@@ -1,8 +1,7 @@
-"""Lines of input → cells of the event tables: (message, family, column, time, value), the one form of all sources.
+"""Converts input lines to cells of the event tables: (message, family, column, time, value), the form of all sources.
 
-Rules of this file: a signed VAA is a cell of QuorumState, its transaction one of MessagePublication, so whatever tells
-the same tells it once. What cannot be read is refused with the field and what was expected; a line is taken whole or
-not at all. No Spark here.
+A signed VAA is a cell of QuorumState, its transaction one of MessagePublication, so equal facts of different sources
+are stored once. An invalid line is rejected as a whole, with the field and what was expected. Spark is not used here.
 """
 
 import base64
@@ -39,22 +38,24 @@ _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)", re.ASCII)
 
 SIGNATURE_BYTES = 65
 MOST = {Type.SMALLINT: 2**15 - 1, Type.INT: 2**31 - 1}
-"""What numbers of a column go up to, where they do not take the whole of 64 bits."""
+"""Maximum of numeric columns that have fewer than 64 bits."""
 
 TEXT_BYTES = 4_096
-"""Of a text at most: some are looked up by, and a key of a cluster has 65 535."""
+"""Maximum bytes of a text. Some texts are lookup keys, and a key of a cluster has at most 65,535 bytes."""
 
 LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 
 
 class LineError(ValueError):
-    """A line that is none of the forms; the message names the field and what was expected."""
+    """A line has an unknown form. The message contains the field and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One fact. `time_ms`: when it was written, or the message observed; None: the source does not tell."""
+    """One fact. `time_ms` is when it was written, or when the message was observed; None if the source does not contain
+    it.
+    """
 
     chain: int
     emitter: bytes
@@ -71,7 +72,7 @@ class Cell:
 
 
 def read_line(line: bytes) -> list[Cell]:
-    """The cells of a line, or of a file that is one VAA in bytes. Raises LineError."""
+    """Reads the cells of a line, or of a file with the bytes of one VAA. Raises LineError."""
     if line[:1] == bytes([VERSION]):
         return [_signed(line, None)]
     try:
@@ -130,7 +131,7 @@ def _exported(document: Mapping[str, Any]) -> Iterator[Cell]:
 def _cell(
     chain: int, emitter: bytes, sequence: int, family: str, qualifier: str, time_ms: int | None, value: bytes
 ) -> Cell:
-    """A cell whose value is what its column holds, the names as the last revision has them."""
+    """A cell with the value of its column and the names of the last event plan."""
     family = RENAMED.get(family, family)
     cell = Cell(chain, emitter, sequence, family, qualifier, time_ms, value)
     where = f"{family}:{qualifier}"
@@ -172,7 +173,7 @@ def _cell(
 
 
 def state_set(qualifier: str) -> int | None:
-    """The guardian set that a column of VAAState names; None for the one that names none."""
+    """The guardian set in the name of a VAAState column; None if the name contains none."""
     match = _STATE.fullmatch(qualifier)
     return int(match[1]) if match is not None and match[1] is not None else None
 
@@ -205,7 +206,7 @@ def _object(value: object, name: str) -> Mapping[str, Any]:
 
 
 def _bytes(value: object, name: str) -> bytes:
-    """Hex or base64: a text that is both is hex, as no VAA begins with such bytes in base64."""
+    """Decodes hex or base64. Text that is both is hex, because no VAA starts with such bytes in base64."""
     if isinstance(value, str) and (match := _HEX.fullmatch(value)):
         return bytes.fromhex(match[1])
     return _base64(value, name)
@@ -221,7 +222,7 @@ def _base64(value: object, name: str) -> bytes:
 
 
 def _time(value: object, name: str) -> int | None:
-    """Milliseconds since 1970, from such a number or a time of RFC 3339."""
+    """Parses milliseconds since 1970 or an RFC 3339 timestamp."""
     if value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LATEST_MS:

@@ -1,7 +1,6 @@
-"""The two crossings of VAAs from Spark into Python: lines to cells, and the cells of a message to its rows.
+"""Python workers for VAAs: one converts lines to cells, one the cells of a message to its rows.
 
-Rules of this file: as in etl/verification/decode.py; a line that cannot be read becomes a reject, never an error.
-What leaves here is as the tables have it, so that frames are selections.
+Invalid lines become rejects, not errors. The results have the form of the tables, so frames only select from them.
 """
 
 import gc
@@ -35,10 +34,10 @@ from ledger.wormhole.verify import History, verify
 BATCH_ROWS = 500
 
 ASSEMBLED = (vaas, vaa_signatures, vaa_states, vaa_payloads, vaa_lookups)
-"""Tables whose rows follow from one message."""
+"""Tables whose rows follow from a single message."""
 
 NOT_YET = frozenset({"day_range", "partition_id"})
-"""Columns that say where a lookup's row stands: placed later."""
+"""Columns of a lookup row that locate it; they are added later."""
 
 KINDS: dict[Type, pa.DataType] = {
     Type.HEX: pa.binary(),
@@ -50,7 +49,7 @@ KINDS: dict[Type, pa.DataType] = {
     Type.BIGINT: pa.int64(),
     Type.TIMESTAMP: pa.int64(),
 }
-"""Types of the columns of ASSEMBLED, as rows leave Python."""
+"""The column types of ASSEMBLED in the output of the workers."""
 
 COUNTED = pa.struct(
     {
@@ -65,7 +64,7 @@ COUNTED = pa.struct(
         "notional_usd": pa.string(),
     }
 )
-"""etl.vaas.messages.Counted."""
+"""etl.wormhole.messages.Counted."""
 
 REJECT = pa.struct(
     {
@@ -98,17 +97,17 @@ METAS = pa.schema(
 
 
 def to_cells(places: DataFrame, network: str) -> DataFrame:
-    """(file, line, offset, length) → CELLS: a row a cell, a row a reject."""
+    """(file, line, offset, length) → CELLS: a row per cell and a row per reject."""
     return places.mapInArrow(partial(_read, network=network), from_arrow_schema(CELLS))
 
 
 def to_rows(grouped: DataFrame, network: str, history: History) -> DataFrame:
-    """A message a row, with all its cells and what is known of its token → ROWS."""
+    """A message per row, with all its cells and the facts about its token → ROWS."""
     return grouped.mapInArrow(partial(_assemble, network=network, history=history), from_arrow_schema(ROWS))
 
 
 def to_metas(cells: DataFrame, network: str, history: History) -> DataFrame:
-    """Signed AssetMeta messages → METAS, of those that verify."""
+    """Signed AssetMeta messages → METAS of those that verify."""
     return cells.mapInArrow(partial(_metas, network=network, history=history), from_arrow_schema(METAS))
 
 
@@ -169,7 +168,7 @@ def _cell_row(cell: Cell, network: str) -> dict[str, Any]:
 
 
 def cell_id(cell: Cell) -> bytes:
-    """What two cells have in common only where they are the same."""
+    """An id that is equal only for equal cells."""
     named = f"{row_key(cell.chain, cell.emitter, cell.sequence)}\0{cell.family}\0{cell.qualifier}\0{cell.time_ms}\0"
     return hashlib.blake2b(named.encode() + cell.value, digest_size=16).digest()
 
@@ -196,7 +195,7 @@ def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: Histo
 
 
 def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]]) -> Token:
-    """What Spark found of a message's token; of two bodies' tokens, of the one that is named."""
+    """The facts about a message's token. If two bodies have different tokens, those of the token in the row."""
     if named is None:
         return Token()
     key, meta = named["token_key"], named["meta"]

@@ -1,7 +1,7 @@
-"""Rows of messages → table frames, and the sums of days.
+"""Computes table frames from the rows of messages, and the sums per day.
 
-Rules of this file: as in etl/tables/frames.py. Sums are of decimals, over whole days, of messages that are served and
-verified; what has no price counts and adds nothing.
+Sums are decimals over whole days. They contain messages that are served and verified. A transfer without a price is
+counted, but adds no value.
 """
 
 from functools import reduce
@@ -27,10 +27,10 @@ from ledger.wormhole.verify import History, expires_at
 MEASURES = ("totals", "nfts", "transfers", "addresses")
 
 TRANSFERS = ("token_transfer", "token_transfer_with_payload")
-"""Kinds of payloads that move tokens."""
+"""Kinds of payloads that transfer tokens."""
 
 EXACT = "decimal(38,8)"
-"""Amounts have 8 decimals at most, and notional values are rounded to so many."""
+"""The type of amounts, which have at most 8 decimals; notional values are rounded to 8."""
 
 
 def inlined(rows: DataFrame, table: Table) -> DataFrame:
@@ -39,27 +39,27 @@ def inlined(rows: DataFrame, table: Table) -> DataFrame:
 
 
 def of_table(rows: DataFrame, table: Table) -> TableFrame:
-    """The same, as they are written."""
+    """The rows of one table with the columns that are written."""
     return conform(inlined(rows, table), table)
 
 
 def lookups(rows: DataFrame, placement: Placement) -> TableFrame:
-    """Rows of vaa_lookups, where they stand."""
+    """Rows of vaa_lookups with their partitions."""
     return conform(placement.place(inlined(rows, vaa_lookups), vaa_lookups), vaa_lookups)
 
 
 def sequences(rows: DataFrame) -> TableFrame:
-    """Which ranges of sequences hold rows."""
+    """The ranges of sequences that contain rows."""
     return conform(inlined(rows, vaas).select(*sequence_hints.names).distinct(), sequence_hints)
 
 
 def emitters_of(rows: DataFrame) -> TableFrame:
-    """Whose messages there are."""
+    """The emitters that have messages."""
     return conform(inlined(rows, vaas).select(*emitters.names).distinct(), emitters)
 
 
 def tokens_of(metas: DataFrame) -> TableFrame:
-    """What tokens are called: (token_key, meta)."""
+    """Token metadata: (token_key, meta)."""
     return conform(metas.select("token_key", "meta.*"), tokens)
 
 
@@ -69,16 +69,17 @@ def prices_of(rows: DataFrame) -> TableFrame:
 
 
 def first_metas(metas: DataFrame) -> DataFrame:
-    """(token_key, meta) of etl.wormhole.decode.METAS: of several messages about a token the earliest tells, then the
-    one with the smaller digest.
+    """(token_key, meta) from etl.wormhole.decode.METAS. Of several messages about a token, the earliest counts, then
+    the one with the smaller digest.
     """
     told = F.struct("timestamp", "digest", "decimals", "symbol", "name", "symbol_key")
     return metas.groupBy("token_key").agg(F.min(told).alias("meta"))
 
 
 def known_tokens(moved: DataFrame, metas: DataFrame, prices: DataFrame) -> DataFrame:
-    """(token_key, day) of what was moved → the same, each once, with meta and price_usd, NULL where nobody told. The
-    price is the last one up to that day, of a time before all prices the first; the token's own, else its symbol's.
+    """(token_key, day) of transfers → the same without duplicates, with meta and price_usd (null if unknown). The price
+    is the last one up to that day, or the first one if all prices are later; that of the token, else that of its
+    symbol.
     """
     told = F.sort_array(F.collect_list(F.struct("day", "price_usd")))
     of_token = prices.groupBy("token_key").agg(told.alias("of_token"))
@@ -97,7 +98,7 @@ def known_tokens(moved: DataFrame, metas: DataFrame, prices: DataFrame) -> DataF
 
 
 def set_rows(network: str, history: History) -> list[tuple[str, int, str, int, bytes | None, int | None]]:
-    """Rows of guardian_sets, in native values."""
+    """Rows of guardian_sets in native values."""
     assert guardian_sets.names[:2] == ("network", "guardian_set_index")
     return [
         (
@@ -113,7 +114,7 @@ def set_rows(network: str, history: History) -> list[tuple[str, int, str, int, b
 
 
 def daily(rows: DataFrame, days: list[int]) -> TableFrame:
-    """vaa_daily of whole days; `rows` has every message that may count for one of them."""
+    """vaa_daily of whole days. `rows` contains every message that may count for one of them."""
     counted = rows.where("counted IS NOT NULL").select("counted.*").where(F.col("day").isin(days))
     moved = counted.where(F.col("kind").isin(*TRANSFERS))
     amount, notional = (F.try_sum(F.col(name).try_cast(EXACT)) for name in ("amount", "notional_usd"))
@@ -147,5 +148,5 @@ def _measure(counted: DataFrame, measure: str, keys: dict[str, Column], **sums: 
 
 
 def _plain(number: Column) -> Column:
-    """A decimal without zeros behind the point."""
+    """A decimal without trailing zeros."""
     return F.regexp_replace(number.cast("string"), r"\.?0+$", "")

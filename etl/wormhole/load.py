@@ -1,9 +1,9 @@
-"""VAA files → lake → tables of a Wormhole network.
+"""Loads VAA files into the lake, then computes the tables of a Wormhole network from it.
 
-Rules of this file: the lake takes each cell once; every table is a function of the set of them, so what a load touches
-is computed again from the lake and written over what was there: twice, shuffled or killed and repeated is the same. A
-load touches the messages of its files, those that a guardian set judges anew, those that wait for what either tells (a
-name or a price of their token), and for the sums of a day all messages of that day.
+The lake contains each cell once, and every table is a function of the set of cells. A load recomputes what its cells
+affect and overwrites the rows, so repeated, reordered and interrupted loads give the same result. It affects the
+messages of its files; those whose guardian set became known; those that wait for the name or price of a token; and, for
+the sums of a day, all messages of that day.
 """
 
 from collections.abc import Sequence
@@ -33,14 +33,16 @@ from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import History, learn
 
 ID = ("emitter_chain", "emitter_address", "sequence_key")
-"""A message, in the lake."""
+"""The columns that identify a message in the lake."""
 
 LINES_A_TASK = 10_000
 
 
 @dataclass(frozen=True)
 class Touched:
-    """What a load writes: `rows` (etl.wormhole.decode.ROWS), the days they count for, and the days of their bodies."""
+    """The rows that a load writes (etl.wormhole.decode.ROWS), the days that they count for, and the days of their
+    bodies.
+    """
 
     rows: DataFrame
     metas: DataFrame
@@ -51,7 +53,7 @@ class Touched:
 
 @dataclass(frozen=True)
 class VaaLoad:
-    """One run over one store."""
+    """One run on one store."""
 
     publication: Publication
 
@@ -60,13 +62,13 @@ class VaaLoad:
         """mainnet, testnet or devnet."""
         network = self.publication.store_settings.wormhole_network
         if network is None:
-            raise StoreMismatch("VAAs go into a store of a Wormhole network")
+            raise StoreMismatch("expected the store of a Wormhole network for VAAs")
         return network
 
     def load(self, files: Sequence[Path], prices: Path | None) -> None:
-        """Puts the files' cells into the lake and all that follows from them into the store."""
+        """Writes the files' cells to the lake, and everything that follows from them to the store."""
         publication = self.publication
-        # Before anything is written: a price file is taken whole or not at all.
+        # Before anything is written, because an invalid price file is rejected as a whole.
         priced = publication.spark.createDataFrame(read_prices(prices)) if prices else None
         with publication.report.timed("decode"):
             cells = self._decode(files)
@@ -79,14 +81,14 @@ class VaaLoad:
                 publication.write_file_rejects(files)
 
     def rebuild(self) -> None:
-        """Fills the store from the lake alone."""
+        """Fills the store from the lake."""
         lake = self.publication.lake
         ids = lake.read("vaas").select(*ID).distinct()
         with self.publication.report.timed("tables"):
             self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
 
     def _decode(self, files: Sequence[Path]) -> DataFrame:
-        """The files' cells, once they are in the lake."""
+        """The cells of the files, after they were written to the lake."""
         spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
         places, sources, broken = find_places(files)
         tasks = max(spark.sparkContext.defaultParallelism, -(-places.num_rows // LINES_A_TASK))
@@ -126,7 +128,7 @@ class VaaLoad:
         return self._assembled(changed.select(*ID).unionByName(waiting.select(*ID)).distinct())
 
     def _called(self, priced: DataFrame) -> DataFrame:
-        """Tokens whose symbols have prices in there."""
+        """Tokens whose symbols have prices in the price file."""
         symbols = priced.select(F.col("token_key").alias("symbol_key")).where("symbol_key LIKE 'symbol/%'").distinct()
         if symbols.isEmpty():
             return symbols.select(F.col("symbol_key").alias("token_key"))
@@ -135,7 +137,7 @@ class VaaLoad:
         return metas.join(symbols, "symbol_key", "semi").select("token_key")
 
     def _assembled(self, ids: DataFrame) -> Touched:
-        """All that follows from those messages; and the rest of their days, which is not asked for itself."""
+        """The rows of these messages, and of the other messages of their days."""
         publication = self.publication
         lake = publication.lake.read("vaas")
         found = lake.join(ids, [*ID], "semi").agg(F.collect_set("day"), F.collect_set("body_day")).first()
@@ -174,14 +176,14 @@ class VaaLoad:
         return Touched(rows, metas, counted_days, body_days, history)
 
     def _staged(self, name: str, frame: DataFrame) -> DataFrame:
-        """A frame that several others come from, computed once."""
+        """Computes a frame once and stages it, because several others use it."""
         folder = self.publication.staging.write(name, frame)
         return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
 
     @cached_property
     def _history(self) -> History:
-        """The guardian sets that are published, and those that messages of the lake name: a few. Once it has the files'
-        cells.
+        """The published guardian sets and those in the lake's messages, including the cells of the files. They are
+        few.
         """
         naming = self.publication.lake.read("vaas").where("names_set IS NOT NULL")
         row = naming.agg(F.collect_set("value")).first()
@@ -189,7 +191,7 @@ class VaaLoad:
         return learn(PUBLISHED[self.network], [decode_vaa(bytes(value)) for value in row[0]])
 
     def _changed_sets(self) -> list[int]:
-        """Sets that the store has none of, or another than the lake has by now: their messages are judged anew."""
+        """Guardian sets that are missing in the store or differ from the lake. Their messages are verified again."""
         kept = {(row["guardian_set_index"], row["addresses"], row["expires_at_s"]) for row in self._kept_sets()}
         rows = frames.set_rows(self.publication.store_settings.network, self._history)
         return [index for _, index, addresses, *_, expires_at in rows if (index, addresses, expires_at) not in kept]
@@ -223,7 +225,7 @@ class VaaLoad:
                 for measure in frames.MEASURES:
                     batch.delete(vaa_daily, (measure, day))
             publication.upsert(batch, makers, before_lookups=lambda: publication.record(batch, opened))
-            # Last, as an empty store is told by them.
+            # Last, because a store without them counts as empty.
             sets = frames.set_rows(publication.store_settings.network, touched.history)
             publication.report.wrote(guardian_sets.name, batch.upsert(guardian_sets, guardian_sets.names, sets))
 

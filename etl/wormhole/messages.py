@@ -1,13 +1,13 @@
-"""Cells of one message → its rows in every table: a pure function of the set of its cells, in any order.
+"""Computes the rows of one message in every table from its cells. The result does not depend on the order of cells.
 
-Rules of this file:
-1. Of several cells of a column the earliest counts, then the one with the smaller value; one without a time is later
-   than any with one.
-2. Of several signed forms of a body the one that verifies is served, then the one with most signatures, then the
-   smallest bytes. Of several bodies the one that verifies, then the earliest seen, then the smaller digest.
-3. What is written goes into rows without a digest; what follows from a VAA stands under its digest. So no row ever
-   has to go because more is known, and messages may come in any order.
-4. Details of a transfer are computed here, from what its token is called at home and what it was worth that day.
+Invariants:
+1. Of several cells of a column, the earliest counts, then the one with the smaller value. A cell without a time is
+   later than all others.
+2. Of several signed forms of a body, the one that verifies is served, then the one with the most signatures, then the
+   one with the smallest bytes. Of several bodies, the one that verifies, then the earliest, then the smaller digest.
+3. Written facts are stored in rows without a digest, facts of a VAA in rows with its digest. So no row has to be
+   deleted when more becomes known, and messages may arrive in any order.
+4. Details of a transfer are computed from its token's home metadata and its price on that day.
 """
 
 from collections import defaultdict
@@ -36,14 +36,14 @@ from ledger.wormhole.verify import History, Verdict, verify
 
 NO_DIGEST = b""
 UNKNOWN_SET = -1
-"""guardian_set_index of a state whose column names none: as the publication, if that came, says."""
+"""guardian_set_index of a state whose column name contains none; the publication contains it, if it exists."""
 
 _LAST = 2**63 - 1
 
 
 @dataclass(slots=True)
 class Counted:
-    """What the sums of a day need to know of a message that is served and verified; `kind` as payload_kind."""
+    """The values for the daily sums of a message that is served and verified. `kind` is its payload_kind."""
 
     day: int
     emitter_chain: int
@@ -58,7 +58,7 @@ class Counted:
 
 @dataclass(slots=True)
 class Rows:
-    """A message's rows by table; `counted`: None where nothing of it is served and verified."""
+    """The rows of a message by table. `counted` is None if no body is served and verified."""
 
     vaas: list[Row] = field(default_factory=list)
     vaa_signatures: list[Row] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Rows:
 
 @dataclass(slots=True)
 class _Body:
-    """One body under an id: the form that is served, its verdict, and when it was first seen."""
+    """A body with a given id: the served form, its verification result, and when it was first seen."""
 
     digest: bytes
     data: bytes
@@ -82,7 +82,7 @@ class _Body:
 
 
 def assemble(network: str, cells: Sequence[Cell], history: History, token: Token) -> Rows:
-    """All rows of one message from all its cells; `token` is that of its transfer."""
+    """Computes all rows of a message from all its cells. `token` contains the facts about the token of its transfer."""
     first = cells[0]
     name = row_key(first.chain, first.emitter, first.sequence)
     bodies = _bodies(network, cells, history)
@@ -121,7 +121,7 @@ def _order(cell: Cell) -> tuple[int, bytes]:
 
 
 def _written(cells: Iterable[Cell]) -> Row:
-    """Column → value of what was written, whatever revision's name the column had."""
+    """The written values by column, independent of the event plan's column names."""
     by_column: dict[str, list[tuple[tuple[int, bytes], Cell]]] = defaultdict(list)
     for cell in cells:
         known = FAMILY_COLUMNS.get((cell.family, cell.qualifier))
@@ -135,7 +135,7 @@ def _written(cells: Iterable[Cell]) -> Row:
 
 
 def _named(cells: Iterable[Cell]) -> set[tuple[str, str]]:
-    """All that was ever written in the columns that messages are looked up by: column and value."""
+    """All columns and values that were ever written in columns by which messages are looked up."""
     found = set()
     for cell in cells:
         known = FAMILY_COLUMNS.get((cell.family, cell.qualifier))
@@ -203,12 +203,12 @@ def _message(body: _Body, *, is_served: bool, digests: int) -> Row:
 
 
 def _details_written(written: Row) -> Row:
-    """What was written about a transfer: it has the prices of its time, so it goes before what is computed."""
+    """The written details of a transfer. They contain the prices at that time, so they precede computed ones."""
     return {name: value for name, value in written.items() if name in ("details_amount", "details_notional_usd")}
 
 
 def day_of(body: _Body) -> int:
-    """Days since 1970 that a message counts for: of when it was seen, else of its own time."""
+    """The day (since 1970) for which a message counts: when it was seen, else its own timestamp."""
     seconds = body.vaa.timestamp if body.seen_ms is None else body.seen_ms // 1000
     return seconds // DAY_S
 
@@ -252,7 +252,7 @@ _LISTED = ("emitter_chain", "emitter_address", "sequence_key", "row_key")
 
 
 def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
-    """Of what was written, whether or not a VAA came: its transactions. Nobody told its time, so it is day 0."""
+    """Lookups by written facts (transactions), with or without a VAA. Their time is unknown, so they have day 0."""
     row = {name: head[name] for name in _LISTED} | {
         "digest": NO_DIGEST,
         "day": 0,
@@ -265,8 +265,8 @@ def _written_lookups(head: Row, named: Iterable[tuple[str, str]]) -> list[Row]:
 
 
 def _signatures(name: str, cells: Iterable[Cell], bodies: Sequence[_Body], history: History) -> list[Row]:
-    """A row for each guardian and body, from VAAs; and one for each guardian whose signature was written alone, which
-    tells when. Where both are the same signature, the first tells that, too.
+    """A row per guardian and body from VAAs, and a row per guardian whose signature was written separately, with its
+    time. If both have the same signature, the first also contains the time.
     """
     written: dict[bytes, list[tuple[int, bytes]]] = defaultdict(list)
     for cell in cells:

@@ -1,6 +1,6 @@
-"""The lines of a load's files, as places in them; a file that begins as a VAA does is one line.
+"""Finds the lines of a load's files by position. A file that starts like a VAA is a single line.
 
-Rules of this file: as in etl/sources/plan.py, whose pass over the files it is. No Spark here.
+Uses the scan of etl/sources/plan.py. Spark is not used here.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from etl.sources.plan import SCANNERS, Scanned, SourceFile, lines_table, scan_fi
 from etl.verification.cone_verification import Reject
 
 SUFFIX = ".vaa"
-"""Of files that are the bytes of one VAA."""
+"""Suffix of files with the bytes of one VAA."""
 
 
 def vaa_files(paths: Sequence[Path]) -> list[Path]:
-    """JSON lines and `.vaa` files below `paths`, sorted; a file named outright is taken as it is.
+    """Lists JSON lines and `.vaa` files below `paths`, sorted. A named file is used whatever its suffix.
 
-    FileNotFoundError names a path that is not there, ValueError says when nothing was found.
+    Raises FileNotFoundError for a missing path, and ValueError if there are no files.
     """
     found: set[Path] = set()
     for path in paths:
@@ -39,10 +39,10 @@ def _is_taken(name: str) -> bool:
 
 
 def find_places(files: Sequence[Path]) -> tuple[pa.Table, list[SourceFile], list[Reject]]:
-    """(file, line, offset, length) of every line; the files as they were read; what could not be."""
+    """(file, line, offset, length) of every line, the files as they were read, and the rejects."""
     with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
         scanned = [*pool.map(scan_file, map(str, files), repeat(_note))]
-    # A load of prices alone has no files.
+    # A load with only prices has no files.
     table = pa.concat_tables([lines_table(each) for each in (Scanned(""), *scanned)]).drop_columns("milestone_index")
     sources = [each.source for each in scanned if each.source is not None]
     return table, sources, [reject for each in scanned for reject in each.broken]

@@ -1,7 +1,7 @@
-"""Price files → rows of prices.
+"""Reads price files: CSV with a header. The columns are `date`, `price_usd` and `token_key` (or `symbol` if it is
+empty).
 
-Rules of this file: CSV with a header; `date`, `price_usd` and `token_key` are read, where that is empty `symbol`; other
-columns are for people. A file is taken whole or not at all.
+Other columns are ignored. An invalid file is rejected as a whole.
 """
 
 import csv
@@ -24,7 +24,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def read_prices(path: Path) -> pa.Table:
-    """PRICES of a file. Raises ValueError, which names file and line, and FileNotFoundError."""
+    """The PRICES in a file. Raises ValueError with file and line, and FileNotFoundError."""
     found: dict[tuple[str, int], str] = {}
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)

@@ -1,7 +1,7 @@
-"""What payloads say as the seeds' families have it, and the details of transfers; by what messages are looked up.
+"""Decoded payloads in the columns of the Wormhole event plans, details of transfers, and lookup keys of messages.
 
-Rules of this file: pure functions of a payload and of what is known of its token. An amount has at most 8 decimals on
-the way, whatever its token has; money is decimal, never a float.
+These are pure functions of a payload and the facts about its token. Amounts have at most 8 decimals in a message,
+whatever the token has. Money is decimal, never float.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,36 +26,36 @@ from ledger.wormhole.payloads import (
 Row: TypeAlias = dict[str, Any]
 
 MAX_DECIMALS = 8
-"""An amount on the way has no more."""
+"""Maximum decimals of an amount in a message."""
 
 USD_STEP = Decimal("0.00000001")
-"""What a notional value is rounded to, half to even."""
+"""Step to which notional values are rounded, half to even."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What is known of a transfer's token: its name at home, None: nobody told; prices by day, ascending."""
+    """The facts about a transfer's token: its home metadata (None if unknown) and its prices by ascending day."""
 
     key: str = ""
     meta: tuple[int, str, str] | None = None  # decimals, symbol, name
     prices: Sequence[tuple[int, str]] = ()
 
     def price_on(self, day: int) -> Decimal | None:
-        """The price of the last day up to that one; of a time before all prices the first."""
+        """The price of the last day up to `day`; the first price if all are later."""
         held = [price for since, price in self.prices if since <= day]
         known = held[-1:] or [price for _, price in self.prices[:1]]
         return Decimal(known[0]) if known else None
 
 
 def token_of(payload: Payload) -> str | None:
-    """The token_key that a transfer or an asset's description is about; None of anything else."""
+    """The token_key of a transfer or an AssetMeta; None for other payloads."""
     if isinstance(payload, TokenTransfer | TokenTransferWithPayload | AssetMeta):
         return f"{payload.token_chain}/{payload.token_address.hex()}"
     return None
 
 
 def kind_of(payload: Payload) -> str:
-    """What payload_kind says."""
+    """The payload_kind of a payload."""
     if isinstance(payload, Recognised):
         return payload.kind
     return _KINDS[type(payload)]
@@ -72,7 +72,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def told_by(payload: Payload) -> Row:
-    """The payload's families, of what the bytes say."""
+    """The column families that the bytes of the payload determine."""
     if isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         told: Row = {
             "transfer_payload_id": payload.ID,
@@ -115,8 +115,8 @@ def _storable(text: str) -> str:
 
 
 def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
-    """TokenTransferDetails of a transfer, as far as the token is known: `timestamp` is the body's, in seconds since
-    1970, `day` the one whose price counts.
+    """TokenTransferDetails of a transfer, as far as the token is known. `timestamp` is the body's, in seconds since
+    1970; `day` is the day of the price.
     """
     if not isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         return {}

@@ -1,8 +1,7 @@
-"""Values of the event tables' cells, bytes → what the columns hold.
+"""Decodes the values of the event tables' cells: from bytes to column values.
 
-Rules of this file: a form of db/schema/event_columns.py each; what is not of its form is refused with what was
-expected, never
-guessed. The writers' two oddities are undone here: 256-bit numbers whose 64-bit limbs stand in reverse order, and
+There is one decoder per form in db/schema/event_columns.py. A value of another form is rejected with what was expected.
+Two peculiarities of the original programs are reversed here: 256-bit numbers with 64-bit limbs in reverse order, and
 floats as eight bytes.
 """
 
@@ -25,16 +24,16 @@ _U256 = 32
 
 
 class ValueFormError(ValueError):
-    """A cell's value that is not of its column's form; the message says what was expected."""
+    """A value does not have the form of its column. The message contains what was expected."""
 
 
 def read_value(form: Form, value: bytes) -> Column:
-    """The value of a cell as its column holds it. Raises ValueFormError."""
+    """Decodes the value of a cell. Raises ValueFormError."""
     return _READ[form](value)
 
 
 def _text(value: bytes) -> str:
-    # NUL is what some emitters pad names with, and no store takes it in a text.
+    # Some emitters pad names with NUL, which stores do not accept in text.
     return value.decode("utf-8", "replace").replace("\0", "")
 
 
@@ -47,7 +46,7 @@ def _number(value: bytes) -> int:
 
 def _amount(value: bytes) -> str:
     text = value.decode("utf-8", "replace")
-    # Beyond 64 bits the writer put the limbs there.
+    # Above 64 bits the writer reversed the order of the limbs.
     return str(int(text)) if _DIGITS.fullmatch(text) else _token_id(value)
 
 
@@ -101,6 +100,6 @@ _READ: Mapping[Form, Callable[[bytes], Column]] = {
 
 
 def plain(number: Decimal) -> str:
-    """A number in digits, without an exponent or zeros behind the point."""
+    """A number in digits, without an exponent or trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

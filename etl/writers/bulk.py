@@ -1,8 +1,11 @@
-"""Table frames into a cluster as SSTables (`--bulk`): tasks write the files and stream them to the nodes that own them.
+"""Writes table frames to a cluster as SSTables (`--bulk`): tasks write the files and stream them to the owning nodes.
 
-Rules of this file: a frame is on every node that owns its rows before `write` returns, so the order of writes is that
-of any other writer; what was streamed is asked for again, as a loader that skips a file calls that a success. Rows that
-expire and rows that take a value back go the common way: they are few, and a null of theirs is a tombstone.
+Invariants:
+1. A frame is on every node that owns its rows before `write` returns, so the order of writes is the same as for other
+   writers.
+2. A sample of streamed rows is read back, because a loader that skips a file reports success.
+3. Rows that expire and rows that replace a value with null are written by the connector: they are few, and their nulls
+   are tombstones.
 """
 
 import asyncio
@@ -32,14 +35,14 @@ from etl.writers.sstables import CARRIED, KINDS, ROWS, NotStreamed, Target, stre
 
 COMPILER = ("janino", "commons-compiler")
 TRIES = 3
-"""Of one frame, each when a node answers again."""
+"""Attempts per frame, each after a node responds again."""
 
 REASON = re.compile(rf"{NotStreamed.__name__}: ([^\n]+)")
 
 
 @dataclass(frozen=True)
 class BulkWriter:
-    """The FrameWriter that fills a cluster fast; `classpath` as etl.writers.sstables.Target has it."""
+    """The FrameWriter for bulk loads of a cluster. For `classpath` see etl.writers.sstables.Target."""
 
     beside: ClusterWriter
     classpath: str | None
@@ -47,14 +50,14 @@ class BulkWriter:
     password: str = field(repr=False)
 
     def prepare(self, frame: TableFrame) -> "Streamed | Spread":
-        """What the common way prepares; whose turn comes is streamed unless it has to go that way."""
+        """Prepares a frame like the connector. Its rows are streamed unless they need the connector."""
         spread = self.beside.prepare(frame)
         if frame.table.ttl_s is not None or frame.table.name in STATES:
             return spread
         return Streamed(spread, self)
 
     def target(self, frame: TableFrame, columns: Sequence[str], folder: Path) -> Target:
-        """Where rows of those columns go, and after them the time each is written at, if the frame tells one."""
+        """The target of rows with these columns, followed by the write time of each row if the frame has one."""
         table, address = frame.table, self.beside.cluster.address
         timed = bool(told(frame))
         return Target(
@@ -75,30 +78,30 @@ class BulkWriter:
 
 @dataclass(frozen=True)
 class Streamed:
-    """A frame that goes as SSTables when its turn comes."""
+    """A frame that is streamed as SSTables when its turn comes."""
 
     spread: Spread
     writer: BulkWriter
 
     @property
     def table(self) -> Table:
-        """Whose rows they are."""
+        """The table of the rows."""
         return self.spread.table
 
     def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
-        """Returns once all rows are on disk of every node that owns them, and a sample was read.
+        """Returns when all rows are on disk on every node that owns them and a sample was read back.
 
-        StoreUnavailable when a node does not take them, StoreError when rows that were taken are not there.
+        Raises StoreUnavailable if a node does not accept them, and StoreError if accepted rows are missing.
         """
         cluster = self.writer.beside.cluster
         count, sample = self._stream(cluster)
-        # What carries a milestone's time may have been deleted since, as of a later milestone.
+        # Rows with a milestone's write time may have been deleted since, with the time of a later milestone.
         if not told(self.spread.frame):
             read_back(cluster, self.table, [key_of(self.table, row) for row in sample])
         return count
 
     def _stream(self, cluster: Cluster) -> tuple[int, list[Row]]:
-        """How many rows there are, and the keys of a sample of them (etl.writers.sstables.stream_rows)."""
+        """The number of rows, and the keys of a sample of them (etl.writers.sstables.stream_rows)."""
         for tries_left in range(TRIES, 0, -1):
             try:
                 return self._stream_once(cluster.address)
@@ -130,16 +133,16 @@ class Streamed:
         return count or 0, sample
 
     def again(self) -> DataFrame:
-        """The rows once more."""
+        """Reads the rows again."""
         return self.spread.again()
 
     def drop(self) -> None:
-        """Frees the space, if any was taken."""
+        """Frees the scratch space."""
         self.spread.drop()
 
 
 def read_back(cluster: Cluster, table: Table, keys: Sequence[Key]) -> None:
-    """StoreError unless the cluster has a row of every key."""
+    """Raises StoreError unless the cluster has a row of every key."""
     found = asyncio.run(cluster.store.get_many(table, keys))
     if missing := found.count(None):
         raise StoreError(
@@ -149,7 +152,7 @@ def read_back(cluster: Cluster, table: Table, keys: Sequence[Key]) -> None:
 
 
 def key_of(table: Table, row: Row) -> Key:
-    """The primary key of a row of Spark's, in the port's types."""
+    """The primary key of a Spark row in the types of the port."""
     return tuple(_plain(table.column(name).type, row[name]) for name in table.key)
 
 
@@ -160,10 +163,10 @@ def _plain(kind: Type, value: Any) -> Any:
 
 
 def bulk_classpath(spark: SparkSession, scratch: Path) -> str | None:
-    """What tasks need to compile and run etl/writers/SSTables.java: Cassandra's jars, and the compiler that pyspark
-    brings.
+    """The class path with which tasks compile and run etl/writers/SSTables.java: Cassandra's jars, and the compiler of
+    pyspark.
 
-    A class path where tasks run on this machine; None: it was packed in `scratch` and sent to the executors.
+    None if tasks run on other machines: then it was packed in `scratch` and sent to the executors.
     """
     beside = Path(pyspark.__file__).parent / "jars"
     compiler = [jar for name in COMPILER for jar in beside.glob(f"{name}-*.jar")]

@@ -1,9 +1,8 @@
-"""Apache Cassandra's own code: its one version, the jars, and what a JVM must be told to run it.
+"""Apache Cassandra's Java code: its version, its jars, and the options of a JVM that runs it.
 
-It writes SSTables for `--bulk`, and is the server of tests and benches. Rules of this file: the jars are resolved once,
-when first needed, through Maven where there is one, else through the Ivy that ships inside pyspark, into a cache that a
-marker written last declares whole; one process fetches, others wait. They never share a JVM with Spark, whose own jars
-are of other versions.
+It writes SSTables for `--bulk`, and is the server of tests and benchmarks. The jars are resolved on first use into a
+cache, with Maven if available, else with the Ivy inside pyspark. A marker that is written last says that the cache is
+complete; one process downloads and others wait. These jars never share a JVM with Spark's, whose versions differ.
 """
 
 import fcntl
@@ -35,7 +34,7 @@ OPENED = {
     ),
     "jdk.management": "com.sun.management.internal",
 }
-"""Packages of the JDK that Cassandra reaches into; its own start script opens the same."""
+"""Packages of the JDK that Cassandra accesses; its own start script opens the same ones."""
 
 JAVA_OPTIONS = (
     *(f"--add-exports={module}/{name}=ALL-UNNAMED" for module in EXPORTED for name in EXPORTED[module].split()),
@@ -45,12 +44,12 @@ JAVA_OPTIONS = (
 
 
 def cassandra_jars(cache: Path = CACHE) -> list[Path]:
-    """The server's class path; RuntimeError when the jars cannot be fetched."""
+    """The class path of the server. Raises RuntimeError if the jars cannot be downloaded."""
     return class_path(cache, [("org.apache.cassandra", "cassandra-all", VERSION)])
 
 
 def class_path(cache: Path, coordinates: Sequence[Coordinates]) -> list[Path]:
-    """Those artifacts and all that they need, one version of each, in a cache of their own."""
+    """The artifacts and all their dependencies, one version of each, in a separate cache."""
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

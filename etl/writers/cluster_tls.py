@@ -1,7 +1,7 @@
-"""TLS for the executors' writes: a profile of the Java driver, as the connector's own options do not check names.
+"""TLS for writes by executors: a profile of the Java driver, because the connector's options cannot verify host names.
 
-Rules of this file: PEM files become the key stores that Java reads, in a folder that the executors share and that only
-their user can read, as the profile holds the user's password; it goes when the run ends. Nothing here writes a log.
+PEM files are converted to Java key stores in a folder that executors share. Only their user can read it, because the
+profile contains the user's password. It is deleted at the end of the run. Nothing here writes a log.
 """
 
 import base64
@@ -25,9 +25,9 @@ REQUEST_S = 120
 
 
 def driver_profile(gateway: JavaGateway, folder: Path, address: Address, cluster: ClusterSettings) -> str:
-    """The URL of a profile that says all of how to reach that cluster; `folder` is new and shared with executors.
+    """The URL of a driver profile with all connection settings of a cluster. `folder` is new and shared with executors.
 
-    StoreError for certificates and keys that cannot be read.
+    Raises StoreError for invalid certificates and keys.
     """
     folder.mkdir(mode=0o700, parents=True)
     try:
@@ -77,10 +77,10 @@ def _trust_store(gateway: JavaGateway, path: Path, authorities: Path) -> str:
 def _key_store(gateway: JavaGateway, path: Path, certificate: Path, key: Path) -> str:
     found = KEY.search(key.read_text())
     if found is None:
-        raise StoreError(f"tls_key: {key} holds no key in PKCS#8 without a password (BEGIN PRIVATE KEY)")
+        raise StoreError(f"tls_key: expected a PKCS#8 key without a password (BEGIN PRIVATE KEY) in {key}")
     private = _private(gateway, base64.b64decode(found[1]))
     if private is None:
-        raise StoreError(f"tls_key: {key} holds a key that is none of {', '.join(KINDS)}")
+        raise StoreError(f"tls_key: expected a key of type {' or '.join(KINDS)} in {key}")
     chain = _certificates(gateway, certificate)
     certificates = gateway.new_array(gateway.jvm.java.security.cert.Certificate, len(chain))
     for number, each in enumerate(chain):
@@ -91,7 +91,9 @@ def _key_store(gateway: JavaGateway, path: Path, certificate: Path, key: Path) -
 
 
 def _private(gateway: JavaGateway, data: bytes) -> JavaObject | None:
-    """The key, of whichever kind it is; what Java makes of it is not to be asked from outside its modules."""
+    """Loads the private key by trying each kind in KINDS. The object that Java returns is of a class in a closed module
+    and cannot be inspected.
+    """
     specification = gateway.jvm.java.security.spec.PKCS8EncodedKeySpec(data)
     for kind in KINDS:
         with suppress(Py4JJavaError):
@@ -100,10 +102,10 @@ def _private(gateway: JavaGateway, data: bytes) -> JavaObject | None:
 
 
 def _certificates(gateway: JavaGateway, path: Path) -> list[JavaObject]:
-    """All certificates of a PEM file, which may hold a key too."""
+    """All certificates in a PEM file, which may also contain a key."""
     found = CERTIFICATE.findall(path.read_text())
     if not found:
-        raise StoreError(f"tls_ca, tls_cert: {path} holds no certificate")
+        raise StoreError(f"tls_ca, tls_cert: expected a PEM certificate in {path}")
     data = gateway.jvm.java.io.ByteArrayInputStream("\n".join(found).encode())
     return list(gateway.jvm.java.security.cert.CertificateFactory.getInstance("X.509").generateCertificates(data))
 

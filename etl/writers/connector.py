@@ -1,8 +1,9 @@
-"""Table frames into a cluster: the executors write them, each partition of a frame beside the others.
+"""Writes table frames to a cluster: the executors write the partitions of a frame concurrently.
 
-Rules of this file: whatever the connector is told goes with one write, never into the session's settings, as it may be
-a secret; every write may be repeated, as each row is an upsert of what depends on the data only. Lookup tables are
-staged, so that their hints are not computed twice; nothing else touches a disk.
+Invariants:
+1. Connection settings are passed with each write and never stored in the session, because they may contain secrets.
+2. Every write can be repeated, because each row is an upsert that depends only on the data.
+3. Only lookup tables are staged, so that their hints need not be computed twice.
 """
 
 import asyncio
@@ -36,27 +37,29 @@ OBSERVED_S = 10.0
 TOLD_AT = "told_at"
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
-"""Between tries of one frame, while the cluster answers us and yet does not take the executors' rows."""
+"""Pauses between attempts for a frame, while the cluster responds to this process but does not accept the rows of the
+executors.
+"""
 
 LOOK_EVERY_S, AWAY_S = 1.0, 15.0
-"""A write is broken off when no look found the cluster for so long: a task of the connector's tells what failed only
-after the last of its rows.
+"""A write is cancelled if no check found the cluster available for this long. A task of the connector reports failures
+only after its last row.
 """
 
 WIDE, CELLS = 32, 800
-"""Columns from which on a batch is counted in cells: the server counts some 20 bytes beside the value of each, the
-connector none, and batches of 50 kB are refused.
+"""Number of columns above which batches are limited by cells. The server counts about 20 bytes per cell in addition to
+the value, the connector none, and batches of 50 kB are rejected.
 """
 
 DRIVER = "com.datastax."
-"""Stands in what a failed write tells when the connector, or the driver below it, is where it failed."""
+"""Part of the stack trace of a failed write if the connector, or the driver below it, failed."""
 
 REASON = re.compile(r"(?:latest exception was\s+|Failed to [^\n]*?:: |Exception: )([^\n]+)")
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where the executors write, and what they are told with each write: the user's password may be among it."""
+    """The cluster that executors write to, and the options of each write, which may contain the user's password."""
 
     store: Store
     address: Address
@@ -64,9 +67,9 @@ class Cluster:
     options: Mapping[str, str] = field(repr=False)
 
     def append(self, table: Table, rows: DataFrame) -> int:
-        """Writes rows, again where the cluster does not take them; how many, once all are acknowledged.
+        """Writes rows, and retries if the cluster does not accept them. Returns their number when all are acknowledged.
 
-        StoreUnavailable when it stays away, or goes on refusing.
+        Raises StoreUnavailable if the cluster stays unavailable or keeps rejecting them.
         """
         broken_off = threading.Event()
         for pause_s in (*PAUSES_S, None):
@@ -85,11 +88,11 @@ class Cluster:
         raise AssertionError("the last try returns or raises")
 
     def wait(self) -> None:
-        """Returns when a node answers; StoreUnavailable when none does for too long."""
+        """Returns when a node responds. Raises StoreUnavailable after the timeout."""
         retry(self._ping, self.patience_s)
 
     def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
-        """The port's error where it was the cluster that failed; None: it was something else."""
+        """The port's error if the cluster failed; None for any other error."""
         text = str(error)
         if not is_broken_off and DRIVER not in text:
             return None
@@ -106,7 +109,7 @@ class Cluster:
 
     @contextmanager
     def _watched(self, context: SparkContext, broken_off: threading.Event) -> Iterator[None]:
-        """Breaks off the Spark jobs of the block, and sets the event, when the cluster is away."""
+        """Cancels the Spark jobs of the block and sets the event if the cluster is unavailable."""
         tag, done = f"cluster-{id(self)}", threading.Event()
 
         def look() -> None:
@@ -138,13 +141,13 @@ class Cluster:
 
 @dataclass(frozen=True)
 class ClusterWriter:
-    """The FrameWriter of a store on a cluster."""
+    """The FrameWriter for a store on a cluster."""
 
     staging: Staging
     cluster: Cluster
 
     def prepare(self, frame: TableFrame) -> "Spread":
-        """Stages a lookup table; of any other only the plan is made."""
+        """Stages a lookup table. For other tables only the plan is made."""
         if frame.table not in KEPT:
             return Spread(frame, self.cluster)
         directory = self.staging.write(frame.table.name, frame.frame)
@@ -162,27 +165,27 @@ class Spread:
 
     @property
     def table(self) -> Table:
-        """Whose rows they are."""
+        """The table of the rows."""
         return self.frame.table
 
     def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
-        """Returns once all rows are acknowledged."""
+        """Returns when all rows are acknowledged."""
         rows = self.frame.frame.select(*(native(self.table, name) for name in self.frame.columns), *told(self.frame))
         return self.cluster.append(self.table, rows)
 
     def again(self) -> DataFrame:
-        """The rows, read from where they are staged."""
+        """Reads the rows from the staging folder."""
         return self.frame.frame
 
     def drop(self) -> None:
-        """Frees the space, if any was taken."""
+        """Frees the scratch space, if there is any."""
         if self.directory is not None:
             Staging.free(self.directory)
 
 
 def counted_rows(counted: Observation) -> int | None:
-    """What was observed; None when Spark does not tell, as may happen beside a write that failed: its own way of asking
-    waits for ever then.
+    """The observed number of rows; None if Spark does not report it, which happens after a failed write. Spark's own
+    accessor would then wait forever.
     """
     end = time.monotonic() + OBSERVED_S
     while not counted._jo.future().isCompleted():  # type: ignore[union-attr]
@@ -193,12 +196,12 @@ def counted_rows(counted: Observation) -> int | None:
 
 
 def told(frame: TableFrame) -> list[Column]:
-    """The write time of each row, where it follows from a milestone."""
+    """The write time of each row, if it follows from a milestone."""
     return [F.expr(f"{FACT} * 4L + 4").alias(TOLD_AT)] if FACT in frame.frame.columns else []
 
 
 def native(table: Table, name: str) -> Column:
-    """A column as the connector takes it: ids are text, times are times."""
+    """Converts a column to the type that the connector expects: ids to text, timestamps to timestamps."""
     kind, value = table.column(name).type, F.col(name)
     if kind is Type.HEX:
         value = hex_text(value)
@@ -208,8 +211,8 @@ def native(table: Table, name: str) -> Column:
 
 
 def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
-    """How rows of this table are written: nulls stay unset unless they take a value's place; some rows tell their own
-    write time, and wide ones go a few at a time. When they expire is the table's own to say.
+    """Options for rows of this table: nulls stay unset unless they replace a value; some rows have their own write
+    time, and wide rows are written in small batches. The table itself defines the expiry.
     """
     options = {"table": table.name, "spark.cassandra.output.ignoreNulls": str(table.name not in STATES).lower()}
     if TOLD_AT in rows.columns:
@@ -220,7 +223,7 @@ def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
 
 
 def reached_by(address: Address, cluster: ClusterSettings) -> dict[str, str]:
-    """Where the connector finds a cluster that speaks no TLS; the user's password is in it."""
+    """Options to reach a cluster without TLS, including the user's password."""
     options = {
         "spark.cassandra.connection.host": ",".join(address.hosts),
         "spark.cassandra.connection.port": str(address.port),
@@ -235,7 +238,7 @@ def reached_by(address: Address, cluster: ClusterSettings) -> dict[str, str]:
 
 
 def tuned(cluster: ClusterSettings, settings: EtlSettings, nodes: int) -> dict[str, str]:
-    """How rows travel to a cluster of so many nodes."""
+    """Options for the throughput to a cluster with this number of nodes."""
     grouping = settings.cluster_grouping or ("replica_set" if nodes == 1 else "partition")
     return {
         "spark.cassandra.output.consistency.level": cluster.consistency,

@@ -1,12 +1,13 @@
-"""A partition of a frame as SSTables, streamed to the nodes that own them: what a task of `--bulk` does.
+"""Writes a partition of a frame as SSTables and streams them to the owning nodes: the task of `--bulk`.
 
-Runs in executors, which have pyspark, pyarrow and a Java 17. Their JVM has no code of ours, and Cassandra's cannot live
-beside Spark's; so each Python worker starts a JVM of its own on etl/writers/SSTables.java and pipes Arrow's buffers
-into it.
+Runs in executors, which have pyspark, pyarrow and Java 17. Cassandra's code cannot share a JVM with Spark's, so each
+Python worker starts its own JVM with etl/writers/SSTables.java and pipes Arrow buffers to it.
 
-Rules of this file: that JVM serves all of a worker's partitions and ends with the worker, as its input does; what is
-secret goes through the pipe, never into a command line. Numbers in the pipe have their highest byte first, a text or a
-buffer is preceded by its length; a table is a header, batches each preceded by their number of rows, and -1.
+Invariants:
+1. The JVM serves all partitions of a worker and ends with it, because its input ends.
+2. Secrets are sent through the pipe, never on a command line.
+3. Numbers in the pipe are big-endian; text and buffers are preceded by their length. A table is a header, batches
+   preceded by their number of rows, and -1.
 """
 
 import os
@@ -30,7 +31,7 @@ from etl.writers.cassandra_java import JAVA_OPTIONS
 HERE = Path(__file__).parent
 HEAP = "768m"
 SAMPLED = 8
-"""First rows of so many batches of a partition are told by key, and its very last one."""
+"""Number of batches whose first rows are sampled by key, in addition to the last row of the partition."""
 
 ROWS = "rows"
 CARRIED = "cassandra.zip"
@@ -47,18 +48,18 @@ KINDS: dict[Type, str] = {
     Type.TIMESTAMP: "8",
     Type.DATE: "d",
 }
-"""How SSTables.java is told a column: ids as bytes, bytes, days, or a number of so many bytes."""
+"""The column types for SSTables.java: ids as bytes, bytes, days, or a number with this many bytes."""
 
 
 class NotStreamed(Exception):
-    """The rows of a partition did not get into the cluster."""
+    """The rows of a partition were not written to the cluster."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where rows of one table go. `folder` is scratch space that this machine can write; `classpath` what
-    SSTables.java needs to be compiled and run, or None where it was sent as the archive CARRIED; `kinds` one letter a
-    column; `key` how many columns come first that tell a row.
+    """The target of the rows of one table. `folder` is local scratch space. `classpath` is what SSTables.java needs to
+    be compiled and run, or None if it was sent as the archive CARRIED. `kinds` has a letter per column; `key` is the
+    number of leading columns that identify a row.
     """
 
     folder: str
@@ -76,9 +77,9 @@ class Target:
 
 
 def stream_rows(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Writes and streams a partition; the keys of a sample of its rows, beside the first one how many there are.
+    """Writes and streams a partition. Returns the keys of a sample of its rows, the first with the number of rows.
 
-    NotStreamed when they are not on every node that owns them.
+    Raises NotStreamed if they are not on every node that owns them.
     """
     filled = (batch for batch in batches if batch.num_rows)
     batch = next(filled, None)
@@ -105,7 +106,7 @@ def stream_rows(target: Target, batches: Iterable[pa.RecordBatch]) -> Iterator[p
 
 @contextmanager
 def _folder(target: Target) -> Iterator[Path]:
-    """An empty folder of this attempt, named as Cassandra names a table's; removed at the end."""
+    """An empty folder for this attempt with the name that Cassandra expects for the table. It is deleted at the end."""
     context = TaskContext.get()
     attempt = Path(target.folder) / str(context.taskAttemptId() if context else os.getpid())
     folder = attempt / target.keyspace / target.table
@@ -117,7 +118,7 @@ def _folder(target: Target) -> Iterator[Path]:
 
 
 class _Jvm:
-    """A process on SSTables.java."""
+    """A process that runs SSTables.java."""
 
     def __init__(self, classpath: str) -> None:
         options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{HEAP}", "-Djava.net.preferIPv4Stack=true"]
@@ -132,7 +133,7 @@ class _Jvm:
         )  # fmt: skip
 
     def send(self, *parts: bytes | pa.Buffer) -> None:
-        """Into the pipe; NotStreamed when nobody reads it."""
+        """Writes to the pipe. Raises NotStreamed if the process has ended."""
         assert self._process.stdin is not None
         try:
             for part in parts:
@@ -141,7 +142,7 @@ class _Jvm:
             raise self._failure() from None
 
     def answer(self) -> bytes:
-        """The line that ends a table."""
+        """Reads the line that ends a table."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -154,13 +155,13 @@ class _Jvm:
         return line
 
     def end(self) -> None:
-        """Kills it."""
+        """Kills the process."""
         self._process.kill()
         self._process.communicate()
         self._said.close()
 
     def _failure(self) -> NotStreamed:
-        """The innermost cause that the trace names."""
+        """The innermost cause in the stack trace."""
         self._process.wait()
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").splitlines()
@@ -173,7 +174,7 @@ _started = cache(_Jvm)
 
 @contextmanager
 def _running(classpath: str) -> Iterator[_Jvm]:
-    """The worker's JVM; one that failed, or was left in the middle, is ended."""
+    """The JVM of this worker. A JVM that failed or was interrupted is replaced."""
     jvm = _started(classpath)
     try:
         yield jvm
@@ -199,7 +200,7 @@ def _text(text: str) -> Iterator[bytes]:
 
 
 def _buffers(batch: pa.RecordBatch, kinds: str) -> Iterator[bytes | pa.Buffer]:
-    """A batch as Arrow holds it, without what it has beyond its rows."""
+    """The buffers of a batch without data outside its rows."""
     rows = batch.num_rows
     yield struct.pack(">i", rows)
     for column, kind in zip(batch.columns, kinds, strict=True):
