@@ -120,7 +120,10 @@ def test_files_that_are_none_are_refused(gateway: JavaGateway, tmp_path: Path) -
         [
             ({"tls_ca": str(tmp_path / "none.pem")}, r"none\.pem"),
             ({"tls_ca": str(tmp_path / "text.pem")}, "tls_ca, tls_cert"),
-            ({"tls_ca": str(own), "tls_cert": str(own), "tls_key": str(old)}, r"expected a PKCS#8 key .* in .*old\.pem"),
+            (
+                {"tls_ca": str(own), "tls_cert": str(own), "tls_key": str(old)},
+                r"expected a PKCS#8 key .* in .*old\.pem",
+            ),
         ]
     ):
         with pytest.raises(StoreError, match=message):
