@@ -22,7 +22,6 @@ from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
 from etl import jobs
-from etl.engine.jars import CONNECTOR
 from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Progress
 from etl.sources.files import archive_files, lines, open_stream
@@ -101,12 +100,12 @@ def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> N
 def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
     """Loads them one after another, in one Spark session."""
     with closing(open_store(settings.store())) as store:
-        beside = CONNECTOR if store.nodes() else ()
+        cluster = bool(store.nodes())
     with ExitStack() as stack:
         with shown() as notify:
             notify(Progress("spark", 0, None, "starting"))
             etl = settings.build("etl", EtlSettings)
-            stack.enter_context(spark_session(etl, span=Span.SECONDS, beside=beside))
+            stack.enter_context(spark_session(etl, span=Span.SECONDS, cluster=cluster))
         for sample in samples:
             option, name = sample.beside
             given: dict[str, Any] = {option: sample.files / name}

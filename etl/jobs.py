@@ -15,7 +15,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings, open_store
@@ -24,9 +23,8 @@ from db.schema.protocols import IOTA, WORMHOLE
 from db.store import LeaseHeld, StoreMismatch, StoreUnavailable, WritableStore
 from etl.analytics import catch_up as analyse
 from etl.archive.archived_milestones import note_logged, sealed_by
-from etl.engine.jars import CONNECTOR
 from etl.engine.progress_monitor import watched
-from etl.engine.session import VAA_WEIGHT, EtlSettings, Span, span_of, span_of_analytics, spark_session
+from etl.engine.session import VAA_WEIGHT, EtlSettings, Session, Span, span_of, span_of_analytics, spark_session
 from etl.lake.delta import Lake, either, intervals_of, lake_root, literal_path
 from etl.lake.ingest import Ingest, Ingested
 from etl.ledger_state import compaction
@@ -107,7 +105,7 @@ def load(
                 ingest.genesis(genesis, publication.staging.folder("genesis"))
         if files:
             held = reads.held()
-            with report.timed("decode"), watched(spark.sparkContext, "decode", notify):
+            with report.timed("decode"), watched(spark, "decode", notify):
                 found = ingest.messages(
                     files,
                     first=first,
@@ -250,7 +248,7 @@ def verify(
     with _run(store_settings, settings, notify) as (spark, _, publication, _):
         end = MAX_MILESTONE_INDEX if last is None else last - 1
         wanted = None if first is None and last is None else [(first or 0, end)]
-        with watched(spark.sparkContext, "verify", notify):
+        with watched(spark, "verify", notify):
             return reprove(publication, wanted, level)
 
 
@@ -300,7 +298,7 @@ def _run(
     *,
     bulk: bool = False,
     protocol: str = IOTA,
-) -> Iterator[tuple[SparkSession, Lake, Publication, Report]]:
+) -> Iterator[tuple[Session, Lake, Publication, Report]]:
     """`span` None: that of making the analytics of all that the store holds."""
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
@@ -315,10 +313,9 @@ def _run(
         check = stack.enter_context(_lease(store, report.run))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         notify(Progress("spark", 0, None, "starting"))
-        beside = CONNECTOR if store.nodes() else ()
         with report.timed(SPARK_START):
             span = span or span_of_analytics(reads.held().messages)
-            spark = stack.enter_context(spark_session(settings, span=span, beside=beside))
+            spark = stack.enter_context(spark_session(settings, span=span, cluster=bool(store.nodes())))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)

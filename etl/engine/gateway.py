@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from etl.engine.compiler import DIRECTIVES
 
@@ -68,6 +69,13 @@ def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
         if gateway.proc is not None:
             gateway.proc.stdin.close()
             gateway.proc.wait()
+
+
+def jvm_gateway(session: SparkSession) -> JavaGateway:
+    """Returns the py4j connection to the session's JVM."""
+    gateway = session.sparkContext._gateway
+    assert gateway is not None
+    return gateway
 
 
 def java_classes(jvm: JVMView, name: str) -> JavaObject:

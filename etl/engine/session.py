@@ -4,18 +4,17 @@ Rules of this file: the session runs in UTC, and so do its Python workers; what 
 etl/engine/jars.py's, and no secret is among its settings.
 """
 
-import importlib.metadata
 import os
 import shlex
 import sys
 import time
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import pyspark
 from pyspark import SparkConf
@@ -23,9 +22,13 @@ from pyspark.sql import SparkSession
 
 from etl.engine.class_archive import class_archive
 from etl.engine.compiler import directives
+from etl.engine.executors import DIRECTORY, pack_environment
 from etl.engine.gateway import spark_context
-from etl.engine.jars import LAKE, Coordinates, jar_cache, resolve_jars
+from etl.engine.jars import CONNECTOR, LAKE, jar_cache, resolve_jars
 from ledger.levels import FULL, SIGNED
+
+Session: TypeAlias = SparkSession
+"""The engine's session. Code outside `etl/engine` names this type only."""
 
 
 class Span(Enum):
@@ -112,15 +115,6 @@ OPTIONS_OF: dict[Span, dict[str, str]] = {
 
 GROUPINGS = ("", "partition", "replica_set", "none")
 
-TRAVELLING = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome")
-"""Distributions that executors need beside our own packages, pyspark and pyarrow."""
-
-TRAVELLING_SUFFIXES = {".py", ".java", ".xml"}
-"""Of the files of our own packages; the two others are for the JVM that writes SSTables."""
-
-TRAVELLED = "permanode_env"
-"""Where an executor finds them: below the folder that it and its Python workers run in."""
-
 
 @dataclass(frozen=True)
 class EtlSettings:
@@ -202,11 +196,10 @@ class EtlSettings:
 
 
 @contextmanager
-def spark_session(
-    settings: EtlSettings, *, span: Span = Span.MINUTES, beside: Sequence[Coordinates] = ()
-) -> Iterator[SparkSession]:
-    """A session for one catch-up, stopped at the end; `beside`: jars that it has beside the lake's. Inside another one
-    that one serves, with its settings, and stays: start-up dominates small runs.
+def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster: bool = False) -> Iterator[Session]:
+    """Starts a session and stops it at the end of the block. `cluster`: it can write into a Cassandra cluster.
+
+    Inside another such block, yields that one's session with its settings: start-up dominates small runs.
     """
     if SparkSession.getActiveSession() is not None:
         # The first one: of those beside it, which have other settings, any may be the active one by now.
@@ -217,7 +210,7 @@ def spark_session(
     os.environ["TZ"] = "UTC"
     time.tzset()
     cache = jar_cache(settings.jars)
-    jars = resolve_jars(cache, (*LAKE, *beside))
+    jars = resolve_jars(cache, (*LAKE, *CONNECTOR) if cluster else LAKE)
     options = {
         "spark.master": settings.master,
         "spark.app.name": "permanode",
@@ -265,15 +258,15 @@ def spark_session(
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
         java_options = [
             *_java_options(span, Path(scratch)),
-            *stack.enter_context(_prepared_jvm(cache / "beside" if beside else cache, jars)),
+            *stack.enter_context(_prepared_jvm(cache / "beside" if cluster else cache, jars)),
         ]
         options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
         if not local:
             options |= {
                 "spark.jars": ",".join(str(jar) for jar in jars),
-                "spark.archives": f"{pack_environment(Path(scratch))}#{TRAVELLED}",
-                "spark.executorEnv.PYTHONPATH": TRAVELLED,
+                "spark.archives": f"{pack_environment(Path(scratch))}#{DIRECTORY}",
+                "spark.executorEnv.PYTHONPATH": DIRECTORY,
                 "spark.executor.memory": settings.executor_memory,
             }
         conf = SparkConf().setAll(list(options.items()))
@@ -285,9 +278,14 @@ def spark_session(
         yield session
 
 
-def session_beside(spark: SparkSession, options: dict[str, str]) -> SparkSession:
-    """Another session of the same run, with other options for its queries."""
-    beside = spark.newSession()
+def new_session(spark: Session) -> Session:
+    """Returns another session of the same run, with the run's default options and its own temporary views."""
+    return spark.newSession()
+
+
+def session_beside(spark: Session, options: dict[str, str]) -> Session:
+    """Returns another session of the same run, with other options for its queries."""
+    beside = new_session(spark)
     partitions = "spark.sql.shuffle.partitions"
     for name, value in ({partitions: str(spark.conf.get(partitions))} | options).items():
         beside.conf.set(name, value)
@@ -325,20 +323,3 @@ def _prepared_jvm(cache: Path, jars: Sequence[Path]) -> Iterator[list[str]]:
             yield [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}", *options]
     finally:
         del os.environ["SPARK_CONF_DIR"]
-
-
-def pack_environment(folder: Path) -> Path:
-    """A zip of our packages and of TRAVELLING, for executors whose machines have only pyspark and pyarrow."""
-    target = folder / "environment.zip"
-    root = Path(__file__).parents[2]
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in ("ledger", "db", "etl"):
-            for path in sorted((root / package).rglob("*")):
-                if path.suffix in TRAVELLING_SUFFIXES:
-                    archive.write(path, path.relative_to(root))
-        for name in TRAVELLING:
-            distribution = importlib.metadata.distribution(name)
-            for file in distribution.files or ():
-                if ".." not in file.parts and "__pycache__" not in file.parts:
-                    archive.write(str(distribution.locate_file(file)), str(file))
-    return target

@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import SparkContext
-from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
+from etl.engine.queries import parallelism, task_set
+from etl.engine.session import Session
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
 from etl.lake.milestone_rows import milestone_rows
 from etl.sources.genesis import Genesis, open_genesis
@@ -64,20 +64,11 @@ class Ingested:
     links: set[Link]
 
 
-class _Set(AccumulatorParam[set[Any]]):
-    def zero(self, value: set[Any]) -> set[Any]:  # noqa: ARG002 (Spark's signature)
-        return set()
-
-    def addInPlace(self, value1: set[Any], value2: set[Any]) -> set[Any]:  # noqa: N802 (Spark's name)
-        value1 |= value2
-        return value1
-
-
 @dataclass(frozen=True)
 class Ingest:
     """One run's way from its files into the lake."""
 
-    spark: SparkSession
+    spark: Session
     lake: Lake
     settings: StoreSettings
     reads: StoreReads
@@ -102,7 +93,7 @@ class Ingest:
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
-        told = Told(self._told(), self._told(), self._told())
+        told = Told(task_set(self.spark), task_set(self.spark), task_set(self.spark))
         coordinator = find_coordinator(self.settings, self.lake)
         eras = eras_of(self.settings, self.reads, plan)
         if todo:
@@ -165,14 +156,9 @@ class Ingest:
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
-    def _told(self) -> Accumulator[set[Any]]:
-        """A set that tasks fill."""
-        context: SparkContext = self.spark.sparkContext
-        return context.accumulator(set(), _Set())
-
     def _planned(self, plan: Plan, todo: Intervals, in_lake: Intervals) -> DataFrame:
         """Tasks of ascending milestones, so that the lake's files are sorted as they are written."""
-        copies = plan.copies(todo, TASK_BYTES, self.spark.sparkContext.defaultParallelism)
+        copies = plan.copies(todo, TASK_BYTES, parallelism(self.spark))
         tasks = max(copies["task"].to_pylist(), default=0) + 1
         planned = self.spark.createDataFrame(copies)
         if again := intersect(todo, in_lake):

@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyspark.accumulators import Accumulator
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from etl.engine.queries import TaskSet, parallelism
+from etl.engine.session import Session
 from etl.lake.message_rows import DECODED_DDL, MessageRows
 from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
@@ -50,9 +51,9 @@ class Told:
     the links at the ends of each task's rows of milestones that name each other.
     """
 
-    rejected: Accumulator[set[int]]
-    believed: Accumulator[set[int]]
-    links: Accumulator[set[Link]]
+    rejected: TaskSet
+    believed: TaskSet
+    links: TaskSet
 
     def tell(self, checked: Checked) -> None:
         """Repeating a task changes nothing."""
@@ -80,9 +81,9 @@ def decode_pending(planned: DataFrame, eras: Eras, told: Told | None) -> DataFra
     return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), told=told), DECODED_DDL)
 
 
-def start_workers(spark: SparkSession) -> None:
+def start_workers(spark: Session) -> None:
     """Starts a Python worker a core and lets it import what decoding needs, while the driver is still planning."""
-    cores = spark.sparkContext.defaultParallelism
+    cores = parallelism(spark)
     spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
 
 

@@ -20,6 +20,7 @@ from db.model import Table
 from db.partitions import DAY_WINDOW
 from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
+from etl.engine.queries import parallelism
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
 from etl.tables.partition_columns import rows_of_keys
@@ -89,7 +90,7 @@ class VaaLoad:
         """The files' cells, once they are in the lake."""
         spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
         places, sources, broken = find_places(files)
-        tasks = max(spark.sparkContext.defaultParallelism, -(-places.num_rows // LINES_A_TASK))
+        tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
         planned = spark.createDataFrame(places).repartition(tasks)
         read = self._staged("cells", decode.to_cells(planned, self.network))
         cells = read.where("reject IS NULL").drop("reject")

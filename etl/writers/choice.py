@@ -3,12 +3,11 @@
 Rules of this file: it only puts parts together; what a store cannot take is refused before anything starts.
 """
 
-from pyspark.sql import SparkSession
-
 from db.cassandra.address import parse_address
 from db.connect import StoreSettings
 from db.store import WritableStore
-from etl.engine.session import EtlSettings
+from etl.engine.gateway import jvm_gateway
+from etl.engine.session import EtlSettings, Session
 from etl.writers.bulk import BulkWriter, bulk_classpath
 from etl.writers.cluster_tls import driver_profile
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
@@ -27,7 +26,7 @@ def refuse_bulk(store: StoreSettings) -> None:
 
 
 def frame_writer(
-    spark: SparkSession,
+    spark: Session,
     store: WritableStore,
     staging: Staging,
     store_settings: StoreSettings,
@@ -41,9 +40,7 @@ def frame_writer(
         return EmbeddedWriter(staging)
     address = parse_address(store_settings.url, store_settings.network)
     if store_settings.tls_ca:
-        gateway = spark.sparkContext._gateway
-        assert gateway is not None
-        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
+        profile = driver_profile(jvm_gateway(spark), staging.folder("tls"), address, store_settings)
         reached = {"spark.cassandra.connection.config.profile.path": profile}
     else:
         reached = reached_by(address, store_settings)

@@ -23,6 +23,7 @@ from db.model import Order, Table, Type
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
+from etl.engine.queries import shuffle_partitions
 from etl.tables.frames import FACT, TableFrame
 from etl.verification.decode import GC_THRESHOLD
 
@@ -159,7 +160,7 @@ def _sorted(frame: TableFrame) -> DataFrame:
             rows = rows.withColumn(name, F.col(name).cast("string"))
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
-    first, partitions = table.partition[0], int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
     if partitions == 1:
         # One task from end to end: nothing is shuffled, nor sampled before.
         return rows.coalesce(1).sortWithinPartitions(*key)

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -24,7 +24,7 @@ from db.partitions import WINDOW, ranges_of, window_size
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
 from etl.archive.archived_milestones import find_logged, write_logged
-from etl.engine.session import EtlSettings
+from etl.engine.session import EtlSettings, Session
 from etl.lake.delta import Lake, either, few_rows
 from etl.ledger_state import address_history as history
 from etl.report import Notify, Progress, Report
@@ -64,7 +64,7 @@ class Opened:
 class Publication:
     """What one run writes into one store."""
 
-    spark: SparkSession
+    spark: Session
     lake: Lake
     store: WritableStore
     reads: StoreReads

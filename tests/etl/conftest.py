@@ -19,7 +19,6 @@ from pyspark.sql import SparkSession
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from etl import jobs
-from etl.engine.jars import CONNECTOR
 from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Report
 from tests import reference_stardust
@@ -149,7 +148,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(SETTINGS, span=Span.SECONDS, beside=CONNECTOR) as session:
+    with spark_session(SETTINGS, span=Span.SECONDS, cluster=True) as session:
         yield session
     gc.collect()
 

@@ -15,7 +15,7 @@ from tests.etl.conftest import SETTINGS
 pytestmark = pytest.mark.spark
 
 FAILING = """
-from etl.session import EtlSettings, spark_session
+from etl.engine.session import EtlSettings, spark_session
 try:
     with spark_session(EtlSettings(master="local[1]")) as spark:
         spark.{fails}

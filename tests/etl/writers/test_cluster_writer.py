@@ -104,13 +104,13 @@ def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(
     asked = []
 
     def session(*_: Any, **options: Any) -> Any:
-        asked.append(options["beside"])
+        asked.append(options["cluster"])
         raise Asked
 
     monkeypatch.setattr(jobs, "spark_session", session)
     with pytest.raises(Asked):
         stores().load(SAMPLE / "1to21.log")
-    assert asked == [()]
+    assert asked == [False]
 
 
 def test_a_cluster_has_no_lake_of_its_own() -> None:
