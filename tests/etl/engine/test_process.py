@@ -185,7 +185,7 @@ def test_a_store_that_was_never_made_is_named(tmp_path: Path) -> None:
 def test_a_terminal_gets_bars_and_words() -> None:
     code = (
         "from etl.report import Progress, Report\n"
-        "from progress import present, shown\n"
+        "from cli.progress import present, shown\n"
         "with shown() as notify:\n"
         "    notify(Progress('decode', 1, 50, 'milestones'))\n"
         "    notify(Progress('decode', 50, 50, 'milestones'))\n"
