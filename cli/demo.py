@@ -21,7 +21,7 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
-from etl import jobs
+from etl import runs
 from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Progress
 from etl.sources.files import archive_files, lines, open_stream
@@ -111,7 +111,7 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
             given: dict[str, Any] = {option: sample.files / name}
             with shown() as notify:
                 of_sample = settings.build("etl", EtlSettings, lake=str(lakes / sample.network))
-                done = jobs.load(settings.store(sample.network), of_sample, [sample.files], notify=notify, **given)
+                done = runs.load(settings.store(sample.network), of_sample, [sample.files], notify=notify, **given)
             print(present(done))
 
 

@@ -26,7 +26,6 @@ from etl.tables import frames as tables
 from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
 from etl.wormhole.places import find_places
-from etl.wormhole.prices import read_prices
 from etl.writers.frame_writer import Earlier, FrameMaker
 from etl.writers.publish import Publication
 from ledger.wormhole.guardians import PUBLISHED
@@ -64,27 +63,23 @@ class VaaLoad:
             raise StoreMismatch("VAAs go into a store of a Wormhole network")
         return network
 
-    def load(self, files: Sequence[Path], prices: Path | None) -> None:
-        """Puts the files' cells into the lake and all that follows from them into the store."""
-        publication = self.publication
-        # Before anything is written: a price file is taken whole or not at all.
-        priced = publication.spark.createDataFrame(read_prices(prices)) if prices else None
-        with publication.report.timed("decode"):
-            cells = self._decode(files)
-            if priced is not None:
-                self._keep_prices(priced)
-        with publication.report.timed("tables"):
-            touched = self._touched(cells, priced)
-            self._write(touched, priced, publish=not self._kept_sets())
-            if files:
-                publication.write_file_rejects(files)
+    def add_to_lake(self, files: Sequence[Path], priced: DataFrame | None) -> DataFrame:
+        """Adds the files' cells and the prices to the lake. Returns the files' cells."""
+        cells = self._decode(files)
+        if priced is not None:
+            self._keep_prices(priced)
+        return cells
 
-    def rebuild(self) -> None:
-        """Fills the store from the lake alone."""
+    def fill_tables(self, cells: DataFrame, priced: DataFrame | None) -> None:
+        """Writes the rows that follow from those cells and prices, once the lake has them."""
+        touched = self._touched(cells, priced)
+        self._write(touched, priced, publish=not self._kept_sets())
+
+    def refill_tables(self) -> None:
+        """Replaces all rows of the store by those of the lake."""
         lake = self.publication.lake
         ids = lake.read("vaas").select(*ID).distinct()
-        with self.publication.report.timed("tables"):
-            self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
+        self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
 
     def _decode(self, files: Sequence[Path]) -> DataFrame:
         """The files' cells, once they are in the lake."""

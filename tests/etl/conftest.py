@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from etl import jobs
+from etl import runs
 from etl.engine.session import EtlSettings, Span, spark_session
 from etl.report import Report
 from tests import reference_stardust
@@ -43,13 +43,13 @@ class Loading:
 
     def load(self, *sources: Path, **options: Any) -> Report:
         """One `permanode load`."""
-        return jobs.load(
+        return runs.load(
             self.store, self.settings, list(sources), **{"bulk": self.bulk, "analytics": self.analytics} | options
         )
 
     def rebuild(self) -> Report:
         """One `permanode rebuild`."""
-        return jobs.rebuild(self.store, self.settings, bulk=self.bulk, analytics=self.analytics)
+        return runs.rebuild(self.store, self.settings, bulk=self.bulk, analytics=self.analytics)
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All that the store holds now."""
