@@ -22,7 +22,8 @@ from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
 from etl import runs
-from etl.engine.session import EtlSettings, Span, spark_session
+from etl.engine.session import EtlSettings, spark_session
+from etl.engine.spans import Span
 from etl.report import Progress
 from etl.sources.files import archive_files, lines, open_stream
 from ledger.crypto.bech32 import format_address

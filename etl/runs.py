@@ -19,7 +19,8 @@ from db.schema import protocols
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl.analytics import catch_up as analyse
 from etl.engine.progress_monitor import watched
-from etl.engine.session import VAA_WEIGHT, EtlSettings, Span, span_of, span_of_analytics, spark_session
+from etl.engine.session import EtlSettings, spark_session
+from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
 from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake.delta import Lake, lake_root, literal_path

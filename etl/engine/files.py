@@ -11,7 +11,7 @@ from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from etl.engine.gateway import java_classes
+from etl.engine.java_sources import java_classes
 from etl.engine.session import Session
 
 _COMPILING = threading.Lock()
@@ -38,16 +38,19 @@ def delete(session: Session, path: str) -> None:
 def delta_files(session: Session, path: str) -> list[tuple[str, str]]:
     """Returns path and column statistics (JSON) of each file in the newest snapshot of a Delta table.
 
-    Reads the table's log without planning a query. Raises OSError for an invalid log.
+    Delta Kernel reads the table's log (LakeFiles.java). Raises OSError for an invalid log.
+
+    Gain: Delta's own answer runs queries over the log, 4 s before the first task. The analytics of a day took 28.7,
+    28.7 and 29.9 s, and 32.2, 31.0 and 32.9 s without it; loads gain about 2 s.
     """
     context = session.sparkContext
     with _COMPILING:
         reader = _delta_reader(context)
     try:
-        told = reader.of(context._jsc.hadoopConfiguration(), path).split("\n")
+        lines = reader.of(context._jsc.hadoopConfiguration(), path).split("\n")
     except Py4JJavaError as error:
         raise OSError(f"{path}: {error.java_exception.toString()}") from error
-    return list(zip(told[:-1:2], told[1::2], strict=True))
+    return list(zip(lines[:-1:2], lines[1::2], strict=True))
 
 
 @lru_cache(maxsize=1)

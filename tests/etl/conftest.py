@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from etl import runs
-from etl.engine.session import EtlSettings, Span, spark_session
+from etl.engine.session import EtlSettings, spark_session
+from etl.engine.spans import Span
 from etl.report import Report
 from tests import reference_stardust
 from tests.cassandra_server import CassandraServer
