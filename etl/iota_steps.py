@@ -11,17 +11,19 @@ from pathlib import Path
 from db.intervals import Intervals, add, in_words, size, subtract
 from db.store import StoreMismatch
 from etl.analytics import catch_up as analyse
-from etl.archive.archived_milestones import note_logged, sealed_by
+from etl.analytics.with_ledger import LedgerAnalytics
+from etl.archive.archived_milestones import sealed_by
 from etl.engine.progress_monitor import watched
 from etl.lake.delta import Lake, intervals_of
-from etl.lake.ingest import Ingest, Ingested
 from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.store_reads import StoreReads
 from etl.verification.chain import refuse_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
 from etl.verification.full_verification import promote
+from etl.verification.ingest import Ingest, Ingested
 from etl.verification.resolve_inclusion import decide_states
+from etl.writers.archived_marks import note_logged
 from etl.writers.publish import Publication
 from ledger.levels import FULL
 
@@ -148,7 +150,7 @@ def report_rejects(run: IotaRun) -> IotaRun:
 def advance_ledger(run: IotaRun) -> IotaRun:
     """Applies complete milestones to the ledger state, in order and without gaps."""
     with run.publication.report.timed("ledger"):
-        Ledger(run.publication, analytics=run.analytics).advance()
+        Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None).advance()
     return run
 
 

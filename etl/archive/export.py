@@ -1,7 +1,7 @@
 """Milestones of a store become archive files, which a load reads again.
 
 Rules of this file: partition reads only, a milestone at a time; what is read is verified as loads do it, and then
-written. A milestone counts as logged once the file that holds it is durable (etl/archive/archived_milestones.py).
+written. A milestone counts as logged once the file that holds it is durable (etl/writers/archived_marks.py).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
 from etl.archive import MAX_FILE_BYTES
-from etl.archive.archived_milestones import note_logged, sealed_in
+from etl.archive.archived_milestones import sealed_in
 from etl.archive.checks import Checks
 from etl.archive.validate import Fault
 from etl.archive.writer import archive_writer, sealed_span
@@ -28,6 +28,7 @@ from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry
 from etl.sources.files import lines, open_stream
 from etl.store_reads import StoreReads
+from etl.writers.archived_marks import note_logged
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 from ledger.stardust import codec as stardust
 from ledger.stardust import values as stardust_values

@@ -7,6 +7,7 @@ types; nothing reads or writes; ids stay binary (the writer of a store that want
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Protocol, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -48,6 +49,13 @@ def carrier() -> Column:
     return F.coalesce("message_id", F.lit(bytes(32)))
 
 
+class EarlierFrames(Protocol):
+    """Frames of the same batch that were prepared before."""
+
+    def read(self, table: Table) -> DataFrame:
+        """Returns the rows of a lookup table. Waits until they are prepared."""
+
+
 FACT = "fact"
 """Beside a frame's columns: the milestone that its cells tell of, or what Batch.last_fact tells the next of; by it a
 cluster orders writes (decisions/0007)."""
@@ -64,6 +72,10 @@ class TableFrame:
     def columns(self) -> Sequence[str]:
         """The columns written, in the frame's order."""
         return [name for name in self.frame.columns if name != FACT]
+
+
+FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame]
+"""Makes a frame, perhaps from frames before it in the same batch."""
 
 
 def conform(frame: DataFrame, table: Table) -> TableFrame:

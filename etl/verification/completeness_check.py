@@ -13,8 +13,9 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, in_words, nth, of_indices, size
 from db.partitions import ms_range_id
 from db.store import LeaseHeld, WritableStore
-from db.sync import is_complete, proof_row, range_row
+from db.sync import is_complete
 from etl.store_reads import StoreReads
+from etl.writers.ranges import rewrite_ranges
 
 CHECKED_BY_LOADS = 100
 """Newest complete milestones that every load counts before it begins."""
@@ -79,12 +80,3 @@ def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Inte
         batch.upsert(schema.sync, columns, rows)
     ranges = sorted({ms_range_id(index, chunk_size) for index in indices})
     rewrite_ranges(store, reads, ranges)
-
-
-def rewrite_ranges(store: WritableStore, reads: StoreReads, ranges: list[int]) -> None:
-    """The rows of `ranges` and `proofs` of those ranges, anew from `sync`."""
-    states = [(each, reads.sync_rows(each)) for each in ranges]
-    with store.batch() as batch:
-        for table, make in ((schema.proofs, proof_row), (schema.ranges, range_row)):
-            rows = [make(reads.network, each, rows) for each, rows in states]
-            batch.upsert(table, table.names, [[row[name] for name in table.names] for row in rows])

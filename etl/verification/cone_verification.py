@@ -9,14 +9,16 @@ one is whole; when none is, what is right in any of them is kept.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from etl.lake.checked import Checked
 from etl.sources.cone import Cone, Entry, Message, Milestone
+from etl.sources.rejects import Reject
 from etl.verification.milestone_checks import prove
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis.json import JsonError
-from ledger.eras import CHRYSALIS, Codec, Coordinator, Era, Eras
+from ledger.eras import Coordinator, Era, Eras
 from ledger.ids import message_id
 from ledger.levels import BELIEVED, LEVELS
 from ledger.reader import CodecError
@@ -27,35 +29,6 @@ from ledger.white_flag import white_flag_order
 ById: TypeAlias = dict[bytes, tuple[Entry, bytes]]
 Order: TypeAlias = tuple[Milestone, list[bytes]]
 """A milestone, and the ids of its cone in white-flag order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """What was refused; `item` is a message id as hex, or '' for a whole line."""
-
-    file: str
-    line: int
-    item: str
-    reason: str
-
-
-@dataclass(slots=True)
-class Checked:
-    """A milestone's messages as far as they are right.
-
-    `messages`: (entry, canonical bytes). When the cone is whole they stand in white-flag order, in Chrysalis the
-    milestone's own message last, and `verified` says how far that was proved (ledger/levels.py), though the source's
-    word about some may be among the rejects; otherwise `verified` is None.
-    """
-
-    milestone_index: int
-    milestone: Milestone | None = None
-    messages: list[tuple[Entry, bytes]] = field(default_factory=list)
-    rejects: list[Reject] = field(default_factory=list)
-    verified: str | None = None
-    codec: Codec = CHRYSALIS
-    named: Coordinator | None = None
-    """Who signs milestones, by the line itself."""
 
 
 @dataclass(frozen=True, slots=True)

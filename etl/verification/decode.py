@@ -4,7 +4,6 @@ Rules of this file: a task gets milestones in ascending order and yields rows in
 white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so memory does not grow with the archive.
 """
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,23 +13,22 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from etl.engine.garbage import collect_rarely
 from etl.engine.queries import TaskSet, parallelism
 from etl.engine.session import Session
+from etl.lake.checked import Checked
 from etl.lake.message_rows import DECODED_DDL, MessageRows
 from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
 from etl.sources.files import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
-from etl.verification.cone_verification import Checked, Copy, check_milestone, check_pending
+from etl.verification.cone_verification import Copy, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
 from ledger.levels import BELIEVED
 from ledger.stardust import codec as stardust
 from ledger.stardust.values import Milestone
 
 BATCH_MESSAGES = 4_000
-
-GC_THRESHOLD = (200_000, 100, 1_000)
-"""Of Python's cyclic collector in a decoding task."""
 
 KNOWN_TYPE = """
 ARRAY<STRUCT<
@@ -96,8 +94,7 @@ def _decode(
     check: Callable[[dict[str, Any], LineReader], Checked],
     told: Told | None,
 ) -> Iterator[pa.RecordBatch]:
-    # A parsed line is a tree without cycles; collecting it again and again costs half of the decoding time.
-    gc.set_threshold(*GC_THRESHOLD)
+    collect_rarely()
     reader = LineReader()
     rows = MessageRows()
     last: Link | None = None

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from etl.ledger_state.conflict_worker import facts_of, spent_of
 from etl.sources.cone import CONFLICTING, INCLUDED
-from etl.verification.conflict_worker import facts_of, spent_of
 from etl.verification.milestone_checks import applied_root
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis import conflicts
@@ -109,7 +109,7 @@ class Changes:
         self._database.close()
 
     def facts(self, output_id: bytes, known: Row) -> Facts:
-        """An output as these changes leave it; `known` (etl.verification.conflict_reasons.FACTS): as it is without
+        """An output as these changes leave it; `known` (etl.ledger_state.conflict_reasons.FACTS): as it is without
         them, and where what is settled spent it, though it was created here.
         """
         facts, spent = facts_of(known), spent_of(known)

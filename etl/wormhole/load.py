@@ -23,10 +23,11 @@ from db.store import Row, StoreMismatch
 from etl.engine.queries import parallelism
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
+from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
 from etl.wormhole.places import find_places
-from etl.writers.frame_writer import Earlier, FrameMaker
+from etl.writers.frame_writer import Earlier
 from etl.writers.publish import Publication
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa

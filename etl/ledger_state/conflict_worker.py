@@ -29,9 +29,9 @@ KEPT = ["milestone_index", "white_flag_index", "message_id", "conflict_reason"]
 
 
 def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """JUDGED_DDL of rows with etl.verification.conflict_reasons.AT and ASKED, what is `known` of its inputs in their
+    """JUDGED_DDL of rows with etl.ledger_state.conflict_reasons.AT and ASKED, what is `known` of its inputs in their
     order
-    (etl.verification.conflict_reasons.FACTS, nulls for an unknown one), and the `dust` of each address whose dust it
+    (etl.ledger_state.conflict_reasons.FACTS, nulls for an unknown one), and the `dust` of each address whose dust it
     changes.
     """
     for batch in batches:
@@ -53,7 +53,7 @@ def _reason(row: dict[str, Any]) -> IntEnum:
 
 
 def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:
-    """One of etl.verification.conflict_reasons.FACTS, of either era; None for an output that nobody created."""
+    """One of etl.ledger_state.conflict_reasons.FACTS, of either era; None for an output that nobody created."""
     if known["created_milestone_index"] is None:
         return None
     # Only genesis outputs have no index: they were there before the first.
@@ -62,7 +62,7 @@ def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:
 
 
 def spent_of(known: dict[str, Any]) -> Position | None:
-    """Where one of etl.verification.conflict_reasons.FACTS was spent."""
+    """Where one of etl.ledger_state.conflict_reasons.FACTS was spent."""
     milestone_index = known["spent_milestone_index"]
     return None if milestone_index is None else (milestone_index, known["spent_white_flag_index"])
 

@@ -23,12 +23,12 @@ from etl.engine.session import Session
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
 from etl.lake.milestone_rows import milestone_rows
 from etl.sources.genesis import Genesis, open_genesis
-from etl.sources.load_eras import eras_of
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
 from etl.verification.coordinators import find_coordinator, keep_keys
 from etl.verification.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows
+from etl.verification.load_eras import eras_of
 from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.codec import encode_output
 from ledger.eras import STARDUST, Eras
