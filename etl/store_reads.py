@@ -81,7 +81,7 @@ class StoreReads:
         }
 
     def facts(self, output_ids: Sequence[bytes]) -> list[tuple[Any, ...]]:
-        """etl.ledger_state.conflict_reasons.FACTS of those of the outputs that were created here."""
+        """etl.ledger_state.conflict_reasons.FACTS of those outputs that were created here."""
         return [
             (
                 output_id,
@@ -98,7 +98,7 @@ class StoreReads:
         ]
 
     def balances(self, addresses: Sequence[bytes], ledger_index: int) -> list[tuple[Any, ...]]:
-        """etl.ledger_state.changes.BALANCES of those addresses after that milestone, at that milestone; none for unknown ones."""
+        """etl.ledger_state.changes.BALANCES of those addresses after that milestone; none for unknown addresses."""
         return [
             (
                 address,
