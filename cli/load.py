@@ -142,9 +142,10 @@ def job(
         listed = {"steps": steps, "jobs": jobs}
         typer.echo(json.dumps(listed, indent=2) if as_json else "\n".join(job_lines(PIPELINES, JOBS)))
         return
+    chosen = runs.find_job(name)
     store, etl = etl_settings(context)
     with shown() as notify:
-        done = runs.job(store, etl, name, first=first, last=last, notify=notify)
+        done = runs.analytics(store, etl, first=first, last=last, only=chosen.only, notify=notify)
     typer.echo(json.dumps(done.as_json()) if as_json else "\n".join(step_lines(done)))
     raise typer.Exit(done.exit_code)
 

@@ -25,7 +25,7 @@ from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
 from etl.lake.delta import Lake, lake_root, literal_path
 from etl.ledger_state import compaction
-from etl.pipeline import run_steps
+from etl.pipeline import Job, run_steps
 from etl.report import SPARK_START, Notify, Progress, Report, quiet
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
@@ -139,20 +139,12 @@ def analytics(
     return publication.report
 
 
-def job(
-    store_settings: StoreSettings,
-    settings: EtlSettings,
-    name: str,
-    *,
-    first: int | None = None,
-    last: int | None = None,
-    notify: Notify = quiet,
-) -> Report:
-    """Runs one of etl.jobs.JOBS for the milestones of [first, last). Raises ValueError for an unknown name."""
-    for each in JOBS:
-        if each.name == name:
-            return analytics(store_settings, settings, first=first, last=last, only=each.only, notify=notify)
-    expected = ", ".join(each.name for each in JOBS)
+def find_job(name: str) -> Job:
+    """Returns the job of etl.jobs.JOBS with that name. Raises ValueError for an unknown one."""
+    for job in JOBS:
+        if job.name == name:
+            return job
+    expected = ", ".join(job.name for job in JOBS)
     if any(step.name == name for steps in PIPELINES.values() for step in steps):
         raise ValueError(f"{name}: a step of `permanode load`, not a job; expected one of {expected}")
     raise ValueError(f"{name}: no job; expected one of {expected}")

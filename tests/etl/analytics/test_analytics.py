@@ -35,7 +35,6 @@ from etl.analytics.calendar import newly_active, so_far
 from etl.analytics.catch_up import STEPS, Step
 from etl.analytics.days import counts, daily_analytics
 from etl.analytics.milestones import aggregates, rows_of
-from etl.jobs import JOBS
 from etl.report import Notify, Report, quiet
 from etl.writers.publish import ANALYSED_TO
 from tests import reference, reference_stardust
@@ -215,9 +214,9 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
     clear(both_eras)
     wanted, told = expected_of_both(), {}
     for step in STEPS:
-        job = next(each for each in JOBS if each.name == f"analytics-{step.name}")
+        job = runs.find_job(f"analytics-{step.name}")
         assert job.tables == tuple(table.name for table in step.tables)
-        report = runs.job(both_eras.store, both_eras.settings, job.name)
+        report = runs.analytics(both_eras.store, both_eras.settings, only=job.only)
         assert [*report.rows_by_stage] == [*report.seconds] == ["spark_start", f"analytics_{step.name}"]
         told |= report.rows_by_stage
         found = found_in(both_eras) | {"date_cache": days_in(both_eras)}
