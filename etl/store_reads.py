@@ -1,7 +1,4 @@
-"""What a load asks of its store, answered outside an event loop.
-
-Rules of this file: a thin bridge; the questions are db/queries', each a bounded number of partition reads.
-"""
+"""Synchronous reads of a store for loads. Each runs one query of db/queries, a bounded number of partition reads."""
 
 import asyncio
 import json
@@ -27,7 +24,7 @@ OWNERS_AT_ONCE = 32
 
 
 class StoreReads:
-    """Synchronous reads of one store; any thread may ask."""
+    """Synchronous reads of one store. Threads may share it."""
 
     def __init__(self, store: Store, network: str) -> None:
         self._store = store

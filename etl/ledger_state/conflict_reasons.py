@@ -1,9 +1,8 @@
-"""Conflicting transactions → why they conflict: Hornet's reasons, as far as the ledger state goes.
+"""Conflicting transactions → the reason of each conflict, as Hornet defines them, up to the ledger state.
 
-Rules of this file: a reason follows from what is known of the inputs and of the dust of addresses where the message
-stands (ledger/chrysalis/conflicts.py). Near the frontier the store tells that, far behind it the changes since
-genesis do; from
-there on the way is one. Where the source tells a reason that one stays, and a different one is reported.
+A reason follows from the inputs and from the dust of addresses at the message's position
+(ledger/chrysalis/conflicts.py). Near the frontier both come from the store, far behind it from the changes since genesis. A reason that the source
+states stays; a different one is reported.
 """
 
 import pyarrow as pa

@@ -1,7 +1,7 @@
-"""Whether the store still holds what it calls complete: its newest milestones are counted, short ones opened again.
+"""Counts the rows of the store's newest complete milestones and marks those that miss rows as incomplete.
 
-Rules of this file: acknowledged is not yet durable on a cluster, so a node that lost its power may have lost rows; what
-is short is marked incomplete, `sync` before `ranges`, and the next load writes it again from the lake; no Spark here.
+An acknowledged write is not yet durable on a cluster, so a power failure can lose rows. The marks go to `sync` first
+and then to `ranges`. The next load writes these milestones again from the lake. This module does not need Spark.
 """
 
 import os
@@ -18,15 +18,15 @@ from etl.store_reads import StoreReads
 from etl.writers.ranges import rewrite_ranges
 
 CHECKED_BY_LOADS = 100
-"""Newest complete milestones that every load counts before it begins."""
+"""Number of newest complete milestones that every load counts first."""
 
 LEASE_S = 60
 
 
 def check_newest(settings: StoreSettings, newest: int) -> Intervals:
-    """Which of so many newest complete milestones are short; they are opened again.
+    """Reopens those of the `newest` complete milestones that miss rows, and returns them.
 
-    StoreUnavailable; LeaseHeld, which names them, when they cannot be opened as another run writes.
+    Raises StoreUnavailable. Raises LeaseHeld, which names the milestones, if another run holds the store's lease.
     """
     with (
         closing(open_store(settings, writable=True)) as store,
@@ -46,8 +46,8 @@ def check_newest(settings: StoreSettings, newest: int) -> Intervals:
 
 
 def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
-    """Which of the `newest` highest complete milestones have fewer rows in messages_by_milestone than messages in
-    `sync`, or are not complete there.
+    """Returns those of the `newest` complete milestones that have fewer rows in messages_by_milestone than `sync` says,
+    or are incomplete in `sync`.
     """
     complete = reads.complete()
     count = size(complete)
@@ -63,10 +63,10 @@ def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
 
 
 def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Intervals) -> None:
-    """Marks those milestones incomplete, under the caller's lease.
+    """Marks those milestones as incomplete. The caller holds the lease.
 
-    A ledger state that has gone beyond the first of them may have lost rows too: it is taken back, and the next load
-    applies it from genesis on.
+    A ledger state beyond the first of them may have lost rows too. It is deleted, and the next load applies it again
+    from genesis on.
     """
     if not short:
         return

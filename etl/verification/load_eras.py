@@ -1,7 +1,7 @@
-"""Which eras a load reads its files by.
+"""The eras of a network, for one load.
 
-Rules of this file: settings and what is known of a network come first; where they do not say where Stardust begins, all
-of the network is of one era, the store's if it holds anything, else that of the files.
+The settings and the built-in values of the network come first. If they do not say where Stardust begins, all milestones
+are of one era: that of the store's newest milestone, or that of the files if the store is empty.
 """
 
 from db import schema
@@ -14,8 +14,9 @@ from ledger.stardust.values import Milestone
 
 
 def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Eras:
-    """The network's eras, for a load of those files, None where nothing is loaded. StoreMismatch where the store's
-    newest milestone is not of the era that the settings say.
+    """Returns the network's eras. `plan`: the files to load, None without files.
+
+    Raises StoreMismatch if the store's newest milestone is not of the era that the settings say.
     """
     newest = reads.newest_milestone()
     kept = None if newest is None else _codec_of(reads, newest)
@@ -34,7 +35,7 @@ def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Er
 
 
 def _codec_of(reads: StoreReads, milestone_index: int) -> Codec | None:
-    """By the type of the milestone's payload, its first byte."""
+    """Returns the codec by the type of the milestone's payload, its first byte."""
     (row,) = reads.many(schema.milestones, [(milestone_index,)])
     if row is None or not row["payload"]:
         return None

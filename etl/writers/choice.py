@@ -1,7 +1,4 @@
-"""Which FrameWriter fills a store: the one place that picks it.
-
-Rules of this file: it only puts parts together; what a store cannot take is refused before anything starts.
-"""
+"""Selects the FrameWriter for a store, and rejects `--bulk` for stores that do not support it."""
 
 from db.cassandra.address import parse_address
 from db.connect import StoreSettings
@@ -17,7 +14,7 @@ CASSANDRA = "cassandra://"
 
 
 def refuse_bulk(store: StoreSettings) -> None:
-    """ValueError for a store that SSTables cannot be streamed to."""
+    """Raises ValueError for a store that does not accept SSTables."""
     if not store.url.startswith(CASSANDRA):
         scheme = store.url.partition(":")[0]
         raise ValueError(f"--bulk writes files of Apache Cassandra: expected a store {CASSANDRA}…, not {scheme}")
@@ -34,7 +31,7 @@ def frame_writer(
     *,
     bulk: bool,
 ) -> FrameWriter:
-    """How frames reach that store; `bulk`: as SSTables."""
+    """Returns the writer for that store. `bulk`: it writes SSTables."""
     nodes = store.nodes()
     if not nodes:
         return EmbeddedWriter(staging)
