@@ -61,35 +61,46 @@ NETWORK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
-    """Settings of the HTTP side."""
+    """Settings of the HTTP server."""
 
     host: str = field(default="127.0.0.1", metadata={"help": "address to listen on"})
     port: int = field(default=8000, metadata={"help": "port to listen on"})
-    workers: int = field(default=1, metadata={"help": "server processes; each reads the stores on its own"})
-    access_log: bool = field(default=False, metadata={"help": "one log line a request, with its id"})
-    deadline_s: float = field(default=10.0, metadata={"help": "seconds until a request is answered with 503"})
-    shutdown_s: int = field(default=30, metadata={"help": "seconds that requests under way have to end on SIGTERM"})
+    workers: int = field(default=1, metadata={"help": "number of server processes; each opens the stores itself"})
+    access_log: bool = field(default=False, metadata={"help": "log one line per request, with its id"})
+    deadline_s: float = field(default=10.0, metadata={"help": "timeout of a request in seconds; the response is a 503"})
+    shutdown_s: int = field(default=30, metadata={"help": "seconds that open requests have to finish after SIGTERM"})
     stardust_network: str | None = field(
         default=None,
-        metadata={"help": "network that /api/core/v2 answers for; nothing: the default one"},
+        metadata={"help": "network of /api/core/v2; default: the default network"},
     )
     wormhole_network: str | None = field(
         default=None,
         metadata={
-            "help": "network that /v1 and /api/wormhole/v1 answer for; nothing: the default or first one of Wormhole"
+            "help": "network of /v1 and /api/wormhole/v1; default: the default network if it is a Wormhole network, "
+            "else the first Wormhole network"
         },
     )
     compress_from: int = field(
-        default=2048, metadata={"help": "bytes from which an answer is compressed for clients that ask; 0: never"}
+        default=2048,
+        metadata={"help": "minimum bytes of a compressed response, if the client accepts compression; 0: never"},
     )
     keys: tuple[str, ...] = field(
-        default=(), metadata={"help": "API keys, one of which every request must show; none: open", "secret": True}
+        default=(),
+        metadata={
+            "help": "API keys; every request must contain one of them; default: no authentication",
+            "secret": True,
+        },
     )
     jwt_secret: str | None = field(
-        default=None, metadata={"help": "secret of HS256 whose JWTs are let in as keys are", "secret": True}
+        default=None,
+        metadata={
+            "help": "HS256 secret; requests with a JWT that it signed are accepted like API keys",
+            "secret": True,
+        },
     )
     rate_limit: str | None = field(
-        default=None, metadata={"help": "how often a client may ask, as 100/minute; each worker counts on its own"}
+        default=None,
+        metadata={"help": "maximum of requests per client, e.g. 100/minute; each worker counts separately"},
     )
 
     def __post_init__(self) -> None:
@@ -102,7 +113,7 @@ class ApiSettings:
             try:
                 parse(self.rate_limit)
             except ValueError as error:
-                raise ValueError(f"rate_limit must be as 100/minute, not {self.rate_limit!r}") from error
+                raise ValueError(f"rate_limit must have the form 100/minute, not {self.rate_limit!r}") from error
 
 
 class Permanode(FastAPI):

@@ -1,13 +1,13 @@
-"""All analytics of a generated lake, beside DuckDB with the same aggregates on the same Parquet.
+"""All analytics of a generated lake, compared with DuckDB computing the same aggregates from the same Parquet files.
 
     python -m bench.analytics [--messages 1000000] [--folder DIR] [--archives DIR]
 
-A generated Chrysalis archive is loaded from its genesis on without analytics, once; DIR keeps the store. Then, in turn:
-`permanode analytics --all`, from the lake into the store, Spark's start apart; DuckDB on as many threads as there are
-cores, from the lake's files into tables in memory: what each milestone's messages say, the ledger changes with every
-spent output resolved, what they say of each milestone, address and day, and the running state. Both must come to the
-same rows, or no figure means anything; what only Stardust has (chains, native tokens) ours looks for besides, and finds
-none. Last, the milestones of the last day alone, once more: a whole command, Spark's start and all.
+A generated Chrysalis archive is loaded from its genesis without analytics, once; DIR keeps the store. Then two programs
+run in turn: `permanode analytics --all`, from the lake into the store, without Spark's start; and DuckDB with one
+thread per core, from the lake's files into tables in memory (aggregates of messages, ledger changes with resolved
+inputs, their aggregates by milestone, address and day, and the running state). The rows must be equal. The project also
+looks for Stardust's measures (chains, native tokens), and finds none. Finally the bench measures the milestones of the
+last day as a whole command, including Spark's start.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from db.roles import KIND_OF_TYPE, KINDS
 from db.schema import CALENDAR
 
 MOST_TIMES, MOST_SECONDS = 3.0, 30.0
-"""The bars: times DuckDB's seconds for everything, and seconds for one more day."""
+"""The bars: time relative to DuckDB for everything, and seconds for one more day."""
 
 PAYLOADS = {"transaction": "0, 6", "treasury_transaction": "4", "milestone": "1, 7", "tagged_data": "2, 5"}
 STATES = {"transaction_count": 1, "conflicting_count": 2, "no_transaction_count": 0}
@@ -96,18 +96,18 @@ def state(genesis: int) -> dict[str, str]:
 
 
 def so_far(name: str, unit: str) -> str:
-    """What is newly active, summed within its interval."""
+    """The number of newly active addresses, summed within its interval."""
     begins = f"date_trunc('{unit}', make_timestamp(1000 * ms_timestamp))"
     return f"sum(coalesce({name}, 0)) OVER (PARTITION BY {begins} ORDER BY milestone_index)"
 
 
 def statements(lake: Path, genesis: int) -> list[str]:
-    """Everything, as statements that follow one another."""
+    """All computations, as a sequence of statements."""
     added = ("holders", *state(genesis))
     return [
         f"""CREATE TABLE genesis AS FROM read_parquet('{lake}/genesis/*.parquet')""",
         f"""CREATE VIEW messages AS FROM read_parquet('{lake}/messages/**/*.parquet') WHERE verified IS NOT NULL""",
-        # What messages say of their milestone.
+        # Aggregates of messages by milestone.
         f"""CREATE TABLE of_messages AS SELECT milestone_index, max(ms) AS ms_timestamp, {named(activity())} FROM (
               SELECT milestone_index, epoch_ms(timestamp) AS ms, payload_kind, inclusion_state AS state,
                      octet_length(message) AS bytes, len("transaction".inputs) AS inputs,
@@ -125,7 +125,7 @@ def statements(lake: Path, genesis: int) -> list[str]:
              WHERE o.kind <> 2""",
         f"""CREATE TABLE of_outputs AS SELECT milestone_index, {named(created())} FROM made
             WHERE milestone_index > {genesis} GROUP BY milestone_index""",
-        # The ledger's changes, and what they say.
+        # Ledger changes and their aggregates.
         """CREATE TABLE changes AS
              SELECT milestone_index, ms, coalesce(transaction_id, output_id[1:32]) AS transaction_id, address, kind,
                     amount, data, stardust, milestone_index AS created_in, 1 AS sign FROM made
@@ -204,7 +204,7 @@ def statements(lake: Path, genesis: int) -> list[str]:
 
 
 def compute(lake: Path, genesis: int) -> tuple[duckdb.DuckDBPyConnection, float]:
-    """DuckDB's tables, and the seconds that they took."""
+    """DuckDB's tables, and the seconds to compute them."""
     connection = duckdb.connect(config={"threads": os.cpu_count() or 1})
     connection.execute("SET TimeZone = 'UTC'")
     started = time.perf_counter()
@@ -225,14 +225,14 @@ def run(store: StoreSettings, *arguments: str) -> tuple[dict[str, Any], float]:
 
 
 def compare(store: StoreSettings, connection: duckdb.DuckDBPyConnection) -> None:
-    """Both came to the same rows. Raises SystemExit."""
+    """Checks that both computed the same rows. Raises SystemExit."""
     with closing(open_adapter(store, writable=False)) as opened:
         for table in (schema.ms_analytics, schema.daily_analytics, schema.address_analytics, schema.metrics_cache):
             relation = connection.table(table.name)
             names = [name for name in relation.columns if name in table.names]
             theirs = rows_of(names, (dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()))
             if table is schema.ms_analytics:
-                # Genesis has the state alone, and is not asked for here.
+                # The genesis row contains only the state and is not compared.
                 theirs = [row for row in theirs if row[0] is not None and row[1] is not None]
             ours = rows_of(names, (row for row in opened.read_all(table)))
             if table is schema.ms_analytics:
@@ -245,7 +245,7 @@ def compare(store: StoreSettings, connection: duckdb.DuckDBPyConnection) -> None
 
 
 def rows_of(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Those columns as text, sorted."""
+    """These columns as text, sorted."""
 
     def text(value: Any) -> str | None:
         return None if value is None else value.hex() if isinstance(value, bytes) else str(value)
@@ -254,7 +254,7 @@ def rows_of(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> list[tuple[
 
 
 def filled(archives: Path, folder: Path, messages: int) -> StoreSettings:
-    """A store of a generated archive from its genesis on, without analytics; made where it is not."""
+    """A store of a generated archive loaded from its genesis without analytics, created if it does not exist."""
     generated, store, growing = archive(archives, messages), folder / "store", folder / "store.growing"
     if not store.exists():
         settings = StoreSettings(url=f"sqlite:///{growing.absolute()}", network=GENERATED.network)
@@ -273,10 +273,10 @@ def last_day(store: StoreSettings) -> str:
 
 
 def main() -> int:
-    """Measures; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=1_000_000, help="size of the archive")
-    parser.add_argument("--folder", type=Path, help="where the store is kept; none: nowhere")
+    parser.add_argument("--folder", type=Path, help="folder in which the store is kept; default: a temporary one")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -1,7 +1,7 @@
-"""Values → Chronicle archive line format A: the way back of ledger/chrysalis/archive_json.py, for generated archives.
+"""Writes Chronicle's archive line format A for generated archives: the inverse of ledger/chrysalis/archive_json.py.
 
-Rules of this file: bee's serde forms and nothing else: ids as hex, keys, signatures, tags and data as lists of numbers,
-u64 as JSON numbers, enums as {"type", "data"}, every absent value an explicit null.
+The output has the serde forms of the bee crates: ids as hex; keys, signatures, tags and data as lists of numbers; u64
+as JSON numbers; enums as {"type", "data"}; missing values as explicit nulls.
 """
 
 from typing import Any, TypeAlias
@@ -36,7 +36,7 @@ def message_form(message: Message) -> Json:
 
 
 def metadata_form(message_id: str, parents: list[str], milestone_index: int, inclusion_state: str) -> Json:
-    """The second half: what the node said about the message."""
+    """The second half: the node's metadata of the message."""
     return {
         "messageId": message_id,
         "parentMessageIds": parents,
@@ -49,7 +49,7 @@ def metadata_form(message_id: str, parents: list[str], milestone_index: int, inc
 
 
 def milestone_form(milestone: Milestone) -> Json:
-    """A milestone payload as it stands beside the messages of its line. Receipts are not generated."""
+    """A milestone payload beside the messages of its line. Receipts are not generated."""
     return {
         "essence": {
             "index": milestone.index,

@@ -1,6 +1,5 @@
-"""A Chrysalis tangle that confirms itself, as lines of Chronicle's archive format A.
-
-Rules of this file: those of tangle.py; the order of a line's messages says nothing.
+"""Generates a Chrysalis tangle with milestones, as lines of Chronicle's archive format A. The order of a line's
+messages has no meaning.
 """
 
 from typing import Any, ClassVar

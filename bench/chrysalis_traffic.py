@@ -1,6 +1,5 @@
-"""What the users of a generated Chrysalis ledger send: indexations and transfers.
-
-Rules of this file: those of traffic.py. No output is below the dust limit, so dust allowances never decide anything.
+"""Generates the traffic of a Chrysalis ledger: indexations and transfers. No output is below the dust limit, so dust
+allowances never matter.
 """
 
 from bench.traffic import Consumed, Traffic
@@ -24,7 +23,7 @@ from ledger.networks import TOKEN_SUPPLY
 
 
 class ChrysalisTraffic(Traffic):
-    """Transfers between wallets, one output of fifty a dust allowance."""
+    """Transfers between wallets. One output in fifty is a dust allowance."""
 
     supply = TOKEN_SUPPLY
     least = DUST_THRESHOLD
@@ -39,7 +38,7 @@ class ChrysalisTraffic(Traffic):
         return self._owners.get(output.address)
 
     def _spend(self, consumed: Consumed) -> Transaction:
-        """Inputs and outputs in byte order, one signature an owner."""
+        """Inputs and outputs in byte order, one signature per owner."""
         total = sum(output.amount for output in consumed.values())
         rare = self._rare_output(total)
         outputs = self._outputs(total - sum(each.amount for each in rare)) + rare

@@ -1,13 +1,13 @@
-"""Requests per second of the API on Cassandra beside the bare drivers doing the same reads, in one run on one machine.
+"""Requests per second of the API on Cassandra, compared with the bare drivers doing the same reads.
 
     python -m bench.cluster_http [--seconds 3]
 
-A server (Apache Cassandra from its Maven artifacts, heap 2 GB, a process of its own on loopback) is filled with the
-oracle ledger and read until it is warm. Which reads a question costs is recorded from the API itself: statement, values
-and consistency, and which of them are asked at once. cassandra-driver and acsylla each do the same in an asyncio loop
-(uvloop, 32 coroutines), statements prepared, rows as tuples, each answer handed to the loop as it comes; the API is
-`permanode serve` over either, one worker, asked by wrk with 32 connections. They take turns, the median of three
-rounds counts. The server takes what it needs of the same cores. Only processes that this program started are ended.
+The bench starts a server (Apache Cassandra from its Maven artifacts, heap 2 GB, on loopback), fills it with the oracle
+ledger and warms it up. It records which reads each request takes from the API itself: statement, values, consistency,
+and which of them run concurrently. cassandra-driver and acsylla each repeat these reads in an asyncio loop (uvloop, 32
+coroutines), with prepared statements, rows as tuples, and every response passed to the loop. The API is `permanode
+serve` with one worker over either driver, under wrk with 32 connections. They take turns, and the median of three
+rounds counts. The server shares the same cores. The bench ends only processes that it started.
 """
 
 import argparse
@@ -44,28 +44,28 @@ HEAP = "2g"
 ROUNDS = 3
 WARM_S = 8
 LEAST = 0.6
-"""The bar: our rate over cassandra-driver's, by the faster reader."""
+"""The bar: the API's rate with its faster driver, divided by the rate of bare cassandra-driver."""
 
 KINDS = ("message by id", "index, page of 100", "outputs, page of 100")
 
 Read: TypeAlias = tuple[str, Sequence[Any], str]
 Reads: TypeAlias = list[list[Read]]
-"""What one question asks: groups one after the other, the reads of a group at once."""
+"""The reads of one request: groups in sequence, the reads of a group concurrently."""
 
 Asks: TypeAlias = Callable[[Read], Awaitable[Any]]
 Driver: TypeAlias = Callable[[str], AbstractAsyncContextManager[Asks]]
-"""HOST:PORT → what asks there."""
+"""HOST:PORT → a function that runs reads there."""
 
 
 class Rate(NamedTuple):
-    """Questions a second, and our own processor time for each (µs)."""
+    """Requests per second, and CPU time of this process per request (µs)."""
 
     per_second: float
     cpu_us: float
 
 
 def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
-    """Path → the reads with which the API over that store answers it."""
+    """Path → the reads with which the API serves it from this store."""
     recorded: Reads = []
     under_way = 0
     asking = CassandraSession.ask
@@ -103,7 +103,7 @@ def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
 
 @asynccontextmanager
 async def cassandra_driver(contact: str) -> AsyncIterator[Asks]:
-    """cassandra-driver with its own defaults, but for rows as tuples and no paging."""
+    """cassandra-driver with its defaults, except for rows as tuples and no paging."""
     host, _, port = contact.partition(":")
     profile = ExecutionProfile(TokenAwarePolicy(DCAwareRoundRobinPolicy("")), row_factory=tuple_factory)
     with Cluster(
@@ -133,7 +133,7 @@ async def cassandra_driver(contact: str) -> AsyncIterator[Asks]:
 
 @asynccontextmanager
 async def acsylla_driver(contact: str) -> AsyncIterator[Asks]:
-    """Acsylla with its own defaults, rows as tuples."""
+    """Acsylla with its defaults, rows as tuples."""
     host, _, port = contact.partition(":")
     cluster = acsylla.create_cluster([host], port=int(port), protocol_version=4)
     session = await cluster.create_session()
@@ -156,11 +156,11 @@ async def acsylla_driver(contact: str) -> AsyncIterator[Asks]:
 
 DRIVERS: dict[str, Driver] = {"cassandra-driver": cassandra_driver, "acsylla": acsylla_driver}
 READERS = {"cassandra-driver": "", "acsylla": "acsylla"}
-"""Driver → the setting that reads through it."""
+"""Driver → value of the setting `reader`."""
 
 
 def ask_driver(driver: Driver, contact: str, asked: Sequence[Reads], seconds: float) -> Rate:
-    """CONNECTIONS coroutines over those questions in turn."""
+    """Runs these requests in turn in CONNECTIONS coroutines."""
     return uvloop.run(_ask_driver(driver, contact, asked, seconds))
 
 
@@ -186,7 +186,7 @@ async def _ask_driver(driver: Driver, contact: str, asked: Sequence[Reads], seco
 
 
 def ask_api(server: Server, paths: list[str], seconds: int, folder: Path) -> Rate:
-    """As wrk sees it. Raises RuntimeError when an answer is none."""
+    """The rate measured by wrk. Raises RuntimeError if a request fails."""
     figure = ask(server, paths, seconds, folder)
     if figure.errors:
         raise RuntimeError(f"{figure.errors} of {figure.requests} requests failed")
@@ -194,7 +194,7 @@ def ask_api(server: Server, paths: list[str], seconds: int, folder: Path) -> Rat
 
 
 def run(contact: str, folder: Path, seconds: int) -> bool:
-    """Prints the figures of each kind; whether all meet the bar."""
+    """Prints the figures of each kind, and returns whether all meet the bar."""
     url = f"cassandra://{contact}/bench?rf=1"
     network = oracle_store(f"sqlite:///{folder / 'ids'}")
     oracle_store(url)
@@ -209,7 +209,7 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
         print(f"{'a second':22}{'reads':>6}{shown}   API/bare: own, cassandra-driver's")
         for kind, paths in asked.items():
             reads = list(record(StoreSettings(url=url, network=network), paths).values())
-            # What this process holds besides is none of a driver's: its collector shall not look through it.
+            # Objects of this process belong to no driver: exclude them from garbage collection.
             gc.collect()
             gc.freeze()
             for name, server in servers.items():
@@ -237,9 +237,9 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
 
 
 def main() -> int:
-    """Runs all of it; 1 when the bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=3, choices=range(1, 11), help="how long each is asked at once")
+    parser.add_argument("--seconds", type=int, default=3, choices=range(1, 11), help="seconds per measurement")
     options = parser.parse_args()
     if wrk_is_missing():
         return 2

@@ -1,13 +1,13 @@
-"""How fast rows get into Cassandra: our writer, `--bulk`, and DataStax's dsbulk; the same rows into the same server.
+"""Rows per second into Cassandra: the connector, `--bulk`, and DataStax's dsbulk, with the same rows and server.
 
     python -m bench.cluster_load [--messages 200000] [--runs 3] [--archives DIR] [--tune] [--only-prepare]
 
-`messages` and `outputs_by_address` of a generated archive, made once and kept in DIR as frames (what a load would
-write next) and as CSV (what dsbulk reads). One server of its own on loopback, one node, heap of 2 GB. The three take
-turns, and each finds the tables empty; a first round, which warms the server up, does not count. Counted is the writing
-alone: ours from the frame to the last acknowledgement, inside a Spark session that runs already; dsbulk's rate is the
-one that it prints, its own start left out. The median of the runs counts, over both tables together and over each.
---tune measures instead how our writer does with each grouping, batch size and number of batches under way.
+The rows are `messages` and `outputs_by_address` of a generated archive, created once and kept in DIR as frames (the
+input of the writers) and as CSV (the input of dsbulk). The bench starts one server on loopback, one node, heap 2 GB.
+The three take turns, each with empty tables; a first round warms the server up and does not count. Only writing counts:
+for the writers, from the frame to the last acknowledgement in a running Spark session; for dsbulk, the rate that it
+prints, without its start. The median of the runs counts, for both tables together and for each. --tune compares
+groupings, batch sizes and numbers of concurrent batches of the connector instead.
 """
 
 import argparse
@@ -51,18 +51,18 @@ LOADER = "com.datastax.oss.dsbulk.runner.DataStaxBulkLoader"
 TUNED = (
     "--batch.mode", "REPLICA_SET", "--batch.maxBatchStatements", "32", "--executor.maxInFlight", "256",
 )  # fmt: skip
-"""dsbulk's own defaults gave less than half of what these do on one node."""
+"""dsbulk's own defaults were less than half as fast on one node."""
 
 WRITTEN = (schema.messages, schema.outputs_by_address)
 TUNINGS = tuple(product(("replica_set", "partition"), (4_096, 16_384, 32_768), (16, 64)))
-"""Grouping, bytes of a batch, batches that a task has under way. By default a server refuses batches of 50 KiB."""
+"""Grouping, bytes per batch, concurrent batches per task. By default a server rejects batches of 50 KiB."""
 
 BARS = {"connector": 1.0, "--bulk": 1.8}
-"""How many times dsbulk's rate each of ours has to reach."""
+"""The bars: the rate of each writer divided by dsbulk's."""
 
 
 def prepared(archives: Path, messages: int) -> Path:
-    """A folder with the rows of each table as frames and as CSV; made where it is not."""
+    """A folder with the rows of each table as frames and as CSV, created if it does not exist."""
     generated = archive(archives, messages)
     folder, growing = generated / "rows", generated / "rows.growing"
     if not folder.exists():
@@ -85,7 +85,7 @@ def prepared(archives: Path, messages: int) -> Path:
 
 
 def spelt(table: Table, name: str) -> Column:
-    """A column as dsbulk reads it."""
+    """A column in the form that dsbulk reads."""
     kind, value = table.column(name).type, F.col(name)
     if kind is Type.HEX:
         value = F.lower(F.hex(value))
@@ -97,7 +97,7 @@ def spelt(table: Table, name: str) -> Column:
 
 
 class Keyspace:
-    """A keyspace of the server, and how each of the three writes into it: a table's rows a second."""
+    """A keyspace of the server, and the ways to write a table into it, in rows per second."""
 
     def __init__(self, spark: Session, store: WritableStore, server: CassandraServer, rows: Path) -> None:
         self._spark, self._store, self._server, self._rows = spark, store, server, rows
@@ -107,11 +107,11 @@ class Keyspace:
         )
 
     def count(self, table: Table) -> int:
-        """Rows there are to write."""
+        """The number of rows to write."""
         return self._frame(table).count()
 
     def ours(self, writer: FrameWriter, table: Table) -> float:
-        """By one of our writers."""
+        """The rate of one of the writers."""
         ready = writer.prepare(TableFrame(table, self._frame(table)))
         with self._store.batch() as batch:
             started = time.perf_counter()
@@ -122,7 +122,7 @@ class Keyspace:
         return count / seconds
 
     def dsbulk(self, name: str, table: Table) -> float:
-        """By dsbulk, as it says itself. Raises SystemExit with its last words if it fails."""
+        """The rate that dsbulk prints. Raises SystemExit with its last output if it fails."""
         mapping = ", ".join(f"{each} = {each}" for each in self._frame(table).columns)
         with tempfile.TemporaryDirectory() as logs:
             command = [
@@ -144,7 +144,7 @@ class Keyspace:
         return float(rate)
 
     def empty(self) -> None:
-        """Removes what was written."""
+        """Removes all rows."""
         with self._store.batch() as batch:
             for table in WRITTEN:
                 batch.clear(table)
@@ -154,7 +154,7 @@ class Keyspace:
 
     def _refuse_unless_all(self, table: Table, count: int) -> None:
         if count != self.count(table):
-            raise SystemExit(f"{count} rows of {table.name} were written, of {self.count(table)}")
+            raise SystemExit(f"wrote {count} rows of {table.name}, expected {self.count(table)}")
 
 
 Way = Callable[[Table], float]
@@ -162,7 +162,7 @@ Way = Callable[[Table], float]
 
 @contextmanager
 def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
-    """A warm server's keyspace, and each way into it by name."""
+    """A warm server's keyspace, and the ways to write into it by name."""
     server = CassandraServer(folder / "server", heap="2g", java_options=())
     with running(server), spark_session(EtlSettings(), cluster=True) as spark:
         name = "bench"
@@ -198,7 +198,7 @@ def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, di
 
 
 def run(rows: Path, runs: int, *, tune: bool) -> bool:
-    """Prints every round and the medians, beside the first way's; whether both bars are met."""
+    """Prints every round, the medians and their ratio to the first way. Returns whether both bars are met."""
     rates: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory() as folder, ways(rows, Path(folder), tune=tune) as (keyspace, by_name):
         counts = {table.name: keyspace.count(table) for table in WRITTEN}
@@ -225,13 +225,13 @@ def run(rows: Path, runs: int, *, tune: bool) -> bool:
 
 
 def main() -> int:
-    """Measures; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=200_000, help="size of the archive")
-    parser.add_argument("--runs", type=int, default=3, help="the median of so many counts")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs, of which the median counts")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
-    parser.add_argument("--tune", action="store_true", help="compare ways to set up our writer")
-    parser.add_argument("--only-prepare", action="store_true", help="make the rows and measure nothing")
+    parser.add_argument("--tune", action="store_true", help="compare configurations of the connector")
+    parser.add_argument("--only-prepare", action="store_true", help="create the rows and measure nothing")
     options = parser.parse_args()
     rows = prepared(options.archives, options.messages)
     if options.only_prepare:

@@ -1,12 +1,12 @@
-"""How fast the codecs are, beside other implementations on the same messages in one run.
+"""Speed of the codecs, compared with other implementations on the same messages in one run.
 
     python -m bench.codec [--seconds 2] [--rounds 3] [--peer DIR] [--sdk PYTHON] [--alone]
 
-Chrysalis: npm's @iota/iota.js 1.8.6. Needs the shipped sample, and for the peer node ≥ 18 with npm on the path: three
-packages are installed by name into a temporary directory, or found in DIR/node_modules. Measured is bytes → value, id
-and JSON text, one process and core each, by turns; the median of the rounds counts. The ids of both sides are compared.
-Stardust: PyPI's iota-sdk 1.1.4, which is Rust (bench/codec_stardust.py); installed into an environment of its own,
-which needs Python 3.11 or 3.12, or found in the environment of PYTHON. `--alone` leaves the peers out.
+Chrysalis is compared with npm's @iota/iota.js 1.8.6. It needs the sample, and for the peer node ≥ 18 and npm on the
+path: three packages are installed into a temporary directory, or found in DIR/node_modules. Measured is bytes → value,
+id and JSON text, in one process each, taking turns; the median of the rounds counts. The ids of both sides must be
+equal. Stardust is compared with PyPI's iota-sdk 1.1.4, which is Rust (bench/codec_stardust.py). It is installed into
+its own environment, which needs Python 3.11 or 3.12, or found in the environment of PYTHON. `--alone` omits the peers.
 """
 
 import argparse
@@ -36,7 +36,7 @@ PACKAGES = ("@iota/iota.js@1.8.6", "@iota/crypto.js@1.8.6", "@iota/util.js@1.8.6
 
 
 def archived_messages() -> list[Any]:
-    """The messages of the sample's archive files, as the files hold them."""
+    """The messages in the sample's archive files, as parsed JSON."""
     lines = [
         line for path in sorted(SAMPLE.iterdir()) if "to" in path.stem or path.suffix == ".part" for line in path.open()
     ]
@@ -44,18 +44,18 @@ def archived_messages() -> list[Any]:
 
 
 def read(data: bytes) -> bytes:
-    """What an API does with the stored bytes of a message: decode, hash, render."""
+    """What the API does with the stored bytes of a message: decode, hash, render."""
     message_id(data)
     return orjson.dumps(message_json(decode_message(data)))
 
 
 def load(archived: Any) -> bytes:
-    """What a load does with an archived message once its JSON is read: value, bytes, id."""
+    """What a load does with an archived message after parsing its JSON: value, bytes, id."""
     return message_id(encode_message(message_from_archive(archived)))
 
 
 def install(directory: Path) -> None:
-    """The peer's packages from npm."""
+    """Installs the peer's packages from npm."""
     subprocess.run(
         ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", directory, *PACKAGES],
         check=True,
@@ -64,7 +64,7 @@ def install(directory: Path) -> None:
 
 
 def peer_rate(directory: Path, file: Path, seconds: float) -> dict[str, Any]:
-    """One measurement of the peer, in a fresh process that warms up first."""
+    """One measurement of the peer, in a new process that warms up first."""
     script = Path(__file__).with_name("codec_peer.mjs")
     done = subprocess.run(["node", script, directory, file, str(seconds)], check=True, capture_output=True, text=True)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -72,21 +72,21 @@ def peer_rate(directory: Path, file: Path, seconds: float) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Measure by turns and print the rates, and the ratio where there is a peer."""
+    """Measures in turn, and prints the rates and the ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=2, help="length of one measurement")
-    parser.add_argument("--rounds", type=int, default=3, help="measurements of each side")
-    parser.add_argument("--peer", type=Path, help="a directory whose node_modules has the three packages")
-    parser.add_argument("--sdk", help="a Python whose environment has iota-sdk 1.1.4")
-    parser.add_argument("--alone", action="store_true", help="without the peers")
+    parser.add_argument("--seconds", type=float, default=2, help="seconds per measurement")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements of each side")
+    parser.add_argument("--peer", type=Path, help="a directory whose node_modules contains the three packages")
+    parser.add_argument("--sdk", help="a Python with iota-sdk 1.1.4 installed")
+    parser.add_argument("--alone", action="store_true", help="omit the peers")
     options = parser.parse_args()
 
     if not options.alone and (missing := [tool for tool in ("node", "npm") if shutil.which(tool) is None]):
-        print(f"the peer needs {' and '.join(missing)} on the path (node 18 or newer); --alone measures without it")
+        print(f"the peer needs {' and '.join(missing)} on the path (node 18 or newer); --alone omits it")
         return 1
     sdk = None if options.alone else options.sdk or codec_stardust.find_python()
     if not options.alone and sdk is None:
-        print("the peer of Stardust needs Python 3.11 or 3.12 on the path; --alone measures without it")
+        print("the Stardust peer needs Python 3.11 or 3.12 on the path; --alone omits it")
         return 1
     archived = archived_messages()
     messages = [encode_message(message_from_archive(each)) for each in archived]
@@ -107,7 +107,7 @@ def main() -> int:
             if not options.alone:
                 answer = peer_rate(directory, file, options.seconds)
                 if answer["digest"] != digest:
-                    print("the peer computed other ids")
+                    print("the peer computed different ids")
                     return 1
                 theirs.append(answer["rate"])
 

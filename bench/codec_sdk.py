@@ -1,10 +1,10 @@
-"""The peer of bench/codec_stardust.py: PyPI iota-sdk 1.1.4 (Rust) on the same blocks, in a Python that has it.
+"""The peer of bench/codec_stardust.py: PyPI's iota-sdk 1.1.4 (Rust) on the same blocks, run by a Python that has it.
 
     python codec_sdk.py BLOCKS_FILE SECONDS
 
-One JSON block a line; prints one JSON line with three rates. `call`: its lowest call for a block's id, text in and text
-out, nothing of Python around it. `object`: the same from JSON as Python holds it, written to text as its own wrapper
-does. `documented`: from the text by the classes and functions that its documentation names.
+The input has one JSON block per line, the output is one JSON line with three rates. `call` is its lowest-level call for
+a block's id, text in and text out, without its Python wrapper. `object` is the same from parsed JSON, which it
+serializes as its wrapper does. `documented` is from text through the documented classes and functions.
 """
 
 import importlib
@@ -18,7 +18,7 @@ from typing import Any
 
 
 def measure(work: Callable[[Any], object], items: list[Any], seconds: float) -> float:
-    """Blocks a second: whole passes until the time is up."""
+    """Blocks per second, in whole passes until the time is up."""
     start = time.perf_counter()
     passes = 0
     while (elapsed := time.perf_counter() - start) < seconds:
@@ -29,7 +29,7 @@ def measure(work: Callable[[Any], object], items: list[Any], seconds: float) -> 
 
 
 def main() -> None:
-    """Compute the ids, measure, and print the rates and a digest of the ids."""
+    """Computes the ids, measures, and prints the rates and a digest of the ids."""
     file, seconds = Path(sys.argv[1]), float(sys.argv[2])
     sdk: Any = importlib.import_module("iota_sdk")
     block: Any = importlib.import_module("iota_sdk.types.block").Block
@@ -46,7 +46,7 @@ def main() -> None:
     ids = [documented(text) for text in texts]
     requests = [f'{{"name":"blockId","data":{{"block":{text}}}}}' for text in texts]
     if ids != [json.loads(call(request))["payload"] for request in requests]:
-        raise ValueError("its two ways give different ids")
+        raise ValueError("the two ways compute different ids")
     answer = {
         "call": measure(call, requests, seconds),
         "object": measure(from_object, [json.loads(text) for text in texts], seconds),

@@ -1,10 +1,10 @@
-"""How fast Stardust's codec is, beside PyPI's iota-sdk 1.1.4 (Rust) on the same blocks in one run: for bench/codec.py.
+"""Speed of the Stardust codec, compared with PyPI's iota-sdk 1.1.4 (Rust) on the same blocks; part of bench/codec.py.
 
-Measured is JSON → id by both, one process and core each, by turns: from text, and from JSON as Python holds it, as a
-load has a block that stands in a line with more than it. The peer's ways are told apart in bench/codec_sdk.py. What an
-API does, bytes → value, id and JSON text, is ours alone. The blocks: what milestone 2418187 of Shimmer references, most
-of it tagged data; and the shipped vectors, which hold every kind, most of them in transactions. The ids of both sides
-are compared.
+Both compute ids from JSON, in one process each, taking turns: from text, and from parsed JSON, which is what a load has
+of a block in a line with several. bench/codec_sdk.py describes the peer's ways. What the API does (bytes → value, id
+and JSON text) is measured without a peer. The blocks are those that Shimmer's milestone 2418187 references, mostly
+tagged data, and the test vectors, which contain every kind, mostly in transactions. The ids of both sides must be
+equal.
 """
 
 import json
@@ -30,38 +30,38 @@ from ledger.stardust.json_parse import pack_block_json
 VECTORS = Path(__file__).parent.parent / "tests" / "vectors" / "stardust"
 PACKAGE = "iota-sdk==1.1.4"
 WHEELS = ((3, 11), (3, 12))
-"""The Pythons that the package has wheels for."""
+"""The Python versions that the package has wheels for."""
 
 
 def real_blocks() -> list[bytes]:
-    """The blocks of a milestone of Shimmer."""
+    """The blocks of a Shimmer milestone."""
     return [bytes.fromhex(each["bytes_hex"]) for each in json.loads((VECTORS / "shimmer.json").read_text())["blocks"]]
 
 
 def blocks_of_all_kinds() -> list[bytes]:
-    """The shipped vectors, less those with a receipt: the peer computes their ids from other bytes than the network."""
+    """The test vectors without receipts, whose ids the peer computes from other bytes than the network."""
     vectors = json.loads((VECTORS / "block.json").read_text())["vectors"]
     return [bytes.fromhex(each["bytes_hex"]) for each in vectors if not has_receipt(each["json"])]
 
 
 def has_receipt(block: dict[str, Any]) -> bool:
-    """Whether the block is a milestone's, and that has a receipt."""
+    """Whether the block contains a milestone with a receipt."""
     payload = block.get("payload") or {}
     return any(option["type"] == 0 for option in payload.get("options", ()))
 
 
 def text_to_id(text: bytes) -> bytes:
-    """What a load does with a block of a node's JSON until it knows the block's id."""
+    """What a load does with a block of node JSON until it has the id."""
     return message_id(pack_block_json(orjson.loads(text)))
 
 
 def json_to_id(block: Any) -> bytes:
-    """The same where the JSON has been read already."""
+    """The same with parsed JSON."""
     return message_id(pack_block_json(block))
 
 
 def read(data: bytes) -> bytes:
-    """What an API does with the stored bytes of a block: decode, hash, render."""
+    """What the API does with the stored bytes of a block: decode, hash, render."""
     message_id(data)
     return orjson.dumps(block_json(decode_block(data)))
 
@@ -74,7 +74,7 @@ def find_python() -> str | None:
 
 
 def peer_rates(python: str, file: Path, seconds: float) -> dict[str, Any]:
-    """One measurement of each way of the peer, in a fresh process."""
+    """One measurement of each way of the peer, in a new process."""
     script = Path(__file__).with_name("codec_sdk.py")
     done = subprocess.run([python, script, file, str(seconds)], check=True, capture_output=True, text=True)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -82,7 +82,7 @@ def peer_rates(python: str, file: Path, seconds: float) -> dict[str, Any]:
 
 
 def compare(name: str, blocks: Sequence[bytes], python: str | None, rounds: int, seconds: float) -> None:
-    """Measure by turns and print the rates, and the ratio where there is a peer. Raises ValueError for other ids."""
+    """Measures in turn, and prints the rates and the ratios. Raises ValueError if the ids differ."""
     texts = [orjson.dumps(block_json(decode_block(data))) for data in blocks]
     digest = blake2b("".join(f"0x{message_id(data).hex()}" for data in blocks).encode(), digest_size=32).hexdigest()
     parsed = [orjson.loads(text) for text in texts]
@@ -102,7 +102,7 @@ def compare(name: str, blocks: Sequence[bytes], python: str | None, rounds: int,
             if python is not None:
                 answer = peer_rates(python, file, seconds)
                 if answer.pop("digest") != digest:
-                    raise ValueError("the peer computed other ids")
+                    raise ValueError("the peer computed different ids")
                 for way, rate in answer.items():
                     theirs[way].append(rate)
     size = statistics.mean(map(len, blocks))
@@ -117,6 +117,6 @@ def compare(name: str, blocks: Sequence[bytes], python: str | None, rounds: int,
 
 
 def report(python: str | None, rounds: int, seconds: float) -> None:
-    """Both sets of blocks, beside the peer of that Python, if one is given."""
+    """Compares both sets of blocks with the peer in that Python, if given."""
     compare("blocks of Shimmer", real_blocks(), python, rounds, seconds)
     compare("blocks of all kinds", blocks_of_all_kinds(), python, rounds, seconds)

@@ -1,14 +1,14 @@
-"""Whether an answer takes as long in a large store as in a small one: page 1 of keys with ten rows each.
+"""Response times in a large store compared with a small one: page 1 of keys with ten rows each.
 
     python -m bench.flat [--folder DIR] [--small 10000] [--large 2000000] [--seconds 2] [--only-prepare] [--cluster URL]
 
-The same generator fills both stores through `permanode load`, ledger state and all; archives and stores are kept in DIR
-(8 GB for the large one) and reused. Some of its indexes and addresses come up ten times each, at any size;
-messages with ten children there are in every ledger. Each store is served by `permanode serve`, one worker on loopback,
-and asked by wrk with 32 connections for all such keys in turn, KEYS at most. The stores take turns; the median of five
-rounds counts, and what a request takes in the large store over what it takes in the small one has to be at most 1.3.
-With --cluster cassandra://HOST:PORT the same is asked of keyspaces flat_MESSAGES there, which are filled by `permanode
-rebuild --bulk` from the lakes of the two stores where they are not.
+The same generator fills both stores through `permanode load`, including the ledger state. Archives and stores are kept
+in DIR (8 GB for the large one) and reused. At any size, some indexes and addresses occur ten times each, and some
+messages have ten children. `permanode serve` (one worker on loopback) serves each store to wrk with 32 connections,
+which requests at most KEYS such keys in turn. The stores take turns, and the median of five rounds counts. The time of
+a request in the large store may be at most 1.3 times that in the small one. With --cluster cassandra://HOST:PORT the
+bench uses keyspaces flat_MESSAGES there, and fills missing ones by `permanode rebuild --bulk` from the lakes of the two
+stores.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from db.connect import StoreSettings, open_adapter
 GENERATED = GeneratorSettings(rare=0.1)
 ROUNDS = 5
 MOST = 1.3
-"""The bar: how many times longer a request may take in the large store."""
+"""The bar: the time of a request in the large store divided by that in the small one."""
 
 KEYS = 1_000
 
@@ -41,11 +41,11 @@ KINDS = {
     "outputs": ("outputs_by_address", "address", "/api/v1/addresses/ed25519/{}/outputs?include-spent=true"),
     "children": ("parents", "parent_id", "/api/v1/messages/{}/children"),
 }
-"""Question → its table, that one's key, and the path with the key."""
+"""Kind of request → its table, the table's key, and the path with the key."""
 
 
 def filled(folder: Path, messages: int) -> Path:
-    """A store of that many messages, and their ledger state; made where it is not."""
+    """A store of that many messages with ledger state, created if it does not exist."""
     generated = archive(folder, messages, GENERATED)
     store, growing = generated / "store", generated / "store.growing"
     if not store.exists():
@@ -60,7 +60,7 @@ def filled(folder: Path, messages: int) -> Path:
 
 
 def rebuilt(cluster: str, store: Path, messages: int) -> str:
-    """URL of a keyspace with all that is in that SQLite store; filled where it is not."""
+    """The URL of a keyspace with the content of that SQLite store, filled if it does not exist."""
     url = f"{cluster}/flat_{messages}?rf=1"
     settings = StoreSettings(url=url, network=GENERATED.network)
     migrate(settings)
@@ -82,7 +82,7 @@ def rebuilt(cluster: str, store: Path, messages: int) -> str:
 
 
 def questions(store: Path) -> dict[str, list[str]]:
-    """Kind of question → paths, of keys with RARE_ROWS rows. Raises SystemExit where there are none."""
+    """Kind of request → paths with keys that have RARE_ROWS rows. Raises SystemExit if there are none."""
     database = store / (store / "CURRENT").read_text().strip()
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     asked = {}
@@ -98,7 +98,7 @@ def questions(store: Path) -> dict[str, list[str]]:
 
 
 def run(urls: dict[str, str], asked: dict[str, dict[str, list[str]]], seconds: int, folder: Path) -> bool:
-    """Prints the figures of each kind; whether all are within the bar and free of errors."""
+    """Prints the figures of each kind, and returns whether all meet the bar without errors."""
     small, large = urls
     with serving(urls[small], GENERATED.network) as first, serving(urls[large], GENERATED.network) as second:
         servers: dict[str, Server] = {small: first, large: second}
@@ -127,7 +127,7 @@ def run(urls: dict[str, str], asked: dict[str, dict[str, list[str]]], seconds: i
 
 
 def main() -> int:
-    """Runs all of it; 1 when the bar of the project is missed."""
+    """Runs the bench. Returns 1 if the bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where stores are kept")
     parser.add_argument("--small", type=int, default=10_000, help="messages of the small store")

@@ -1,11 +1,11 @@
-"""Archive files of a generated ledger, valid by protocol but for proof of work: Chrysalis as Chronicle's line format A,
+"""Generates archive files of a ledger that is valid except for proof of work: Chrysalis as Chronicle's line format A,
 Stardust as node JSON lines.
 
     python -m bench.generate OUT_DIR --protocol stardust --messages 200000 --seed S --network permabench-1
 
 writes `{from}to{to}.log` (`to` exclusive; `.jsonl` for Stardust) of consecutive milestones, genesis.json (initial
-outputs, coordinator keys, protocol parameters) and expected.json (counts, taken while generating). One line is in
-memory at a time.
+outputs, coordinator keys, protocol parameters) and expected.json (counts of what was generated). Memory holds one line
+at a time.
 """
 
 import argparse
@@ -24,13 +24,13 @@ from bench.tangle import GeneratorSettings, MilestoneLine, Tangle
 from bench.traffic import HOT_TAG
 
 SETTINGS: dict[str, type[GeneratorSettings]] = {"chrysalis": GeneratorSettings, "stardust": StardustSettings}
-"""Protocol → what its ledgers are made of."""
+"""Protocol → settings of its ledgers."""
 
 _INDENT = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
 def until(lines: Iterator[MilestoneLine], messages: int) -> Iterator[MilestoneLine]:
-    """The next milestones, until they hold that many messages."""
+    """The next milestones, until they contain that many messages."""
     for line in lines:
         yield line
         messages -= len(line.raw)
@@ -39,17 +39,17 @@ def until(lines: Iterator[MilestoneLine], messages: int) -> Iterator[MilestoneLi
 
 
 def tangle_of(settings: GeneratorSettings) -> Tangle:
-    """The ledger, before its first milestone."""
+    """The ledger before its first milestone."""
     return StardustTangle(settings) if isinstance(settings, StardustSettings) else ChrysalisTangle(settings)
 
 
 def generate(settings: GeneratorSettings) -> Iterator[MilestoneLine]:
-    """The milestones of that ledger, without end."""
+    """The milestones of the ledger, without end."""
     return tangle_of(settings).milestones()
 
 
 def write_file(lines: Iterable[MilestoneLine], directory: Path, suffix: str) -> tuple[Path, Counter[str]]:
-    """Consecutive milestones, at least one, as one file: its path, and the sum of their counts."""
+    """Writes consecutive milestones, at least one, to one file. Returns its path and the sum of their counts."""
     directory.mkdir(parents=True, exist_ok=True)
     growing = directory / "unfinished"
     counts: Counter[str] = Counter()
@@ -63,9 +63,10 @@ def write_file(lines: Iterable[MilestoneLine], directory: Path, suffix: str) -> 
 
 
 def write_archive(tangle: Tangle, directory: Path, messages: int, files: int = 4) -> dict[str, Any]:
-    """An archive of at least `messages` messages in about `files` files; what expected.json, written last, says of it.
+    """Writes an archive of at least `messages` messages in about `files` files. Returns the content of expected.json,
+    which is written last.
 
-    The tangle can go on from there: `tangle.milestones()` yields what comes next.
+    The tangle can continue: `tangle.milestones()` yields the next milestones.
     """
     lines = tangle.milestones()
     counts: Counter[str] = Counter()
@@ -102,12 +103,14 @@ def _expected(settings: GeneratorSettings, counts: Counter[str], files: list[str
 
 
 def main() -> None:
-    """Generate an archive as the command line says, and print what is expected of it."""
+    """Generates an archive according to the command line, and prints its counts."""
     parser = argparse.ArgumentParser(prog="python -m bench.generate", description=__doc__.split("\n")[0])
     parser.add_argument("directory", type=Path, metavar="OUT_DIR")
-    parser.add_argument("--messages", type=int, default=200_000, help="messages at least, milestones' own included")
-    parser.add_argument("--files", type=int, default=4, help="files to spread them over")
-    parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="of the ledger")
+    parser.add_argument(
+        "--messages", type=int, default=200_000, help="least number of messages, including those of milestones"
+    )
+    parser.add_argument("--files", type=int, default=4, help="number of files")
+    parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="protocol of the ledger")
     for setting in fields(StardustSettings):
         name, kind = "--" + setting.name.replace("_", "-"), type(setting.default)
         action: dict[str, Any] = {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}

@@ -1,12 +1,12 @@
-"""How large the partitions of a hot tag become, and whether its thousandth page costs what its first does.
+"""Size of the partitions of a hot tag, and the cost of its thousandth page relative to the first.
 
     python -m bench.hot [--messages 205000] [--archives DIR] [--seconds 2]
 
-First the arithmetic alone: every message of a day of ROWS_PER_S messages a second under one tag, 86.4 million rows,
-milestone by milestone in loads of a hundred, with the default geometry. Then a real load: a generated archive whose
-messages nearly all carry one tag, with partitions of PARTITION_SIZE rows. A partition may hold its size and one
-milestone's rows. Pages of PAGE_SIZE by that tag are asked of `permanode serve`, one worker on loopback, by wrk with 32
-connections: the first and the thousandth, in turn, and the median of five rounds counts.
+The first part is arithmetic: all messages of a day with ROWS_PER_S messages per second have one tag, 86.4 million rows,
+loaded a hundred milestones at a time with the default partition sizes. The second part is a load of a generated archive
+in which nearly all messages have one tag, with partitions of PARTITION_SIZE rows. A partition may have its size plus
+one milestone's rows. `permanode serve` (one worker on loopback) returns pages of PAGE_SIZE with that tag to wrk with 32
+connections: the first and the thousandth, in turn. The median of five rounds counts.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from tests.partition_model import grow, place
 
 ROWS_PER_S, MILESTONE_S, DAY_S = 1_000, 10, 86_400
 LOADED_AT_ONCE = 100
-"""Milestones."""
+"""Milestones per load."""
 
 GENERATED = GeneratorSettings(indexations=1.0, transactions=0.0, hot_tag=1.0, data_bytes=100)
 PARTITION_SIZE = 1_000
@@ -38,11 +38,11 @@ PAGE_SIZE, FAR = 100, 1_000
 PATH = f"/api/v1/messages?index={HOT_TAG.hex()}&page_size={PAGE_SIZE}"
 ROUNDS = 5
 MOST = 1.3
-"""The bar: how many times longer the far page may take."""
+"""The bar: the time of the thousandth page divided by that of the first."""
 
 
 def a_day() -> bool:
-    """Prints the partitions of the arithmetic; whether the largest is within its bound."""
+    """Prints the partitions of the arithmetic, and returns whether the largest is within its bound."""
     settings = StoreSettings("sqlite:///none", "none")
     per_milestone, milestones = ROWS_PER_S * MILESTONE_S, DAY_S // MILESTONE_S
     splits, tail = None, -1
@@ -58,14 +58,14 @@ def a_day() -> bool:
 
 
 def told(name: str, rows: int, partitions: int, largest: int, settings: StoreSettings, milestone: int) -> bool:
-    """Prints it; whether the largest partition is within its bound."""
+    """Prints a line, and returns whether the largest partition is within its bound."""
     bound = settings.partition_size + milestone
     print(f"{name:20}{rows:12,} rows {partitions:6,} partitions, the largest of {largest:9,} rows (at most {bound:,})")
     return largest <= bound
 
 
 def loaded(folder: Path, archives: Path, messages: int) -> tuple[StoreSettings, bool]:
-    """A store of such an archive; whether its largest partition is within its bound."""
+    """A store of such an archive, and whether its largest partition is within its bound."""
     generated = archive(archives, messages, GENERATED)
     settings = StoreSettings(f"sqlite:///{folder.absolute()}", GENERATED.network, partition_size=PARTITION_SIZE)
     migrate(settings)
@@ -93,7 +93,7 @@ def far_page(server: Server) -> str:
 
 
 def pages(settings: StoreSettings, seconds: int, folder: Path) -> bool:
-    """Prints what the two pages cost; whether the far one is within the bar and free of errors."""
+    """Prints the cost of both pages, and returns whether the bar is met without errors."""
     with serving(settings.url, settings.network) as server:
         asked = {"page 1": PATH, f"page {FAR:,}": far_page(server)}
         rates: dict[str, list[float]] = {name: [] for name in asked}
@@ -111,7 +111,7 @@ def pages(settings: StoreSettings, seconds: int, folder: Path) -> bool:
 
 
 def main() -> int:
-    """Runs all of it; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=205_000, help="size of the archive")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")

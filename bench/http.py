@@ -1,12 +1,12 @@
-"""Requests per second of the API beside a bare FastAPI route and Datasette, in one run on one machine.
+"""Requests per second of the API, compared with a bare FastAPI route and with Datasette, in one run on one machine.
 
     python -m bench.http [--store DIR --network NAME] [--seconds 2]
 
-Every server is one process on loopback (ours is `permanode serve`; all but Datasette: uvicorn with uvloop and
-httptools), asked by wrk with 32 connections over the same ids; they take turns, and the median of three rounds counts.
-The FastAPI route returns the very bytes that our answer has, from memory: it is what FastAPI costs before any work is
-done. Datasette answers with the row as JSON from the same SQLite file. Figures are ratios of one run; without --store
-the oracle ledgers of both eras are written into temporary stores. Only processes that this program started are ended.
+Every server is one process on loopback (the API is `permanode serve`; all but Datasette run uvicorn with uvloop and
+httptools). wrk requests the same ids from each with 32 connections. The servers take turns, and the median of three
+rounds counts. The FastAPI route returns the bytes of the API's response from memory, so it shows what FastAPI costs
+without any work. Datasette returns the row as JSON from the same SQLite file. Figures are ratios of one run. Without
+--store the bench uses temporary stores with the oracle ledgers of both eras. It ends only processes that it started.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from bench.peers import install_peer
 from bench.servers import Figure, add_seconds, ask, free_port, running, serving, uvicorn, wrk_is_missing
 
 SAMPLE = 1000
-"""Ids asked in turn."""
+"""Number of ids requested in turn."""
 
 ROUNDS = 3
 
@@ -43,10 +43,10 @@ BARS = (
     ("block metadata", BARE, 1.0),
     ("output", BARE, 1.0),
 )
-"""Kind of question, peer, and how many times its rate ours must be."""
+"""Kind of request, peer, and the least ratio of the API's rate to the peer's."""
 
 BY_ID = ("message by id", "block by id")
-"""What Datasette is asked too, as rows."""
+"""The kinds that Datasette serves too, as rows."""
 
 Figures: TypeAlias = dict[str, dict[str, Figure]]
 
@@ -55,7 +55,7 @@ Figures: TypeAlias = dict[str, dict[str, Figure]]
 
 
 def bare() -> Any:
-    """A FastAPI route for every path of ours, whose bodies were recorded: no store, no rendering."""
+    """A FastAPI route for every path of the API that returns recorded bodies: no store, no rendering."""
     from fastapi import FastAPI, Response
 
     with Path(os.environ["BENCH_BODIES"]).open() as lines:
@@ -94,7 +94,7 @@ def bare() -> Any:
     return app
 
 
-# --- questions --------------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------------------
 
 
 def database_of(store: Path) -> Path:
@@ -103,7 +103,7 @@ def database_of(store: Path) -> Path:
 
 
 def questions(database: Path) -> dict[str, list[str]]:
-    """Kind of question → paths, over ids drawn from the file's own mix; of the eras that it holds."""
+    """Kind of request → paths with ids sampled from the file, for the eras that it contains."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
 
     def column(sql: str) -> list[str]:
@@ -139,7 +139,7 @@ def questions(database: Path) -> dict[str, list[str]]:
 
 
 def datasette_paths(database: Path, paths: list[str]) -> list[str]:
-    """The same messages as rows of Datasette, by SQL, as its own row addresses cannot spell a key that is bytes."""
+    """The same messages as rows of Datasette, by SQL: its row addresses cannot express a key of bytes."""
     sql = "select * from messages where message_id = x'{}'"
     ids = [path.rpartition("/")[2].removeprefix("0x") for path in paths]
     return [f"/{database.stem}.json?" + urlencode({"sql": sql.format(each), "_shape": "objects"}) for each in ids]
@@ -149,7 +149,7 @@ def datasette_paths(database: Path, paths: list[str]) -> list[str]:
 
 
 def record(base: str, asked: dict[str, list[str]], target: Path) -> dict[str, float]:
-    """Writes our body for every path, so that the bare route can return it; mean size in bytes by kind."""
+    """Records the API's body for every path for the bare route. Returns the mean size in bytes by kind."""
     sizes = {}
     with target.open("w") as lines:
         for kind, paths in asked.items():
@@ -160,7 +160,7 @@ def record(base: str, asked: dict[str, list[str]], target: Path) -> dict[str, fl
 
 
 def oracle_store(url: str, reference: ModuleType | None = None) -> str:
-    """Fills a new store with the oracle ledger of Chrysalis, or of another naive reference; its network."""
+    """Fills a new store with the Chrysalis oracle ledger, or that of another reference, and returns its network."""
     from db.admin.migrate import migrate
     from db.connect import StoreSettings, open_store
     from tests import reference as chrysalis
@@ -188,7 +188,7 @@ def oracle_stores(folder: Path) -> dict[Path, str]:
 
 
 def run(store: Path, network: str, seconds: int, folder: Path, peer_python: str) -> Figures:
-    """Server → kind of question → figure, each the median of ROUNDS in which the servers take turns."""
+    """Server → kind of request → figure: the median of ROUNDS in which the servers take turns."""
     database = database_of(store)
     asked, bodies = questions(database), folder / "bodies.jsonl"
     rows = {kind: datasette_paths(database, asked[kind]) for kind in BY_ID if kind in asked}
@@ -216,7 +216,7 @@ HEADINGS = ("req/s", "p50 ms", "p99 ms", "cpu µs", "errors", "ours is")
 
 
 def report(figures: Figures, sizes: dict[str, float]) -> None:
-    """One line a question and server, with our rate over its."""
+    """Prints one line per request kind and server, with the ratio of the API's rate to the server's."""
     print(f"{'question':20}{'bytes':>6}  {'server':14}" + "".join(f"{heading:>9}" for heading in HEADINGS))
     for kind, own in figures[OURS].items():
         for server, kinds in figures.items():
@@ -228,10 +228,10 @@ def report(figures: Figures, sizes: dict[str, float]) -> None:
 
 
 def main() -> int:
-    """Runs all of it; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--store", type=Path, help="directory of a SQLite store; default: the oracle ledger, written anew"
+        "--store", type=Path, help="directory of a SQLite store; default: a new one with the oracle ledger"
     )
     parser.add_argument("--network", default="", help="network of that store")
     add_seconds(parser)

@@ -1,10 +1,10 @@
-"""The indexer's query by address and two filters: 10 hits in a key of 100 rows, among a million generated outputs.
+"""The indexer's query by address with two filters: 10 hits in a key of 100 rows, among a million generated outputs.
 
     python -m bench.indexer [--outputs 1000000] [--seconds 2]
 
-Over HTTP beside a bare FastAPI route that returns the same bytes from memory (servers of one process, taking turns, the
-median of three rounds, as bench.http), and in one process beside one SQL query that a hand wrote for a table of its own
-with the index that suits it: the same ids, the same order. Figures are ratios of one run.
+Over HTTP it is compared with a bare FastAPI route that returns the same bytes from memory (one process per server,
+taking turns, median of three rounds, as in bench.http). In one process it is compared with a hand-written SQL query of
+a table with the ideal index; both return the same ids in the same order. Figures are ratios of one run.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from bench.servers import add_seconds, ask, serving, uvicorn, wrk_is_missing
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
-from db.queries.indexer import Asked, Spent, list_outputs
+from db.queries.indexer import OutputQuery, Spent, list_outputs
 from db.queries.lookups import By
 from db.store import Condition
 from ledger.crypto.bech32 import format_address
@@ -37,13 +37,13 @@ PATH = "/api/indexer/v1/outputs/basic"
 LEDGER_INDEX = 90_000
 ROWS_OF_KEY, HITS_OF_KEY = 100, 10
 SAMPLE = 500
-"""Addresses asked in turn."""
+"""Number of addresses requested in turn."""
 
 ROUNDS = 3
 EXPIRES_AT = 1_700_000_000
 
 BARS = (("× a bare FastAPI route", 0.6), ("× the time of hand-written SQL", 2.0))
-"""At least so much of the rate of one; at most so much of the time of the other."""
+"""The least share of the peer's rate; the greatest multiple of the peer's time."""
 
 COLUMNS = (
     *schema.unspent_hints.names, "milestone_index", "output_id", "ms_timestamp", "output_type", "amount", "sender",
@@ -57,7 +57,9 @@ def address(number: int) -> bytes:
 
 
 def rows_of(number: int) -> Iterator[tuple[Any, ...]]:
-    """COLUMNS of the outputs of an address: of ROWS_OF_KEY every tenth expires and holds a native token."""
+    """COLUMNS of the outputs of an address: of its ROWS_OF_KEY outputs every tenth expires and contains a native
+    token.
+    """
     chance, owner = random.Random(number), address(number)
     for each in range(ROWS_OF_KEY):
         is_hit = each % (ROWS_OF_KEY // HITS_OF_KEY) == 3
@@ -71,7 +73,7 @@ def rows_of(number: int) -> Iterator[tuple[Any, ...]]:
 
 
 def fill(folder: Path, outputs: int) -> None:
-    """A new store with that many unspent outputs, and beside it a table as it would be made for this question alone."""
+    """Creates a store with that many unspent outputs, and a table that is made for this query alone."""
     settings = StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK)
     migrate(settings)
     store = open_store(settings, writable=True)
@@ -101,7 +103,7 @@ def fill(folder: Path, outputs: int) -> None:
 
 
 def bare() -> Any:
-    """A FastAPI route whose bodies were recorded: no store, no rendering."""
+    """A FastAPI route that returns recorded bodies: no store, no rendering."""
     from fastapi import FastAPI, Response
 
     with Path(os.environ["BENCH_BODIES"]).open() as lines:
@@ -117,12 +119,12 @@ def bare() -> Any:
 
 
 def path_of(bech32: str) -> str:
-    """The question."""
+    """The path of the query."""
     return f"{PATH}?address={bech32}&hasExpiration=true&minNativeTokenCount=1"
 
 
 def http_ratio(folder: Path, asked: list[int], seconds: int) -> float:
-    """Our rate over that of the bare route."""
+    """The API's rate divided by the bare route's."""
     paths = [path_of(format_address(HRP, address(number))) for number in asked]
     bodies = folder / "bodies.jsonl"
     url = f"sqlite:///{(folder / 'store').absolute()}"
@@ -153,14 +155,14 @@ SQL = (
 
 
 def sql_ratio(folder: Path, asked: list[int]) -> float:
-    """The time of our query over that of the hand-written one; both give the same ids."""
+    """The time of the query divided by the hand-written one's; both return the same ids."""
     store = open_store(StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK))
     own = sqlite3.connect(folder / "hand.db")
     tests = [(Condition("expiration", "not null"),), (Condition("native_tokens", ">=", 1),)]
 
     async def ours(number: int) -> list[str]:
         page = await list_outputs(
-            store, NETWORK, Asked(("basic",), ((By("address", address(number).hex()),),), tests), Spent.UNSPENT,
+            store, NETWORK, OutputQuery(("basic",), ((By("address", address(number).hex()),),), tests), Spent.UNSPENT,
             as_of=LEDGER_INDEX, newest=False, page_size=1000, cursor=None,
         )  # fmt: skip
         return [row["output_id"] for row in page.rows]
@@ -191,11 +193,11 @@ def sql_ratio(folder: Path, asked: list[int]) -> float:
 
 
 def main() -> int:
-    """Runs all of it; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--outputs", type=int, default=1_000_000, help="how many outputs the store holds")
+    parser.add_argument("--outputs", type=int, default=1_000_000, help="number of outputs in the store")
     add_seconds(parser)
-    parser.add_argument("--folder", type=Path, help="where the store is kept for another run")
+    parser.add_argument("--folder", type=Path, help="folder in which the store is kept for another run")
     options = parser.parse_args()
     if wrk_is_missing():
         return 2

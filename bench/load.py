@@ -1,16 +1,16 @@
-"""How fast `permanode load` fills an empty SQLite store, and how long ten new milestones take on top of it.
+"""Speed of `permanode load` into an empty SQLite store, and the time of ten new milestones on top of it.
 
     python -m bench.load [--protocol stardust] [--messages 200000] [--runs 3] [--archives DIR] [--master 'local[*]']
                          [--full]
 
-A run is two commands, each a process of its own: load a generated archive into a new store, then load the ten next
-milestones. Messages a second count from the first file opened to the last commit, as the command reports it (Spark's
-start is apart); the ten milestones are seconds of the whole process, start of Spark and all. The median of the runs
-counts. Memory is the largest sum of resident sizes seen, by program, of the process and all below it (Linux; pages that
-processes share count in each). The archive is generated once and kept in DIR; what the command reports of it is
-compared with the generator's counts. Before each run, what the machine does at that moment: MiB/s of BLAKE2b-256 on all
-cores at once, as the cores of a virtual machine are not always whole. With --full the archive is loaded from its
-genesis on and proved to the level `full`: signatures of milestones and transactions, verdicts, parents.
+A run is two commands, each a process: load a generated archive into a new store, then load the next ten milestones.
+Messages per second count from the first file opened to the last commit, as the command reports them, without Spark's
+start. The ten milestones count as seconds of the whole process, including Spark's start. The median of the runs counts.
+Memory is the largest sum of resident sizes, by program, of the process and its descendants (Linux; shared pages count
+in each). The archive is generated once and kept in DIR, and the command's report is compared with the generator's
+counts. Before each run the bench prints the MiB/s of BLAKE2b-256 on all cores, because a virtual machine does not
+always have its cores. With --full the archive is loaded from its genesis and verified to the level `full`: signatures
+of milestones and transactions, verdicts, parents.
 """
 
 import argparse
@@ -39,16 +39,16 @@ ROOT = Path(__file__).parent.parent
 NEW_MILESTONES = 10
 GENERATED = GeneratorSettings()
 SAMPLE_S = 0.5
-"""Seconds between two looks at the memory of the processes."""
+"""Seconds between two measurements of memory."""
 
 HASHED = bytes(1 << 20)
 
 LEAST_RATES = {"chrysalis": 6_000, "stardust": 4_000}
 MOST_SECONDS = 20
-"""The bars: messages a second into an empty store, and seconds for ten new milestones of Chrysalis."""
+"""The bars: messages per second into an empty store, and seconds for ten new Chrysalis milestones."""
 
 LEAST_FULL = 1_500
-"""Messages a second from genesis on and proved in full."""
+"""The bar: messages per second from the genesis with full verification."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Run:
 
 
 def archive(archives: Path, messages: int, settings: GeneratorSettings = GENERATED) -> Path:
-    """A folder with `all/`, that many messages, and `next/`, the ten milestones after them; made where it is not."""
+    """A folder with `all/`, that many messages, and `next/`, the next ten milestones; created if it does not exist."""
     patterns = ("generate.py", "*tangle.py", "*traffic.py", "*_form.py", "stardust_*.py")
     sources = sorted({path for pattern in patterns for path in Path(__file__).parent.glob(pattern)})
     made_of = [path.read_bytes() for path in sources] + [repr(settings).encode()]
@@ -79,7 +79,7 @@ def archive(archives: Path, messages: int, settings: GeneratorSettings = GENERAT
 
 
 def resident(process: int) -> Counter[str]:
-    """MiB of memory by program name, of a process and all below it; nothing where there is no /proc."""
+    """MiB of memory by program of a process and its descendants; empty without /proc."""
     found: Counter[str] = Counter()
     for name, size in family(process).values():
         found["java" if name == "java" else "python"] += size
@@ -87,13 +87,13 @@ def resident(process: int) -> Counter[str]:
 
 
 def family(process: int) -> dict[int, tuple[str, int]]:
-    """A process and all below it, by number: program name and resident MiB; empty where there is no /proc."""
+    """A process and its descendants by process id: program name and resident MiB; empty without /proc."""
     children: dict[int, list[int]] = {}
     programs: dict[int, tuple[str, int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             head, _, tail = stat.read_text().rpartition(")")
-        except OSError:  # it ended meanwhile
+        except OSError:  # it has ended
             continue
         number, fields = int(stat.parent.name), tail.split()
         children.setdefault(int(fields[1]), []).append(number)
@@ -109,8 +109,8 @@ def family(process: int) -> dict[int, tuple[str, int]]:
 
 
 def load(store: StoreSettings, master: str, source: Path, *more: str) -> Run:
-    """`permanode load` of a folder of archive files, with `more` options of its own. Raises SystemExit with its last
-    words if it fails.
+    """Runs `permanode load` on a folder of archive files, with the options `more`. Raises SystemExit with its last
+    output if it fails.
     """
     options = ("--store", store.url, "--network", store.network, "--master", master)
     command = [sys.executable, "-c", "from cli.main import main; main()", *options, "load", str(source), *more]
@@ -147,7 +147,7 @@ def hashed(seconds: float) -> float:
 
 
 def machine() -> str:
-    """What each core does when all of them work."""
+    """The BLAKE2b rate of each core while all of them work."""
     cores = os.cpu_count() or 1
     with multiprocessing.Pool(cores) as pool:
         rates = pool.map(hashed, [1.0] * cores, chunksize=1)
@@ -155,7 +155,7 @@ def machine() -> str:
 
 
 def check(report: dict[str, Any], folder: Path) -> None:
-    """What was loaded is what was generated, or no figure means anything. Raises SystemExit."""
+    """Checks that everything generated was loaded. Raises SystemExit."""
     expected = json.loads((folder / "expected.json").read_text())
     generated = (expected["milestones"], expected["messages"], expected["messagesByKind"])
     loaded = (report["milestones"], report["messages"], report["messages_by_kind"])
@@ -164,7 +164,7 @@ def check(report: dict[str, Any], folder: Path) -> None:
 
 
 def show(name: str, run: Run) -> None:
-    """One line a command."""
+    """Prints one line per command."""
     stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in run.report["seconds"].items())
     memory = ", ".join(f"{program} {size}" for program, size in sorted(run.memory.items()))
     print(
@@ -175,14 +175,14 @@ def show(name: str, run: Run) -> None:
 
 
 def main() -> int:
-    """Measures; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="of the archive")
+    parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="protocol of the archive")
     parser.add_argument("--messages", type=int, default=200_000, help="size of the archive")
-    parser.add_argument("--runs", type=int, default=3, help="the median of so many counts")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs, of which the median counts")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
     parser.add_argument("--master", default="local[*]", help="Spark master")
-    parser.add_argument("--full", action="store_true", help="with genesis, and proved to the level full")
+    parser.add_argument("--full", action="store_true", help="load with genesis and verify to the level full")
     options = parser.parse_args()
     if options.full:
         os.environ["PERMANODE_ETL_LEVEL"] = "full"

@@ -1,4 +1,4 @@
-"""Items a second, for the benches that measure one function."""
+"""Items per second, for benches that measure one function."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def measure(work: Callable[[Any], object], items: Sequence[Any], seconds: float) -> float:
-    """Items a second: whole passes until the time is up."""
+    """Items per second, in whole passes until the time is up."""
     start = time.perf_counter()
     passes = 0
     while (elapsed := time.perf_counter() - start) < seconds:

@@ -1,10 +1,10 @@
-"""A series by day over three years: requests per second beside a bare FastAPI route of the same bytes, in one run.
+"""A daily series over three years: requests per second, compared with a bare FastAPI route that returns the same bytes.
 
     python -m bench.series [--seconds 2]
 
-A SQLite store with made-up analytics of four years, a row a day; asked are spans of 1 096 days, each beginning on a day
-of its own, as CSV and NDJSON, whole, and as JSON in pages of 1 000, the most that there is. Servers of one process take
-turns as in bench.http, and the median of three rounds counts. Figures are ratios of one run.
+The store is SQLite with generated analytics of four years, one row per day. Requests are for spans of 1 096 days, each
+starting on another day, as CSV and NDJSON (whole) and as JSON (pages of 1 000, the maximum). The servers, one process
+each, take turns as in bench.http, and the median of three rounds counts. Figures are ratios of one run.
 """
 
 import argparse
@@ -32,7 +32,7 @@ PATH = "/api/analytics/v2/series/day"
 FIRST_DAY = date(2020, 1, 1)
 DAYS, SPAN = 4 * 365, 3 * 365 + 1
 LEAST = 0.6
-"""The bar: so much of a bare route's rate, in any form."""
+"""The bar: the least share of a bare route's rate, for every format."""
 
 ROUNDS = 3
 
@@ -40,7 +40,7 @@ FORMS = {"CSV": "text/csv", "NDJSON": "application/x-ndjson", "JSON, page of 1 0
 
 
 def fill(folder: Path) -> None:
-    """A new store with a row for each day, and with one milestone on the first and the last."""
+    """Creates a store with one row per day, and one milestone on the first and on the last day."""
     settings = StoreSettings(f"sqlite:///{folder}", NETWORK)
     migrate(settings)
     chance = random.Random(8)
@@ -64,7 +64,7 @@ def fill(folder: Path) -> None:
 
 
 def bare() -> Any:
-    """A FastAPI route whose bodies were recorded: no store, no rendering."""
+    """A FastAPI route that returns recorded bodies: no store, no rendering."""
     from fastapi import FastAPI, Query, Response
 
     with Path(os.environ["BENCH_BODIES"]).open() as lines:
@@ -79,13 +79,13 @@ def bare() -> Any:
 
 
 def paths() -> list[str]:
-    """Spans of SPAN days, each beginning a day later."""
+    """Spans of SPAN days, each starting one day later."""
     begins = [FIRST_DAY + timedelta(each) for each in range(DAYS - SPAN + 1)]
     return [f"{PATH}?start={each}&end={each + timedelta(SPAN - 1)}&pageSize=1000" for each in begins]
 
 
 def recorded(base: str, asked: list[str], media_type: str, target: Path) -> float:
-    """Writes our body for every path, so that the bare route can return it; their mean size in bytes."""
+    """Records the API's body for every path for the bare route. Returns the mean size in bytes."""
     bodies = []
     for path in asked:
         request = urllib.request.Request(base + path, headers={"accept": media_type})  # noqa: S310 (loopback)
@@ -97,7 +97,7 @@ def recorded(base: str, asked: list[str], media_type: str, target: Path) -> floa
 
 
 def ratio(name: str, folder: Path, seconds: int) -> float:
-    """Our rate in that form over that of the bare route."""
+    """The API's rate for a format divided by the bare route's."""
     asked, media_type, bodies = paths(), FORMS[name], folder / "bodies.jsonl"
     rates: dict[str, list[Figure]] = {"ours": [], "bare FastAPI": []}
     with serving(f"sqlite:///{(folder / 'store').absolute()}", NETWORK) as ours:
@@ -118,7 +118,7 @@ def ratio(name: str, folder: Path, seconds: int) -> float:
 
 
 def main() -> int:
-    """Runs all of it; 1 when the bar is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_seconds(parser)
     options = parser.parse_args()

@@ -1,7 +1,7 @@
-"""Servers on loopback, and what wrk says of them: what the benches that ask over HTTP have in common.
+"""Servers on loopback and their measurement by wrk, for benches that use HTTP.
 
-Rules of this file: every server has a process of its own on a free port of loopback; only processes that were started
-here are ended, by their ids; every load ends by itself. Nothing here knows what is asked.
+Every server is a process on a free loopback port. Only processes that were started here are ended, by their ids. Every
+measurement ends by itself.
 """
 
 import argparse
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 CONNECTIONS = 32
 
 START_S = 10
-"""Seconds that a server has to begin, or to end."""
+"""Seconds within which a server must start or end."""
 
 PATHS_LUA = """
 local paths = {}
@@ -38,14 +38,14 @@ end
 PAUSE_LUA = """
 delay = function() return math.floor(math.random() * %f + 0.5) end
 """
-"""A connection waits before each request, between nothing and so many milliseconds."""
+"""A connection waits before each request for a random time of up to this many milliseconds."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What wrk saw, and the server's own CPU time a request, which other programs on the machine disturb least.
+    """A result of wrk, and the server's CPU time per request, which other programs on the machine affect least.
 
-    `errors`: answers that are neither 2xx nor 3xx, and connections that failed or were answered too late.
+    `errors`: responses other than 2xx and 3xx, and connections that failed or timed out.
     """
 
     per_second: float
@@ -64,7 +64,7 @@ class Server:
     pid: int
 
     def cpu_seconds(self) -> float:
-        """CPU time it has used so far, its workers' not counted; 0 where there is no /proc."""
+        """CPU time used so far, without that of its workers; 0 without /proc."""
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         except FileNotFoundError:
@@ -73,7 +73,7 @@ class Server:
 
 
 def wrk_is_missing() -> bool:
-    """Whether nothing can be measured here, which is then said."""
+    """Whether wrk is missing, which is then printed."""
     if shutil.which("wrk") is None:
         print("wrk is missing: apt-get install wrk")
         return True
@@ -81,14 +81,14 @@ def wrk_is_missing() -> bool:
 
 
 def add_seconds(parser: argparse.ArgumentParser) -> None:
-    """The option --seconds of a bench that asks servers."""
+    """Adds the option --seconds to a bench of servers."""
     parser.add_argument(
-        "--seconds", type=int, default=2, choices=range(1, 6), help="how long a server is asked at once"
+        "--seconds", type=int, default=2, choices=range(1, 6), help="seconds per measurement of a server"
     )
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -97,13 +97,13 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: list[str], port: int, **environment: str) -> Iterator[Server]:
-    """That server while it runs. Raises RuntimeError when it does not begin."""
+    """Runs a server for the duration of the block. Raises RuntimeError if it does not start."""
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
     try:
         end = time.monotonic() + START_S
         while not _listens(port):
             if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"{' '.join(command)} ended or never listened: {process.returncode}")
+                raise RuntimeError(f"{' '.join(command)} ended or did not listen: {process.returncode}")
             time.sleep(0.1)
         yield Server(f"http://127.0.0.1:{port}", process.pid)
     finally:
@@ -118,7 +118,7 @@ def _listens(port: int) -> bool:
 
 
 def serving(url: str, network: str, workers: int = 1, **environment: str) -> AbstractContextManager[Server]:
-    """`permanode serve` over the store of that URL, with its own defaults but for what the environment sets."""
+    """Runs `permanode serve` for a store's URL, with its defaults except for these environment variables."""
     port = free_port()
     code = "from cli.main import main; main()"
     command = [sys.executable, "-c", code, "--store", url, "--network", network, "serve"]
@@ -126,7 +126,7 @@ def serving(url: str, network: str, workers: int = 1, **environment: str) -> Abs
 
 
 def uvicorn(factory: str, **environment: str) -> AbstractContextManager[Server]:
-    """One uvicorn worker over a `module:factory`."""
+    """Runs one uvicorn worker with a `module:factory`."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", factory, "--factory", "--port", str(port)]
     command += ["--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning"]
@@ -143,7 +143,7 @@ def ask(
     pause_ms: float = 0.0,
     accept: str = "*/*",
 ) -> Figure:
-    """Wrk over those paths in turn, as fast as it goes, or with a pause of that mean before each request."""
+    """Runs wrk over these paths in turn, without pauses or with a mean pause before each request."""
     listed, script = folder / "paths.txt", folder / "paths.lua"
     listed.write_text("\n".join(paths) + "\n")
     script.write_text(PATHS_LUA % (listed, accept) + (PAUSE_LUA % (2 * pause_ms) if pause_ms else ""))
@@ -165,13 +165,13 @@ def ask(
 
 
 def found(pattern: str, text: str) -> tuple[str, ...]:
-    """The groups of a pattern that has to be there."""
+    """The groups of a pattern that must match."""
     match = re.search(pattern, text)
     if match is None:
-        raise RuntimeError(f"wrk said nothing like {pattern}: {text}")
+        raise RuntimeError(f"unexpected output of wrk, without {pattern}: {text}")
     return match.groups()
 
 
 def milliseconds(value: str, unit: str) -> float:
-    """A time of wrk's."""
+    """Converts a time of wrk to milliseconds."""
     return float(value) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit]

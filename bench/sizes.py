@@ -1,14 +1,12 @@
-"""Rows and bytes of each table that the oracle ledger takes, in both stores: what `permanode plan` reckons with.
+"""Rows and bytes of each table of the oracle ledger in both stores: the input of `permanode plan`.
 
     python -m bench.sizes [--write]
 
-Loads sample/chrysalis with its genesis into a new SQLite store, fills a keyspace of a Cassandra server of its own
-(tests/cassandra_server.py, one node, Java 17) from the same lake, and prints what each table takes; `--write` puts it
-into db/admin/sizes.json. Tables whose rows expire are left out. SQLite: bytes in use on the table's pages (dbstat),
-so that
-the free rest of a small table's last page is not taken for rows. Cassandra: after `nodetool flush` and `nodetool
-compact`, the files of its folder that grow with the rows (data, index, filter, summary, compression offsets). Lake: its
-Parquet files.
+The bench loads sample/chrysalis with its genesis into a new SQLite store, fills a keyspace of a Cassandra server
+(tests/cassandra_server.py, one node, Java 17) from the same lake, and prints the size of each table. `--write` stores
+it in db/admin/sizes.json. Tables whose rows expire are omitted. SQLite: bytes in use on the table's pages (dbstat), so
+the free rest of a small table's last page does not count. Cassandra: the files that grow with the rows (data, index,
+filter, summary, compression offsets) after `nodetool flush` and `nodetool compact`. Lake: its Parquet files.
 """
 
 import argparse
@@ -35,7 +33,7 @@ SAMPLE = Path(__file__).parent.parent / "sample" / "chrysalis"
 NETWORK = "permatest-1"
 KEYSPACE = "sizes"
 GROWING = ("Data", "Index", "Filter", "Summary", "CompressionInfo")
-"""Components of an SSTable whose size follows from its rows."""
+"""Components of an SSTable whose size depends on its rows."""
 
 
 def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
@@ -60,10 +58,10 @@ def measure_sqlite(database: Path) -> dict[str, dict[str, int]]:
 
 
 def nodetool(server: CassandraServer, *arguments: str) -> None:
-    """One command of nodetool, which is part of the server's jars."""
+    """Runs a command of nodetool, which is part of the server's jars."""
     classpath = os.pathsep.join(str(jar) for jar in cassandra_jars())
     folder = server.folder.absolute()
-    # It keeps a history in its user's home.
+    # nodetool keeps a history in the user's home directory.
     command = [
         java(),
         *JAVA_OPTIONS,
@@ -87,7 +85,7 @@ def measure_cassandra(server: CassandraServer) -> dict[str, int]:
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """What SIZES holds."""
+    """The content of SIZES."""
     settings = EtlSettings(lake=str(folder / "lake"))
     embedded = StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK)
     migrate(embedded)
@@ -113,9 +111,9 @@ def measure(folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures and prints, or writes."""
+    """Measures, and prints or writes the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"put it into {SIZES.name}")
+    parser.add_argument("--write", action="store_true", help=f"write the result to {SIZES.name}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         text = json.dumps(measure(Path(name)), indent=1) + "\n"

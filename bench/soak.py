@@ -1,14 +1,13 @@
-"""Ten minutes of requests at 80 % of the peak: no error, and no memory that grows.
+"""Ten minutes of requests at 80 % of the peak rate, without errors and without growth of memory.
 
     python -m bench.soak [--store DIR --network NAME] [--minutes 10] [--workers 1]
 
-`permanode serve` on loopback answers wrk, which asks in turn for messages, metadata, children, a page of an index, a
-page of an address's outputs and a balance. First the peak: 32 connections as fast as it goes. Then 128 connections,
-each with a pause of random length before its next request; a trial of ten seconds sets the pause so that 80 % of the
-peak come in. The memory of the server and its workers is looked at every five seconds; what counts is what they hold
-themselves (Linux: RssAnon), as pages of the store that they have mapped are the system's cache. The median of the last
-third of the time may be at most 3 % above that of the second third. Without --store the oracle ledger is written into
-a temporary store.
+`permanode serve` on loopback serves wrk, which requests in turn messages, metadata, children, a page of an index, a
+page of an address's outputs and a balance. First the peak is measured: 32 connections without pauses. Then 128
+connections pause for a random time before each request; a trial of ten seconds determines the pause for 80 % of the
+peak. The memory of the server and its workers is measured every five seconds. Only their own memory counts (Linux:
+RssAnon), because mapped pages of the store are the system's cache. The median of the last third of the time may be at
+most 3 % above that of the second third. Without --store the bench uses a temporary store with the oracle ledger.
 """
 
 import argparse
@@ -25,18 +24,18 @@ from bench.servers import Figure, Server, ask, serving, wrk_is_missing
 SHARE = 0.8
 CONNECTIONS = 128
 LOOK_S = 5.0
-"""Seconds between two looks at the memory."""
+"""Seconds between two measurements of memory."""
 
 MOST_GROWTH = 0.03
 LEAST_SHARE, MOST_SHARE = 0.7, 0.9
-"""Further from SHARE it was another measurement: the machine was not the same all the while."""
+"""The accepted range around SHARE. Outside it the machine's speed changed during the measurement."""
 
 WARM_S, PEAK_S, TRIAL_S = 5, 15, 10
 MOST_MINUTES = 60
 
 
 class Memory:
-    """Looks at what a server and all processes below it hold (MiB), until it is stopped."""
+    """Measures the memory (MiB) of a server and its descendants until it is stopped."""
 
     def __init__(self, process: int) -> None:
         self.seen: list[float] = []
@@ -57,14 +56,14 @@ class Memory:
             self.seen.append(sum(map(anonymous, family(self._process))))
 
     def thirds(self) -> list[float]:
-        """The median of each third of what was seen."""
+        """The median of each third of the measurements."""
         share = len(self.seen) / 3
         parts = [self.seen[round(share * third) : round(share * (third + 1))] for third in range(3)]
         return [statistics.median(part) if part else 0.0 for part in parts]
 
 
 def anonymous(process: int) -> float:
-    """MiB that a process holds beside the files it has mapped; 0 where it ended or there is no /proc."""
+    """MiB of a process without the files it has mapped; 0 if it has ended or without /proc."""
     try:
         status = Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -74,19 +73,19 @@ def anonymous(process: int) -> float:
 
 
 def mixed(asked: dict[str, list[str]]) -> list[str]:
-    """One path of each kind after the other; shorter lists begin again."""
+    """One path of each kind in turn; shorter lists start again."""
     longest = max(map(len, asked.values()))
     return [paths[position % len(paths)] for position in range(longest) for paths in asked.values()]
 
 
 def soak(server: Server, paths: list[str], seconds: int, folder: Path) -> tuple[list[Figure], Memory]:
-    """The figures of peak, trial and soak; what was seen of the memory during the last."""
+    """The figures of peak, trial and soak, and the memory during the soak."""
     ask(server, paths, WARM_S, folder)
     peak = ask(server, paths, PEAK_S, folder)
     wanted = SHARE * peak.per_second
     pause_ms = 1_000 * CONNECTIONS / wanted
     trial = ask(server, paths, TRIAL_S, folder, connections=CONNECTIONS, pause_ms=pause_ms)
-    # What an answer takes comes on top of the pause.
+    # The response time is added to the pause.
     pause_ms += 1_000 * CONNECTIONS * (1 / wanted - 1 / trial.per_second)
     with Memory(server.pid) as memory:
         whole = ask(server, paths, seconds, folder, connections=CONNECTIONS, pause_ms=pause_ms)
@@ -94,7 +93,7 @@ def soak(server: Server, paths: list[str], seconds: int, folder: Path) -> tuple[
 
 
 def report(figures: list[Figure], memory: Memory) -> bool:
-    """Prints all of it; whether the bars are met."""
+    """Prints everything, and returns whether the bars are met."""
     peak = figures[0].per_second
     print(f"{'':8}{'req/s':>9}{'of peak':>9}{'p50 ms':>9}{'p99 ms':>9}{'requests':>12}{'errors':>8}")
     for name, each in zip(("peak", "trial", "soak"), figures, strict=True):
@@ -111,23 +110,23 @@ def report(figures: list[Figure], memory: Memory) -> bool:
     errors = sum(each.errors for each in figures)
     steady = LEAST_SHARE <= figures[-1].per_second / peak <= MOST_SHARE
     if not steady:
-        print(f"not measured at {SHARE:.0%} of the peak: is the machine quiet?")
+        print(f"not measured at {SHARE:.0%} of the peak; is the machine otherwise idle?")
     met = steady and errors == 0 and growth <= MOST_GROWTH
     print(f"bars: no error, memory at most {MOST_GROWTH:+.0%}: {'met' if met else 'missed'}")
     return met
 
 
 def main() -> int:
-    """Runs all of it; 1 when a bar of the project is missed."""
+    """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--store", type=Path, help="directory of a SQLite store; default: the oracle ledger, written anew"
+        "--store", type=Path, help="directory of a SQLite store; default: a new one with the oracle ledger"
     )
     parser.add_argument("--network", default="", help="network of that store")
     parser.add_argument(
         "--minutes", type=int, default=10, choices=range(1, MOST_MINUTES + 1), metavar="N", help="how long"
     )
-    parser.add_argument("--workers", type=int, default=1, choices=range(1, 9), help="processes that answer")
+    parser.add_argument("--workers", type=int, default=1, choices=range(1, 9), help="number of worker processes")
     options = parser.parse_args()
     if wrk_is_missing():
         return 2

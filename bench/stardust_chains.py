@@ -1,7 +1,7 @@
-"""How chains of a generated Stardust ledger move: aliases with their foundries, and NFTs.
+"""Transitions of chains in a generated Stardust ledger: aliases with their foundries, and NFTs.
 
-Rules of this file: a move says which outputs a chain's own become and what it needs of an owner's funds; the rest of
-the transaction (change, tokens, signatures) is the traffic's. Controllers are wallets. A foundry only mints.
+A transition defines the next outputs of a chain and what it needs of an owner's funds. The traffic adds the rest of the
+transaction (change, tokens, signatures). Controllers are wallets. Foundries only mint.
 """
 
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ from ledger.stardust.values import (
 
 ZERO = bytes(32)
 MOST_FOUNDRIES = 2
-"""Of an alias."""
+"""The most foundries of an alias."""
 
-_SUPPLY = 1 << 70  # of a native token: above what fits 64 bits
+_SUPPLY = 1 << 70  # of a native token: above 64 bits
 
 
 def begin_alias(rng: Random, amount: int, controller: bytes, governor: bytes, issuer: bytes) -> AliasOutput:
@@ -54,13 +54,13 @@ def change_state(rng: Random, alias: AliasOutput, alias_id: bytes) -> AliasOutpu
 
 
 def govern(alias: AliasOutput, alias_id: bytes, controller: bytes, governor: bytes) -> AliasOutput:
-    """An alias gets other controllers, and keeps its state."""
+    """The alias with other controllers and the same state."""
     conditions = (StateController(controller), Governor(governor))
     return replace(alias, alias_id=alias_id, unlock_conditions=conditions)
 
 
 def begin_foundry(rng: Random, becomes: AliasOutput, amount: int, holder: bytes) -> Sequence[TransferOutput]:
-    """The alias with one more foundry, that, and its first tokens for a holder."""
+    """The alias with one more foundry, the foundry, and its first tokens for a holder."""
     alias = replace(becomes, foundry_counter=becomes.foundry_counter + 1)
     address = ImmutableAlias(bytes([ALIAS]) + becomes.alias_id)
     scheme = SimpleTokenScheme(0, 0, _SUPPLY)
@@ -69,7 +69,7 @@ def begin_foundry(rng: Random, becomes: AliasOutput, amount: int, holder: bytes)
 
 
 def mint(rng: Random, foundry: FoundryOutput, amount: int, holder: bytes) -> Sequence[TransferOutput]:
-    """The foundry after it has made more tokens, and these for a holder."""
+    """The foundry after minting more tokens, and these for a holder."""
     minted = 1 + rng.randrange(10**6)
     scheme = replace(foundry.token_scheme, minted=foundry.token_scheme.minted + minted)
     tokens = (NativeToken(foundry_id(foundry), minted),)

@@ -1,6 +1,6 @@
-"""What a generated Stardust transaction will be, and how it is unlocked and signed.
+"""A draft of a generated Stardust transaction, and its unlocks and signatures.
 
-Rules of this file: pure; an alias, foundry or NFT stands before what it unlocks; everything else belongs to a wallet.
+The functions are pure. An alias, foundry or NFT precedes what it unlocks; all other outputs belong to wallets.
 """
 
 from collections import Counter
@@ -35,10 +35,10 @@ _REFERENCES: dict[int, type[ReferenceUnlock | AliasUnlock | NftUnlock]] = {
 
 @dataclass(frozen=True)
 class Draft:
-    """Inputs in their order, with the outputs they spend, and what they become, for a milestone of that time.
+    """The inputs in order with the outputs they spend, and the new outputs, for a milestone at that time.
 
-    `commitment` and `digest`, where not None, stand for the right ones; `leans`: later inputs lean on the first one,
-    whosever they are.
+    `commitment` and `digest`, if not None, replace the correct ones. With `leans`, later inputs refer to the first
+    one's unlock, whoever owns them.
     """
 
     unix_time: int
@@ -50,14 +50,14 @@ class Draft:
 
 
 def owner(output: TransferOutput, unix_time: int) -> bytes:
-    """The address that an output belongs to at that time; an alias's is its state controller's."""
+    """The owner of an output at that time; for an alias its state controller."""
     found = owner_at(output, unix_time)
     assert found is not None
     return found
 
 
 def owed(consumed: Consumed, unix_time: int) -> dict[bytes, int]:
-    """Address → what must go back to it; who gets an output back itself is owed nothing for it."""
+    """Address → amount to return to it. If the return address itself spends the output, nothing is owed."""
     found: Counter[bytes] = Counter()
     for output in consumed.values():
         for each in output.unlock_conditions:
@@ -67,7 +67,7 @@ def owed(consumed: Consumed, unix_time: int) -> dict[bytes, int]:
 
 
 def tokens(outputs: Iterable[TransferOutput]) -> tuple[NativeToken, ...]:
-    """The native tokens of all those outputs, as one of them would hold them."""
+    """The native tokens of all these outputs, merged as in one output."""
     amounts: Counter[bytes] = Counter()
     for output in outputs:
         for token in output.native_tokens:
@@ -76,8 +76,8 @@ def tokens(outputs: Iterable[TransferOutput]) -> tuple[NativeToken, ...]:
 
 
 def unlocker(spent: TransferOutput, outputs: Iterable[TransferOutput], unix_time: int) -> bytes:
-    """The address that unlocks an input of a transaction with those outputs: of an alias whose state does not change
-    it is the governor's.
+    """The address that unlocks an input of a transaction with these outputs: the governor of an alias whose state does
+    not change.
     """
     if isinstance(spent, AliasOutput):
         controller, governor = controllers(spent)
@@ -87,7 +87,7 @@ def unlocker(spent: TransferOutput, outputs: Iterable[TransferOutput], unix_time
 
 
 def sign(draft: Draft, wallets: Mapping[bytes, Wallet], network_id: int, payload: TaggedData | None) -> Transaction:
-    """The transaction, with one signature an owner."""
+    """Creates the transaction, with one signature per owner."""
     commitment = draft.commitment or inputs_commitment(map(encode_output, draft.consumed.values()))
     essence = Essence(network_id, tuple(draft.consumed), commitment, tuple(draft.outputs), payload)
     digest = draft.digest or signing_hash(encode_essence(essence))

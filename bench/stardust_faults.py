@@ -1,7 +1,7 @@
-"""What users of a generated Stardust ledger get wrong: one rule of the ledger broken in an otherwise valid transaction.
+"""Faults in a generated Stardust ledger: one ledger rule broken in an otherwise valid transaction.
 
-Rules of this file: a fault is a function of a valid draft, None where that draft cannot have it; nothing else in the
-draft is wrong, so that the reason is the fault's own.
+A fault is a function of a valid draft; it returns None if the draft cannot have the fault. Nothing else in the draft is
+wrong, so the conflict reason is that of the fault.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,17 +16,17 @@ from ledger.stardust.values import NativeToken, NftOutput, Sender, TransferOutpu
 Fault: TypeAlias = Callable[[Draft], Draft | None]
 
 STRANGER = b"\0" + b"\x7f" * 32
-"""An address that nobody has."""
+"""An address without a key."""
 
 NOWHERE = bytes([ALIAS]) + b"\x7f" * 32 + bytes([1, 0, 0, 0, 0])
-"""The id of a token that nobody made."""
+"""The id of a token that does not exist."""
 
 LEAST = 1_000_000
-"""What an output holds at least, as everywhere in a generated ledger."""
+"""The least amount of an output in a generated ledger."""
 
 
 def _first(draft: Draft, changed: TransferOutput, *more: TransferOutput) -> Draft:
-    """The draft with another first output, which is a basic one, and more of them at the end."""
+    """The draft with another first output, which is a basic output, and more outputs at the end."""
     return replace(draft, outputs=[changed, *draft.outputs[1:], *more])
 
 
@@ -54,7 +54,7 @@ def _has_tokens_from_nowhere(draft: Draft) -> Draft:
 def _moves_an_nft_that_is_not_there(draft: Draft) -> Draft | None:
     first = draft.outputs[0]
     half = first.amount // 2
-    if half < LEAST or len(first.unlock_conditions) > 1:  # what it has to give back might be more than the rest
+    if half < LEAST or len(first.unlock_conditions) > 1:  # the rest might not suffice for the deposit to return
         return None
     nft = NftOutput(half, (), NOWHERE[1:33], first.unlock_conditions, (), ())
     return _first(draft, replace(first, amount=first.amount - half), nft)
@@ -84,4 +84,4 @@ FAULTS: Mapping[Conflict, Fault] = {
     Conflict.SENDER_NOT_UNLOCKED: _names_a_stranger_as_sender,
     Conflict.CHAIN_TRANSITION: _moves_an_nft_that_is_not_there,
 }
-"""Reason → what leads to it. Spent, missing and locked inputs need no other draft."""
+"""Reason → the function that causes it. Spent, missing and locked inputs need no changed draft."""

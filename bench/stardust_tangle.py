@@ -1,7 +1,7 @@
-"""A Stardust tangle that confirms itself, as node JSON lines: the form of the Stardust oracle ledger's milestones.
+"""Generates a Stardust tangle with milestones, as node JSON lines in the form of the Stardust oracle ledger.
 
-Rules of this file: those of tangle.py; a line holds its milestone, whose own block is the first of the next line's
-cone, and the cone in white-flag order. No two milestones' times fall.
+A line contains a milestone and its cone in white-flag order. The milestone's own block is the first of the next line's
+cone. Timestamps never fall.
 """
 
 from dataclasses import replace
@@ -48,7 +48,7 @@ class StardustTangle(Tangle):
         return StardustTraffic(self._stardust, self._rng, self._network_id)
 
     def genesis(self) -> dict[str, Any]:
-        """The state before the first milestone, with the protocol parameters that hold from there."""
+        """The state before the first milestone, with the first protocol parameters."""
         outputs = [
             {"outputId": _hex(output_id(each.transaction_id, each.index)), "output": output_json(output)}
             for each, output in self._traffic.genesis.items()

@@ -1,8 +1,7 @@
-"""What the users of a generated Stardust ledger send: tagged data, transfers with every condition and feature, chains.
+"""Generates the traffic of a Stardust ledger: tagged data, transfers with every condition and feature, chains.
 
-Rules of this file: those of traffic.py. A milestone's time is known before its blocks are sent, so whose an output is
-and whether it is locked is known too. What an alias or NFT owns is spent when that moves. Every output is far above its
-storage deposit.
+A milestone's timestamp is known before its blocks are sent, so the owner and the lock of each output are known too.
+What an alias or NFT owns is spent in its transitions. Every output is far above its storage deposit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,22 +39,24 @@ from ledger.stardust.values import (
     UnlockCondition,
 )
 
-_OWNED_AT_ONCE = 5  # outputs of a chain that one move of it spends
-_SOON_S = 60  # how far ahead locks and expirations lie at most
+_OWNED_AT_ONCE = 5  # outputs of a chain that one of its transitions spends
+_SOON_S = 60  # the longest time until a lock or expiration ends
 
 
 @dataclass(frozen=True)
 class StardustSettings(GeneratorSettings):
-    """What a generated Stardust ledger is made of."""
+    """Settings of a generated Stardust ledger."""
 
     conditions: float = field(default=0.2, metadata={"help": "Stardust: share of outputs with more than an owner"})
     chains: float = field(default=0.08, metadata={"help": "Stardust: share of transactions that move a chain"})
-    chain_count: int = field(default=20, metadata={"help": "Stardust: aliases that live at once, and NFTs; 30 at most"})
+    chain_count: int = field(
+        default=20, metadata={"help": "Stardust: number of aliases, and of NFTs, that exist at a time; at most 30"}
+    )
     faults: float = field(default=0.01, metadata={"help": "Stardust: share of transactions that break a rule"})
 
 
 class StardustTraffic(Traffic):
-    """Transfers between wallets and chains, the chains themselves, and mistakes."""
+    """Transfers between wallets and chains, transitions of chains, and faults."""
 
     supply = 1_813_620_509_061_365
     least = LEAST
@@ -73,10 +74,10 @@ class StardustTraffic(Traffic):
         self._aliases: list[UtxoInput] = []
         self._nfts: list[UtxoInput] = []
         self._owned: dict[bytes, list[UtxoInput]] = {}
-        """Chain, by its address → basic outputs and foundries that belong to it."""
+        """Address of a chain → basic outputs and foundries that belong to it."""
 
     def begin(self, unix_time: int) -> None:
-        """As of every era; what is locked no longer can be spent."""
+        """Begins a milestone. Outputs whose lock has ended can be spent."""
         super().begin(unix_time)
         self._milestone += 1
         while self._locked and self._locked[0][0] <= unix_time:
@@ -84,7 +85,7 @@ class StardustTraffic(Traffic):
             self._file(each, self._unspent[each])
 
     def settle(self, ordered: Iterable[Issued]) -> dict[bytes, int]:
-        """As of every era, with Hornet's reasons."""
+        """Applies a milestone's transactions, with Hornet's reasons."""
         reasons = super().settle(ordered)
         self._faulty.clear()
         return reasons
@@ -143,8 +144,8 @@ class StardustTraffic(Traffic):
         return super()._transaction() if draft is None else (self._sign(draft), ())
 
     def _draft(self, consumed: Consumed, made: Sequence[TransferOutput] = ()) -> Draft | None:
-        """What becomes of those outputs: first what is left after `made` and what is owed; None where that is too
-        little. Tokens stay, but for a few that burn where no foundry counts them.
+        """The new outputs for these inputs: what is left after `made` and after deposits to return comes first. None if
+        that is too little. Tokens are kept, except for a few that are burned if no foundry counts them.
         """
         rng = self._rng
         returns = [self._pay(address, amount) for address, amount in owed(consumed, self._now).items()]
@@ -165,14 +166,14 @@ class StardustTraffic(Traffic):
         return Draft(self._now, consumed, [*left, *rare, *made, *returns])
 
     def _output(self, number: int, amount: int, sender: bytes) -> BasicOutput:
-        """An amount for that wallet, or for a chain, with conditions and features as they come."""
+        """An amount for a wallet or a chain, with random conditions and features."""
         rng = self._rng
         if rng.random() >= self._mix.conditions:
             return self._pay(self._wallets[number].address, amount)
         if self._owned and rng.random() < 0.1:
             return self._pay(list(self._owned)[rng.randrange(len(self._owned))], amount)
         conditions = self._conditions(number, sender)
-        # To oneself it would be no debt for Hornet, and one for iota-sdk.
+        # Hornet owes no deposit to oneself, and iota-sdk does.
         to_another = sender != self._wallets[number].address
         if to_another and amount >= 2 * self.least and rng.random() < 0.3:
             conditions = (conditions[0], StorageDepositReturn(sender, self.least), *conditions[1:])
@@ -193,7 +194,7 @@ class StardustTraffic(Traffic):
         return tuple(conditions)
 
     def _move_chain(self) -> Draft | None:
-        """A chain begins where there are few of its kind; else one of them goes on, or ends."""
+        """Begins a chain if there are few of its kind, else moves or ends one."""
         return self._move_nft() if self._rng.random() < 0.5 else self._move_alias()
 
     def _draw_chain(self, purse: list[UtxoInput]) -> tuple[dict[UtxoInput, TransferOutput], bytes]:
@@ -203,7 +204,7 @@ class StardustTraffic(Traffic):
         return {each: self._unspent[each]}, _chain(each, self._unspent[each])
 
     def _draw_owned(self, chain: bytes, kind: type[TransferOutput]) -> dict[UtxoInput, TransferOutput]:
-        """Some of what a chain owns, of that kind."""
+        """Some of the outputs of this kind that a chain owns."""
         found = [each for each in self._owned.get(chain, []) if isinstance(self._unspent[each], kind)]
         for each in found[:_OWNED_AT_ONCE]:
             self._owned[chain].remove(each)
@@ -259,7 +260,7 @@ class StardustTraffic(Traffic):
         return self._draft(consumed | foundries | funds, [becomes, *made])
 
     def _go_wrong(self) -> Draft | None:
-        """A transaction that breaks one rule; nobody reattaches it."""
+        """A transaction that breaks one rule. It is never reattached."""
         rng = self._rng
         kind = rng.randrange(len(FAULTS) + 2)
         if kind < len(FAULTS):
@@ -278,7 +279,7 @@ class StardustTraffic(Traffic):
 
 
 def _free_at(output: TransferOutput) -> int:
-    """The unix time from which on an output is not locked."""
+    """The unix time from which an output is not locked."""
     return max((each.unix_time for each in output.unlock_conditions if isinstance(each, Timelock)), default=0)
 
 

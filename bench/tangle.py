@@ -1,8 +1,10 @@
-"""A tangle that confirms itself: messages, milestones, and what each line of an archive says of them; in both eras.
+"""Generates a tangle with milestones, in both eras: messages, cones, and the line of each milestone.
 
-Rules of this file: the same settings give the same bytes, and a longer ledger begins with the shorter one; a milestone
-refers to its own messages and to those of the one before. What differs between the eras stands in chrysalis_tangle.py
-and stardust_tangle.py. Receipts, pending messages and dust are not generated.
+Invariants:
+1. The same settings give the same bytes, and a longer ledger begins with the shorter one.
+2. A milestone references its own messages and those of the previous one.
+3. Receipts, pending messages and dust are not generated. chrysalis_tangle.py and stardust_tangle.py contain the
+   differences between the eras.
 """
 
 from abc import ABC, abstractmethod
@@ -18,29 +20,32 @@ from ledger.ids import message_id, transaction_id
 from ledger.white_flag import white_flag_order
 
 ZERO_ID = bytes(32)
-"""The parent of the first messages of all: a solid entry point, no message."""
+"""The parent of the first messages: a solid entry point, not a message."""
 
 COORDINATORS = 2
-"""Keys that sign every milestone."""
+"""The number of keys that sign every milestone."""
 
 _START = 1_640_995_200  # unix seconds of milestone 0
-_MAX_TIPS = 8  # a milestone names all tips as its parents, and has eight at most
-_RECENT = 40  # parents are chosen among so many of the newest messages
-_PARENTS = (1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5, 5, 6, 7, 8)  # drawn from: 3.8 on average
+_MAX_TIPS = 8  # a milestone's parents are all tips, at most eight
+_RECENT = 40  # parents are chosen among this many of the newest messages
+_PARENTS = (1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5, 5, 6, 7, 8)  # drawn at random: 3.8 on average
 
 
 @dataclass(frozen=True)
 class GeneratorSettings(TrafficSettings):
-    """What a generated ledger is made of."""
+    """Settings of a generated ledger."""
 
     seed: str = field(default="permanode", metadata={"help": "any text; the same text gives the same ledger"})
     network: str = field(default="permabench-1", metadata={"help": "name of the network"})
     first_milestone: int = field(default=1, metadata={"help": "index of the first milestone"})
     milestone_size: int = field(
-        default=170, metadata={"help": "most messages of a milestone; the fewest are 3/5 of it"}
+        default=170, metadata={"help": "largest number of messages per milestone; the smallest is 3/5 of it"}
     )
     unsteady: bool = field(
-        default=True, metadata={"help": "one milestone of ten stands still in time; in Chrysalis, one falls back too"}
+        default=True,
+        metadata={
+            "help": "one milestone in ten has the timestamp of the previous one; in Chrysalis one in ten goes back"
+        },
     )
 
 
@@ -53,10 +58,10 @@ class Confirmed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cone:
-    """A milestone and what it refers to.
+    """A milestone and what it references.
 
-    `messages` (values) and `raw` (bytes) by id, as they were issued; `order` is the white-flag order; `reasons` say why
-    transactions changed nothing, 0 where they did; `own` is the id of the milestone's own message.
+    `messages` (values) and `raw` (bytes) are by id, in order of issue. `order` is the white-flag order. `reasons` are
+    the conflict reasons of transactions, 0 without conflict. `own` is the id of the milestone's own message.
     """
 
     milestone: Any
@@ -72,9 +77,9 @@ class Cone:
 class MilestoneLine:
     """One milestone with its cone.
 
-    `order` is the white-flag order, in Chrysalis with the milestone's own message last; `included` the messages that
-    changed the ledger, in that order; `raw` the canonical bytes by id; `form` the line of the archive; `counts` what
-    expected.json sums.
+    `order` is the white-flag order, in Chrysalis with the milestone's own message last. `included` are the messages
+    that changed the ledger, in that order. `raw` are the canonical bytes by id. `form` is the archive line. `counts`
+    are summed in expected.json.
     """
 
     index: int
@@ -87,21 +92,21 @@ class MilestoneLine:
 
 
 class Tangle(ABC):
-    """A ledger that grows milestone by milestone."""
+    """A ledger that grows by milestones."""
 
     codec: ClassVar[Codec]
 
     suffix: ClassVar[str]
-    """Of the names of its files."""
+    """The suffix of its file names."""
 
     confirms_itself: ClassVar[bool]
-    """Whether a milestone's own message belongs to its cone; else it is the first of the next one."""
+    """Whether a milestone's own message belongs to its cone; else it is the first of the next cone."""
 
     kinds: ClassVar[dict[Any, str]]
     """Class of a payload → its name in expected.json."""
 
     lateness: ClassVar[dict[int, int]]
-    """Last digit of a milestone → seconds that it is late when time is unsteady."""
+    """Last digit of a milestone → seconds of delay if time is unsteady."""
 
     def __init__(self, settings: GeneratorSettings) -> None:
         self.settings = settings
@@ -115,30 +120,30 @@ class Tangle(ABC):
 
     @abstractmethod
     def _begin_traffic(self) -> Traffic:
-        """The users, with the tangle's own generator."""
+        """The traffic, with the tangle's random generator."""
 
     @abstractmethod
     def genesis(self) -> dict[str, Any]:
-        """The state before the first milestone, as genesis.json has it."""
+        """The state before the first milestone, as in genesis.json."""
 
     @abstractmethod
     def _wrap(self, parents: tuple[bytes, ...], payload: Any) -> Any:
-        """A message."""
+        """Creates a message."""
 
     @abstractmethod
     def _sign(self, index: int, parents: tuple[bytes, ...], confirmed: Confirmed) -> Any:
-        """The milestone over that cone."""
+        """Creates the milestone over a cone."""
 
     @abstractmethod
     def _line(self, cone: Cone) -> dict[str, Any]:
-        """The milestone's line."""
+        """The archive line of a milestone."""
 
     @abstractmethod
     def _tag(self, payload: Any) -> bytes | None:
-        """The tag of a payload of tagged data; None for any other."""
+        """The tag of a tagged data payload; None for other payloads."""
 
     def milestones(self) -> Iterator[MilestoneLine]:
-        """Milestone after milestone, without end; a second call goes on where the first one was left."""
+        """Yields milestones without end. A second call continues where the first stopped."""
         while True:
             self._index += 1
             yield self._milestone(self._index)
@@ -171,7 +176,7 @@ class Tangle(ABC):
                 traffic.issued(sent[new])
 
         parents = tuple(sorted(tips)) or (self._recent[-1],)
-        # The milestone's own id depends on the order: an id that no message has stands for it.
+        # The milestone's own id depends on the order, so a placeholder id represents it here.
         cone = {each: message.parents for each, message in messages.items()}
         order = white_flag_order(b"", {**cone, b"": parents})[:-1]
         reasons = traffic.settle(sent[each] for each in order if each in sent)
@@ -195,7 +200,7 @@ class Tangle(ABC):
         )
 
     def _parents(self, tips: dict[bytes, None], must: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        """Up to eight ids in ascending order; one tip at least once there are eight of them."""
+        """Up to eight ids in ascending order; at least one tip once there are eight tips."""
         rng = self._rng
         chosen = dict.fromkeys(must)
         wanted = _PARENTS[rng.randrange(len(_PARENTS))]
@@ -209,7 +214,7 @@ class Tangle(ABC):
         return tuple(sorted(chosen))
 
     def _timestamp(self, index: int) -> int:
-        """Unix seconds: ten more each milestone, but for those that are late."""
+        """Unix seconds: ten more for each milestone, except for delayed ones."""
         late = self.lateness.get(index % 10, 0) if self.settings.unsteady else 0
         return _START + 10 * index - late
 

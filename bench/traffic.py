@@ -1,12 +1,12 @@
-"""What the users of a generated ledger send: tagged data, transactions over real outputs, double spends; in both eras.
+"""Generates the traffic of a ledger, in both eras: tagged data, transactions over real outputs, double spends.
 
-Rules of this file:
-1. Every transaction is valid by its own (sums, order, signatures), but for those that Stardust's users get wrong on
-   purpose; whether the ledger takes it is decided by `settle` alone, in white-flag order, as a node does.
-2. What differs between the eras stands in chrysalis_traffic.py and stardust_traffic.py.
-3. Only `random()`, `randrange` and `randbytes` of the one generator are used, and no set is iterated: the same seed
-   gives the same traffic in every process.
-4. Rare tags and addresses come up RARE_ROWS times each and never again; what a rare address got, nobody spends.
+Invariants:
+1. Every transaction is valid by itself (sums, order, signatures), except for intentional faults in Stardust. `settle`
+   alone decides in white-flag order whether the ledger accepts it, as in a node.
+2. chrysalis_traffic.py and stardust_traffic.py contain the differences between the eras.
+3. Only `random()`, `randrange` and `randbytes` of one generator are used, and no set is iterated: the same seed gives
+   the same traffic in every process.
+4. Rare tags and addresses occur RARE_ROWS times each. Outputs of a rare address are never spent.
 """
 
 from abc import ABC, abstractmethod
@@ -27,24 +27,24 @@ TREASURY = 1_000_000_000_000
 HOT_TAG = b"HORNET Spammer"
 RARE_ROWS = 10
 WALLETS = 100
-"""So few that genesis outputs are numbered by wallet, as an output's index is at most 126."""
+"""Genesis outputs are numbered by wallet, and an output's index is at most 126."""
 
-_SWEEP = 30  # outputs in a purse from which its owner joins ten into one: the ledger stays small
+_SWEEP = 30  # number of outputs in a purse at which ten are joined into one, so that the ledger stays small
 _TAGS = (b"x", "grüße-🚀".encode(), bytes(range(192, 256)), *(b"sensor/%d" % n for n in range(200)))
 _TEXT = b'{"what":"benchmark","unit":"\xc2\xb0C","values":[21.5,21.6,21.4,20.9,22.0,21.1]} ' * 10
 
 Transaction: TypeAlias = Any
-"""Of either era: an `essence` with `inputs` and `outputs`."""
+"""A transaction of either era: an `essence` with `inputs` and `outputs`."""
 
 Output: TypeAlias = Any
-"""Of either era, with an `amount`."""
+"""An output of either era, with an `amount`."""
 
 Consumed: TypeAlias = Mapping[UtxoInput, Output]
 
 
 @dataclass(frozen=True)
 class TrafficSettings:
-    """The mix. Shares are of 1; what is neither tagged data nor transaction has no payload."""
+    """The mix of messages. Shares are of 1. Messages without tagged data and transaction have no payload."""
 
     indexations: float = field(default=0.63, metadata={"help": "share of messages that carry tagged data"})
     transactions: float = field(default=0.32, metadata={"help": "share of messages that carry a transaction"})
@@ -53,7 +53,7 @@ class TrafficSettings:
     conflicts: float = field(default=0.03, metadata={"help": "share of transactions that respend or reattach one"})
     tagged_transactions: float = field(default=0.2, metadata={"help": "share of transactions with tagged data"})
     rare: float = field(default=0.0, metadata={"help": "share of tagged data and of transactions with a rare key"})
-    data_bytes: int = field(default=600, metadata={"help": "largest tagged data; a quarter of it is the mean"})
+    data_bytes: int = field(default=600, metadata={"help": "largest size of tagged data; the mean is a quarter of it"})
 
 
 class Wallet:
@@ -70,7 +70,7 @@ class Wallet:
 
 
 class Issued(NamedTuple):
-    """A transaction inside a message; a reattachment is another one with the same transaction id."""
+    """A transaction in a message. A reattachment is another one with the same transaction id."""
 
     message_id: bytes
     transaction_id: bytes
@@ -78,13 +78,13 @@ class Issued(NamedTuple):
 
 
 class Traffic(ABC):
-    """Wallets, what they own, and what they send next."""
+    """Wallets, their outputs, and the next messages."""
 
     supply: ClassVar[int]
-    """What all unspent outputs and the treasury are worth together."""
+    """The sum of all unspent outputs and the treasury."""
 
     least: ClassVar[int]
-    """What an output holds at least."""
+    """The least amount of an output."""
 
     def __init__(self, settings: TrafficSettings, seed: str, rng: Random) -> None:
         self._settings = settings
@@ -108,26 +108,26 @@ class Traffic(ABC):
 
     @abstractmethod
     def _pay(self, address: bytes, amount: int) -> Output:
-        """The plainest output for an address."""
+        """The simplest output for an address."""
 
     @abstractmethod
     def _tagged(self) -> Any:
-        """The payload that carries a tag and data."""
+        """A tagged data payload."""
 
     @abstractmethod
     def _owner(self, output: Output) -> int | None:
-        """The wallet that can spend an output now; None where there is none, or not yet."""
+        """The wallet that can spend an output now; None if there is none."""
 
     @abstractmethod
     def _spend(self, consumed: Consumed) -> Transaction:
-        """A valid transaction that spends those outputs."""
+        """A valid transaction that spends these outputs."""
 
     def begin(self, unix_time: int) -> None:
-        """What is sent from now on is for a milestone of that time, in seconds."""
+        """Begins a milestone with this timestamp, in seconds."""
         self._now = unix_time
 
     def next_payload(self) -> tuple[Any, tuple[bytes, ...]]:
-        """What the next message carries, None for nothing, and the messages that must be among its parents."""
+        """The payload of the next message (None: none), and the messages that must be among its parents."""
         kind = self._rng.random()
         if kind < self._settings.transactions:
             drawn = self._transaction()
@@ -139,13 +139,13 @@ class Traffic(ABC):
         return None, ()
 
     def issued(self, sent: Issued) -> None:
-        """Let later messages of the same milestone spend what this one creates."""
+        """Allows later messages of the same milestone to spend the outputs of this one."""
         for index, output in enumerate(sent.transaction.essence.outputs):
             if self._owner(output) is not None:
                 self._fresh.append((UtxoInput(sent.transaction_id, index), output, sent.message_id))
 
     def settle(self, ordered: Iterable[Issued]) -> dict[bytes, int]:
-        """Apply a milestone's transactions in white-flag order: message id → why it changed nothing, 0 if it did."""
+        """Applies a milestone's transactions in white-flag order: message id → conflict reason, 0 without conflict."""
         reasons = {}
         created: list[UtxoInput] = []
         for message_id, transaction_id, transaction in ordered:
@@ -158,7 +158,7 @@ class Traffic(ABC):
             for index, output in enumerate(essence.outputs):
                 created.append(UtxoInput(transaction_id, index))
                 self._unspent[created[-1]] = output
-        # Inputs of transactions that lost, and outputs that nobody of this milestone spent, can be spent next.
+        # Inputs of conflicting transactions, and outputs not spent in this milestone, can be spent next.
         for each in self._reserved + created:
             if each in self._unspent:
                 self._file(each, self._unspent[each])
@@ -170,7 +170,7 @@ class Traffic(ABC):
         return int(not all(each in self._unspent for each in transaction.essence.inputs))
 
     def _file(self, each: UtxoInput, output: Output) -> None:
-        """Put an unspent output where it is drawn from; what no wallet can spend is left alone."""
+        """Files an unspent output where it is drawn from. Ignores outputs that no wallet can spend."""
         owner = self._owner(output)
         if owner is not None:
             self._purses[owner].append(each)
@@ -207,7 +207,7 @@ class Traffic(ABC):
         return transaction, must
 
     def _draw(self) -> dict[UtxoInput, Output]:
-        """One or two outputs, of one wallet or of several, or ten of a full purse; nothing if all purses are empty."""
+        """Draws one or two outputs of one or several wallets, or ten of a full purse; none if all purses are empty."""
         drawn: dict[UtxoInput, Output] = {}
         wanted = 1 if self._rng.random() < 0.6 else 2
         number = self._some_wallet()
@@ -217,7 +217,7 @@ class Traffic(ABC):
                 wanted = 10
             while purse and len(drawn) < wanted:
                 each = self._take(purse)
-                # A respent output may be gone although its first spender lost and gave it back.
+                # A respent output may be gone although its first spender was a conflict and returned it.
                 if each not in self._unspent:
                     continue
                 output = self._unspent[each]
@@ -234,7 +234,7 @@ class Traffic(ABC):
         return drawn
 
     def _take(self, purse: list[UtxoInput]) -> UtxoInput:
-        """Any of a purse, out of it."""
+        """Removes a random output from a purse."""
         position = self._rng.randrange(len(purse))
         purse[position], purse[-1] = purse[-1], purse[position]
         return purse.pop()
@@ -246,7 +246,7 @@ class Traffic(ABC):
         return self._settings.rare > 0 and self._rng.random() < self._settings.rare
 
     def _rare_output(self, total: int) -> list[Output]:
-        """One for a rare address, if it is time for one and so much is there; or none."""
+        """One output for a rare address if it is due and the amount suffices, else none."""
         if total < 2 * self.least or not self._is_rare():
             return []
         name = f"{self._seed}|rare|{next(self._rare_outputs) // RARE_ROWS}"

@@ -1,12 +1,12 @@
-"""How fast VAAs are verified, beside the bare recovery of their signatures in the same run.
+"""Speed of VAA verification, compared with the bare recovery of the signatures in the same run.
 
     python -m bench.vaa [--seconds 2] [--rounds 5] [--load 60000]
 
-Needs the shipped vectors. The mainnet VAAs of 13 signatures: from bytes to a verdict; the same
-signatures given to libsecp256k1 alone, with their digests at hand; from bytes to a payload, unverified. One process,
-pass by pass in turn, so that whatever else the machine does is met by both; seconds are those of the processor.
-The median of the rounds counts; of the ratio, the median of each round's. With --load in its place: how fast so many
-generated VAAs are loaded by `permanode load`, and how fast one of them is read by its id (bench/vaa_store.py).
+It needs the test vectors. It measures mainnet VAAs with 13 signatures: from bytes to a verdict; the recovery of the
+same signatures by libsecp256k1 alone, with given digests; from bytes to a payload without verification. One process
+alternates between them, so that other load affects all, and measures CPU seconds. The median of the rounds counts; for
+the ratio, the median of the rounds' ratios. --load measures instead how fast `permanode load` loads that many generated
+VAAs, and how fast one is read by id (bench/vaa_store.py).
 """
 
 import argparse
@@ -32,7 +32,7 @@ MAINNET = {each.index: each for each in PUBLISHED["mainnet"]}
 
 
 def vaas() -> list[bytes]:
-    """Mainnet's VAAs, those that verify."""
+    """Mainnet VAAs that verify."""
     records = [json.loads(line) for line in VECTORS.open()]
     return [bytes.fromhex(each["hex"]) for each in records if each["network"] == "mainnet" and each["quorum"]]
 
@@ -45,7 +45,7 @@ def judge(data: bytes) -> None:
 
 
 def recover(signed: tuple[bytes, tuple[bytes, ...]]) -> None:
-    """The part of it that libsecp256k1 does."""
+    """The part of libsecp256k1."""
     message, signatures = signed
     for signature in signatures:
         PublicKey.from_signature_and_message(signature, message, hasher=None)
@@ -59,7 +59,7 @@ def read(data: bytes) -> Payload:
 
 
 def measure(works: Sequence[tuple[Callable[[Any], object], Sequence[Any]]], seconds: float) -> list[float]:
-    """Items a second of each, passing over them in turn until all have had their time."""
+    """Items per second of each function, alternating until all have had their time."""
     spent = [0.0] * len(works)
     passes = 0
     while min(spent) < seconds:
@@ -73,11 +73,11 @@ def measure(works: Sequence[tuple[Callable[[Any], object], Sequence[Any]]], seco
 
 
 def main() -> int:
-    """Measure by turns and print the rates, and the ratio."""
+    """Measures in turn, and prints the rates and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=2, help="what the quickest takes of a round")
-    parser.add_argument("--rounds", type=int, default=5, help="how many rounds")
-    parser.add_argument("--load", type=int, metavar="VAAS", help="load so many instead, and read them")
+    parser.add_argument("--seconds", type=float, default=2, help="seconds of the fastest function per round")
+    parser.add_argument("--rounds", type=int, default=5, help="number of rounds")
+    parser.add_argument("--load", type=int, metavar="VAAS", help="load this many VAAs instead, and read them")
     options = parser.parse_args()
 
     verified = vaas()

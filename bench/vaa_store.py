@@ -1,8 +1,8 @@
-"""A store of generated VAAs: how fast they are loaded, and one is read by its id beside a message of IOTA's.
+"""Speed of loading generated VAAs, and of reading one by id compared with reading an IOTA message.
 
-Rules of this file: nobody's guardians signed what is generated. Its signatures are real ones of another message, so
-each is recovered at its full price and is of a stranger: all of it is loaded as unverified. Every payload is a transfer
-that is decoded. Mainnet's own VAAs are loaded with them, and are those that are asked for.
+The generated VAAs have real signatures of another message. So each signature is recovered at full cost and does not
+match its guardian, and all are loaded as unverified. Every payload is a transfer and is decoded. Mainnet's own VAAs are
+loaded with them; those are read.
 """
 
 import base64
@@ -38,16 +38,16 @@ SELECT emitter_chain || '/' || lower(hex(emitter_address)) || '/' || substr(ltri
     max(1, length(ltrim(sequence_key, '0'))))
 FROM vaas WHERE verified AND canonical
 """
-"""The number of a sequence may be too large for an integer of SQLite."""
+"""A sequence may exceed SQLite's integers."""
 
 IDS = 1_000
 ROUNDS = 3
 LEAST_LOADED = 1_500
-"""The bar: VAAs a second."""
+"""The bar: VAAs per second."""
 
 
 def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
-    """So many transfers with the model's first `signatures`, as lines that a load reads."""
+    """Writes transfers with the model's first `signatures` as lines for a load."""
     random_numbers = random.Random(9)
     tokens = [random_numbers.randbytes(32) for _ in range(TOKENS)]
     recipients = [random_numbers.randbytes(32) for _ in range(RECIPIENTS)]
@@ -78,8 +78,8 @@ def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
 
 
 def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:
-    """Loads so many VAAs of as many signatures as the model has, and of one, beside the `verified` ones; asks for these
-    by id. 1 when the bar is missed.
+    """Loads VAAs with as many signatures as the model, and with one, together with the `verified` ones, and reads these
+    by id. Returns 1 if the bar is missed.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -98,7 +98,7 @@ def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:
 
 
 def loaded(model: Vaa, verified: list[bytes], signatures: int, count: int, folder: Path) -> tuple[StoreSettings, float]:
-    """A store with so many VAAs of so many signatures and the verified ones, and how many it took a second."""
+    """A store with that many VAAs and the verified ones, and the VAAs loaded per second."""
     folder.mkdir()
     file = folder / "vaas.jsonl"
     write_vaas(model, signatures, count, file)
@@ -114,7 +114,7 @@ def loaded(model: Vaa, verified: list[bytes], signatures: int, count: int, folde
 
 
 def show(signatures: int, count: int, done: Run) -> None:
-    """One line a load. Raises SystemExit where not all was loaded."""
+    """Prints one line per load. Raises SystemExit if not all were loaded."""
     report = done.report
     if (report["messages"], report["rejects"]) != (count, 0):
         raise SystemExit(f"generated {count} VAAs, loaded {report['messages']}, {report['rejects']} rejects")
@@ -128,7 +128,7 @@ def show(signatures: int, count: int, done: Run) -> None:
 
 
 def asked_by_id(store: StoreSettings, folder: Path, seconds: int) -> dict[str, Figure]:
-    """The median of ROUNDS of each kind of question, the servers in turn."""
+    """The median of ROUNDS for each kind of request, with the servers taking turns."""
     iota = folder / "iota"
     network = oracle_store(f"sqlite:///{iota}")
     vaas = ids(store.url.removeprefix("sqlite:///"), VAA_IDS)
@@ -157,7 +157,7 @@ def readrow(vaa: str) -> str:
 
 
 def ids(store: str, sql: str) -> list[str]:
-    """Some ids of a store's file, as paths have them."""
+    """Some ids in a store's file, in the form for paths."""
     connection = sqlite3.connect(f"file:{database_of(Path(store))}?mode=ro", uri=True)
     found = [row[0] for row in connection.execute(sql)]
     connection.close()

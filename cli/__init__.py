@@ -1,4 +1,4 @@
-"""The command line: commands, settings, progress, logs, and the server's start.
+"""The command line: commands, settings, progress, logs, and the start of the server.
 
-Input: arguments, environment, permanode.toml. Output: exit codes, text or JSON. Nothing imports this package.
+Input: arguments, environment, permanode.toml. Output: exit codes, text or JSON. No other package imports this one.
 """

@@ -1,4 +1,4 @@
-"""Commands on archive files: validate, merge, export."""
+"""The `permanode archive` commands: validate, merge, export."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from etl.archive.written import Written
 
 archive = typer.Typer(
-    help="Archive files: are they whole, merge them, write them from a store.\n\n"
+    help="Validates and merges archive files, and exports a store as archive files.\n\n"
     "Example: permanode archive validate archive/",
     no_args_is_help=True,
 )
@@ -31,21 +31,24 @@ def validate_archive(
     sources: Archives,
     level: Annotated[
         Literal["basic", "light", "full"],
-        typer.Option(help="basic: names and sizes; light: and every line; full: and ids, cones and what they prove."),
+        typer.Option(
+            help="basic: file names and sizes; light: also every line; full: also ids, cones and proofs.",
+        ),
     ] = "full",
     milestones: Range = None,
     max_size: MaxSize = MAX_FILE_BYTES,
     as_json: Json = False,
 ) -> None:
-    """Says what is wrong with archive files, and which milestones between them no file has.
+    """Validates archive files, and lists the milestones that are missing between them.
 
-    Nothing is changed and no store is asked; `full` wants to know the network. Exit code 3: something is wrong.
+    Reads only the files: it changes nothing and opens no store. `full` needs --network. Exit code 3: faults were
+    found.
 
     Example: permanode --network mainnet archive validate archive/ --range 1:100001
     """
     first, last = parse_range(milestones)
     if milestones is not None and (first is None or last is None):
-        raise typer.BadParameter("both ends expected", param_hint="--range")
+        raise typer.BadParameter("both ends are required: FIRST:LAST", param_hint="--range")
     from etl.archive.checks import Checks
     from etl.archive.validate import Level, validate
     from etl.sources.file_eras import codec_of
@@ -77,19 +80,22 @@ def merge_archive(
     into: Into,
     level: Annotated[
         Literal["basic", "light", "full", "just-in-time"],
-        typer.Option(help="What all files must pass before anything is written; just-in-time: each line in its turn."),
+        typer.Option(
+            help="Validation of all files before anything is written; just-in-time: validate each line when it is "
+            "merged.",
+        ),
     ] = "just-in-time",
     keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Merge what is whole, though files did not pass.")
+        bool, typer.Option("--keep-going", help="Merge the complete milestones even if files fail validation.")
     ] = False,
     milestones: Range = None,
     max_size: MaxSize = MAX_FILE_BYTES,
     as_json: Json = False,
 ) -> None:
-    """Writes what archive files of any format hold into files of one format, every milestone once.
+    """Merges archive files of any format into files of one format that contain each milestone once.
 
-    Milestones that no copy has whole are left out and named; the files that are read stay as they are. Exit code 3:
-    something was wrong.
+    Lists and omits milestones of which no file has a complete copy. Does not change the input files. Exit code 3:
+    faults were found.
 
     Example: permanode --network mainnet archive merge old/ more/ --into archive/
     """
@@ -121,14 +127,16 @@ def export_archive(
     into: Into,
     milestones: Range = None,
     mark: Annotated[
-        bool, typer.Option("--mark/--no-mark", help="Tell the store which milestones the files hold (sync.logged_by).")
+        bool,
+        typer.Option("--mark/--no-mark", help="Record the archived milestones in the store (column sync.logged_by)."),
     ] = True,
     max_size: MaxSize = MAX_FILE_BYTES,
     as_json: Json = False,
 ) -> None:
-    """Writes the store's complete milestones into archive files, which a load reads again.
+    """Writes the complete milestones of the store into archive files, which `permanode load` can read.
 
-    What the folder's files hold is not written again. Exit code 3: some were not to be had whole, and are named.
+    Skips milestones that files in the folder already contain. Exit code 3: some milestones could not be written
+    completely; the report lists them.
 
     Example: permanode archive export --into archive/ --range 1:100001
     """

@@ -1,8 +1,9 @@
-"""The demo: the shipped samples of three networks, loaded through Spark and served, with questions to ask.
+"""The demo: loads the shipped samples of three networks with Spark, serves them and prints example requests.
 
-Rules of this file: it uses what every load uses, nothing of its own; settings of the user's do not reach it, but for
-what a store that is named on the command line needs to be reached (password, TLS); what the questions ask for is read
-from the samples' files, not from what we made of them.
+Invariants:
+1. It uses the same functions as every load.
+2. It ignores the user's settings, except those that connect to a store named by --store (password, TLS).
+3. The ids in the example requests come from the sample files, not from the store.
 """
 
 import asyncio
@@ -37,8 +38,8 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A shipped archive: its network and folder, what a load takes beside it (option and file), and the settings that
-    the network needs.
+    """A shipped archive: its network and folder, the additional option and file of its load, and the settings that its
+    network needs.
     """
 
     network: str
@@ -48,18 +49,18 @@ class Sample:
 
     @property
     def files(self) -> Path:
-        """The folder."""
+        """The folder of the sample."""
         return HOME / "sample" / self.name
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Every line of its files."""
+        """Every line of its files, as JSON."""
         for file in archive_files([self.files]):
             with open_stream(str(file)) as stream:
                 for _, _, text in lines(stream):
                     yield json.loads(text)
 
     def milestones(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Index and line of each milestone."""
+        """The index and the line of each milestone."""
         for line in self.lines():
             if "milestone" in line:
                 yield line["milestone_index"] if "milestone_index" in line else line["milestone"]["index"], line
@@ -75,31 +76,34 @@ STARDUST = Sample(
 WORMHOLE = Sample("wormhole-mainnet", "wormhole", ("prices", "prices.csv"))
 SAMPLES = (CHRYSALIS, STARDUST, WORMHOLE)
 
-ASKED_MILESTONE = 10
-"""Whose messages and blocks the questions are about."""
+EXAMPLE_MILESTONE = 10
+"""The milestone whose messages and blocks the example requests return."""
 
 
 def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> None:
-    """Loads what the stores do not hold yet and serves until interrupted; the port is taken before anything else.
+    """Loads the samples that are missing in the stores, and serves until it is interrupted. Binds the port first.
 
-    The lakes are in `folder`, and so are the stores where no other is named by its URL.
+    Args:
+        port: Port to serve on.
+        folder: Folder of the lakes, and of the stores unless `store` is given.
+        store: URL of another store.
     """
     listener = serving.listen(HOST, port)
     settings = demo_settings(folder, store)
     for sample in SAMPLES:
         migrate(settings.store(sample.network))
-    if lacking := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
-        load(lacking, settings, folder / "lake")
+    if missing := [sample for sample in SAMPLES if not is_loaded(settings.store(sample.network), sample)]:
+        load(missing, settings, folder / "lake")
     base = f"http://{HOST}:{port}"
-    print("\nServing. Questions to ask, of Chrysalis first, then of Stardust, then of Wormhole:\n")
-    for meaning, path in (*chrysalis_questions(), *stardust_questions(), *wormhole_questions()):
+    print("\nServing. Example requests for Chrysalis, Stardust and Wormhole:\n")
+    for meaning, path in (*chrysalis_requests(), *stardust_requests(), *wormhole_requests()):
         print(f"  # {meaning}\n  curl -s '{base}{path}'\n")
-    print(f"Every endpoint: {base}/docs\nCtrl-C ends it.", flush=True)
+    print(f"All endpoints: {base}/docs\nPress Ctrl-C to stop.", flush=True)
     serving.serve(settings, listener)
 
 
 def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
-    """Loads them one after another, in one Spark session."""
+    """Loads the samples one after another in one Spark session."""
     with closing(open_store(settings.store())) as store:
         cluster = bool(store.nodes())
     with ExitStack() as stack:
@@ -117,7 +121,9 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
 
 
 def demo_settings(folder: Path, store: str | None) -> Settings:
-    """The samples' networks, kept in that folder, or in the store named and one beside it; all else as by default."""
+    """The settings of the samples' networks, with stores in `folder`, or with `store` and two stores next to it. All
+    other settings have their defaults.
+    """
     flags: dict[str, tuple[str, object]] = {
         "network": ("--network", CHRYSALIS.network),
         "api.stardust_network": ("demo", STARDUST.network),
@@ -134,7 +140,7 @@ def demo_settings(folder: Path, store: str | None) -> Settings:
 
 
 def store_of(sample: Sample, folder: Path, store: str | None) -> str:
-    """The URL of its store: the one named is Chrysalis's, the others' have names that go on with theirs."""
+    """The URL of a sample's store. Chrysalis uses `store` itself; the others append their name to it."""
     if store is None:
         return f"sqlite:///{folder / sample.network}"
     if sample is CHRYSALIS:
@@ -144,7 +150,7 @@ def store_of(sample: Sample, folder: Path, store: str | None) -> str:
 
 
 def is_loaded(settings: StoreSettings, sample: Sample) -> bool:
-    """Whether the store holds every milestone of the sample already, or what a load of VAAs writes last."""
+    """Whether the store contains the sample: all milestones, or the guardian sets, the last rows of a Wormhole load."""
     with closing(open_store(settings)) as store:
         if sample is WORMHOLE:
             return bool(asyncio.run(list_guardian_sets(store, sample.network)))
@@ -152,9 +158,9 @@ def is_loaded(settings: StoreSettings, sample: Sample) -> bool:
     return all(any(first <= index <= last for first, last in held) for index, _ in sample.milestones())
 
 
-def chrysalis_questions() -> list[tuple[str, str]]:
-    """One question of each kind, as (what it asks, path), with ids that the sample holds."""
-    line = dict(CHRYSALIS.milestones())[ASKED_MILESTONE]
+def chrysalis_requests() -> list[tuple[str, str]]:
+    """Example requests as (description, path), with ids from the sample."""
+    line = dict(CHRYSALIS.milestones())[EXAMPLE_MILESTONE]
     messages = {message_id: message for message_id, (message, _) in line["messages"].items()}
 
     def first(kind: str) -> tuple[str, Any]:
@@ -170,40 +176,40 @@ def chrysalis_questions() -> list[tuple[str, str]]:
     address = format_address(find_network(CHRYSALIS.network).bech32_hrp, owner)
     return [
         ("a message", f"/api/v1/messages/{tagged_id}"),
-        ("the messages that approve another", f"/api/v1/messages/{parent}/children"),
+        ("the children of a message", f"/api/v1/messages/{parent}/children"),
         ("messages by index", f"/api/v1/messages?index={index}"),
-        ("an address's outputs", f"/api/v1/addresses/{address}/outputs"),
-        ("a milestone", f"/api/v1/milestones/{ASKED_MILESTONE}"),
+        ("outputs of an address", f"/api/v1/addresses/{address}/outputs"),
+        ("a milestone", f"/api/v1/milestones/{EXAMPLE_MILESTONE}"),
     ]
 
 
-def stardust_questions() -> list[tuple[str, str]]:
-    """As chrysalis_questions."""
-    line = dict(STARDUST.milestones())[ASKED_MILESTONE]
+def stardust_requests() -> list[tuple[str, str]]:
+    """Example requests as (description, path), with ids from the sample."""
+    line = dict(STARDUST.milestones())[EXAMPLE_MILESTONE]
     spending = next(each for each in line["blocks"] if (each["block"].get("payload") or {}).get("type") == 6)
     created = line["milestone"]["utxoChanges"]["createdOutputs"]
     return [
         ("a block", f"/api/core/v2/blocks/{spending['id']}"),
-        ("what the ledger made of it", f"/api/core/v2/blocks/{spending['id']}/metadata"),
+        ("the metadata of the block", f"/api/core/v2/blocks/{spending['id']}/metadata"),
         ("an output", f"/api/core/v2/outputs/{created[0]}"),
-        ("a milestone by its id", f"/api/core/v2/milestones/{line['milestone']['milestoneId']}"),
-        ("the proof that a milestone references a block", f"/api/poi/v1/referenced-block/create/{spending['id']}"),
+        ("a milestone by id", f"/api/core/v2/milestones/{line['milestone']['milestoneId']}"),
+        ("the proof that a milestone references the block", f"/api/poi/v1/referenced-block/create/{spending['id']}"),
     ]
 
 
-def wormhole_questions() -> list[tuple[str, str]]:
-    """As chrysalis_questions, of the sample's last transfer of a token."""
+def wormhole_requests() -> list[tuple[str, str]]:
+    """Example requests as (description, path) for the last token transfer of the sample."""
     signed = (decode_vaa(bytes.fromhex(line["hex"])) for line in WORMHOLE.lines() if "hex" in line)
     *_, vaa = (each for each in signed if isinstance(decode_payload("mainnet", each), TokenTransfer))
     path = f"{vaa.emitter_chain}/{vaa.emitter_address.hex()}/{vaa.sequence}"
     of_vaa = f"/api/wormhole/v1/vaas/{path}"
     return [
-        ("a signed VAA, as a guardian answers", f"/v1/signed_vaa/{path}"),
-        ("the same as an explorer shows it", f"{of_vaa}?parsedPayload=true"),
-        ("who signed it, and whether that holds", f"{of_vaa}/verification"),
-        ("the transfer in it", f"/api/wormhole/v1/operations/{path}"),
+        ("a signed VAA, in the format of a guardian", f"/v1/signed_vaa/{path}"),
+        ("the same VAA with its parsed payload, in the format of wormholescan", f"{of_vaa}?parsedPayload=true"),
+        ("its signatures and whether they are valid", f"{of_vaa}/verification"),
+        ("the token transfer in the VAA", f"/api/wormhole/v1/operations/{path}"),
         (
-            "its row of the event tables",
+            "the VAA's row in the event tables",
             f"/api/wormhole/events/readrow?emitterChain={vaa.emitter_chain}"
             f"&emitterAddress={vaa.emitter_address.hex()}&sequence={vaa.sequence}",
         ),

@@ -1,4 +1,4 @@
-"""The command that fetches archive files from nodes or guardians, and what becomes of runs that follow the head."""
+"""The `permanode fetch` command, and the loads that follow its runs."""
 
 import asyncio
 import dataclasses
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from etl.fetch.follow import Run
 
 END = 2**64
-"""Sequences end before."""
+"""Exclusive upper bound of sequences."""
 
 FILES_MOST = 1_000
-"""That a command line names; of more the folder is loaded, where a load takes what the store lacks."""
+"""Limit of files on the command line of a load. With more files, the load gets the folder and skips what the store
+already contains.
+"""
 
 log = logging.getLogger("permanode")
 
@@ -39,57 +41,65 @@ def fetch_archive(
     into: Into,
     node: Annotated[
         list[str] | None,
-        typer.Option(help="REST API of a node or a permanode, as http://HOST:14265; several take turns."),
+        typer.Option(help="URL of a node or a permanode, e.g. http://HOST:14265. Repeat it to use several in turn."),
     ] = None,
     guardian: Annotated[
         list[str] | None,
-        typer.Option(help="REST API of a guardian or a permanode, as http://HOST:7071; several take turns."),
+        typer.Option(help="URL of a guardian or a permanode, e.g. http://HOST:7071. Repeat it to use several in turn."),
     ] = None,
     emitter: Annotated[
         str | None,
         typer.Option(
-            metavar="CHAIN/ADDRESS", help="With --guardian: whose messages, as solana/Gv1K…7qAk or 2/00…a585."
+            metavar="CHAIN/ADDRESS",
+            help="Emitter whose VAAs to fetch, e.g. solana/Gv1K…7qAk or 2/00…a585. Required with --guardian.",
         ),
     ] = None,
     numbers: Annotated[
         str | None,
-        typer.Option("--range", metavar="FIRST:LAST", help="Milestones, or sequences, from FIRST, before LAST."),
+        typer.Option(
+            "--range", metavar="FIRST:LAST", help="Milestones or sequences to fetch: FIRST included, LAST excluded."
+        ),
     ] = None,
-    missing: Annotated[bool, typer.Option("--missing", help="Only what the store lacks.")] = False,
+    missing: Annotated[bool, typer.Option("--missing", help="Fetch only what is missing in the store.")] = False,
     follow: Annotated[
         bool,
-        typer.Option("--follow", help="Keep at the head until a signal comes, from FIRST or where the folder ends."),
+        typer.Option(
+            "--follow",
+            help="Fetch new milestones until SIGTERM or SIGINT, from FIRST or from the end of the folder's files.",
+        ),
     ] = False,
-    load: Annotated[bool, typer.Option("--load", help="With --follow: load what each run brought.")] = False,
-    requests: Annotated[int, typer.Option(min=1, help="Questions that one is asked at once.")] = 16,
-    tries: Annotated[int, typer.Option(min=1, help="Tries in vain after which one is given up.")] = 6,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds until a question has failed.")] = 10,
-    backoff: Annotated[float, typer.Option(min=0, help="Seconds between tries, doubled each time.")] = 0.5,
+    load: Annotated[bool, typer.Option("--load", help="With --follow: load the files of each run.")] = False,
+    requests: Annotated[int, typer.Option(min=1, help="Concurrent requests per node or guardian.")] = 16,
+    tries: Annotated[int, typer.Option(min=1, help="Failed attempts after which a milestone or VAA is given up.")] = 6,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Timeout of a request, in seconds.")] = 10,
+    backoff: Annotated[
+        float, typer.Option(min=0, help="Seconds before the first retry. Doubles with each further retry.")
+    ] = 0.5,
     max_size: MaxSize = MAX_FILE_BYTES,
     as_json: Json = False,
 ) -> None:
-    """Fetches milestones from nodes, or VAAs from guardians, into archive files; what is fetched is verified first.
+    """Fetches milestones from nodes, or VAAs from guardians, and writes them into archive files after verification.
 
-    Run again, it goes on where it ended; what the folder's files hold is not asked for again. Exit code 3: some could
-    not be had, and are named.
+    You can interrupt and repeat it: it skips what files in the folder already contain. Exit code 3: some milestones or
+    VAAs are missing; the report lists them.
 
     Example: permanode --network mainnet fetch --node http://127.0.0.1:14265 --range 1:1001 --into archive/
     """
     first, last = parse_range(numbers)
     if bool(node) == bool(guardian):
-        raise typer.BadParameter("either --node or --guardian expected", param_hint="--node")
+        raise typer.BadParameter("use either --node or --guardian", param_hint="--node")
     if bool(guardian) != bool(emitter):
-        raise typer.BadParameter("--guardian and --emitter expected together", param_hint="--emitter")
+        raise typer.BadParameter("use --guardian and --emitter together", param_hint="--emitter")
     if guardian and follow:
-        raise typer.BadParameter("--node expected with it", param_hint="--follow")
+        raise typer.BadParameter("works only with --node", param_hint="--follow")
     if not follow and (first is None or last is None):
-        raise typer.BadParameter("both ends expected, unless with --follow", param_hint="--range")
+        raise typer.BadParameter("both ends are required (FIRST:LAST) without --follow", param_hint="--range")
     if follow and (last is not None or missing):
-        raise typer.BadParameter("with --follow FIRST: alone expected, and no --missing", param_hint="--range")
+        raise typer.BadParameter("with --follow use FIRST: and no --missing", param_hint="--range")
     if emitter and last is not None and last > END:
-        raise typer.BadParameter("sequences below 2^64 expected", param_hint="--range")
+        raise typer.BadParameter("sequences must be below 2^64", param_hint="--range")
     if load and not follow:
-        raise typer.BadParameter("--follow expected with it", param_hint="--load")
+        raise typer.BadParameter("works only with --follow", param_hint="--load")
     from etl.fetch.fill import FetchSettings
     from etl.fetch.follow import follow as keep_following
     from etl.fetch.http import base_url
@@ -105,7 +115,7 @@ def fetch_archive(
     network = settings.store() if missing or load else settings.network_alone()
     with shown() as notify:
         if follow:
-            hand_on = _loader(settings, into, _not_loaded(network, into)) if load else _tell
+            hand_on = _loader(settings, into, _not_loaded(network, into)) if load else _log_run
             done = keep_following(network, node or [], into, hand_on, first=first, settings=asking, notify=notify)
         else:
             assert first is not None
@@ -116,14 +126,14 @@ def fetch_archive(
             else:
                 lacking = _incomplete(network, wanted) if missing else [wanted]
                 done = fetch(network, node or [], into, lacking, asking, notify)
-    # Python 3.11 makes something else of a Counter.
+    # dataclasses.asdict does not copy a Counter correctly in Python 3.11.
     values = dataclasses.asdict(done) | {"faults": done.faults}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(fetched_lines(done)))
     raise typer.Exit(WITH_REJECTS if done.lacking or done.left else 0)
 
 
 def _incomplete(network: StoreSettings, wanted: tuple[int, int]) -> Intervals:
-    """Those of the milestones that the store has not complete."""
+    """The milestones of the interval that are not complete in the store."""
     from db.connect import open_store
     from db.sync import complete
 
@@ -158,14 +168,14 @@ def _fetch_vaas(
     return fetch_vaas(network, urls, sent, into, lacking, asking, notify)
 
 
-async def _tell(run: "Run") -> None:
-    """Says what a run brought."""
+async def _log_run(run: "Run") -> None:
+    """Logs the milestones and files of a run."""
     names = ", ".join(path.name for path in run.files)
     log.info("%s milestones, %s pending: %s", run.fetched.count, run.pending, names or "no file")
 
 
 def _not_loaded(network: StoreSettings, into: Path) -> list[Path]:
-    """The folder's files with milestones above the store's newest: a run that was killed brought them."""
+    """The folder's files with milestones above the store's newest. A run that was killed left them."""
     from db.connect import open_store
     from db.sync import find_newest_milestone
     from etl.archive.writer import sealed_span
@@ -179,13 +189,13 @@ def _not_loaded(network: StoreSettings, into: Path) -> list[Path]:
 
 
 def _loader(settings: Settings, into: Path, earlier: Sequence[Path]) -> "Callable[[Run], Awaitable[None]]":
-    """Loads what a run brought into the folder, in a process of its own, which leaves nothing behind in this one. What
-    a load that failed did not take is given to the next; the first has the `earlier` files too.
+    """Returns a function that loads the files of a run in a separate process, which frees all memory of the load. The
+    files of a failed load are passed to the next one. The first load also gets the `earlier` files.
     """
     waiting = [*earlier]
 
     async def load_run(run: "Run") -> None:
-        await _tell(run)
+        await _log_run(run)
         waiting.extend(run.files)
         if not waiting:
             return
@@ -204,6 +214,6 @@ def _loader(settings: Settings, into: Path, earlier: Sequence[Path]) -> "Callabl
         if code in (0, WITH_REJECTS):
             waiting.clear()
         else:
-            log.warning("the load ended with %s: its files are given to the next", code)
+            log.warning("the load failed with exit code %s; the next one loads its files again", code)
 
     return load_run

@@ -1,4 +1,4 @@
-"""Commands on the lake: lake compact, lake views, export."""
+"""Commands for the lake: lake compact, lake views, export."""
 
 from typing import Annotated, Literal
 
@@ -6,12 +6,12 @@ import typer
 
 from cli.options import etl_settings
 
-lake = typer.Typer(help="Care for the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
+lake = typer.Typer(help="Maintains and queries the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
 
 
 @lake.command("compact")
 def compact_lake(context: typer.Context) -> None:
-    """Merges the lake's small files and removes those that no longer count.
+    """Merges the small files of the lake and deletes files that are no longer used.
 
     Example: permanode lake compact
     """
@@ -25,9 +25,9 @@ def compact_lake(context: typer.Context) -> None:
 @lake.command("views")
 def lake_views(
     context: typer.Context,
-    engine: Annotated[Literal["duckdb", "spark"], typer.Option(help="Whose SQL.")] = "duckdb",
+    engine: Annotated[Literal["duckdb", "spark"], typer.Option(help="SQL dialect.")] = "duckdb",
 ) -> None:
-    """Prints the SQL that makes an engine see the lake as it is now, its tables and the views of docs/analysts.md.
+    """Prints SQL statements that create the tables of the lake's current version and the views of docs/analysts.md.
 
     Example: permanode lake views > lake.sql && duckdb -init lake.sql
     """
@@ -44,12 +44,13 @@ def export_rows(
     what: Annotated[
         str, typer.Argument(metavar="TABLE|QUERY", help="A table or view of the lake, or a query in Spark SQL.")
     ],
-    into: Annotated[str, typer.Option("--into", metavar="FOLDER", help="Where the files go; it must not be there.")],
+    into: Annotated[str, typer.Option("--into", metavar="FOLDER", help="Output folder; it must not exist.")],
     form: Annotated[
-        Literal["parquet", "csv"], typer.Option("--format", help="CSV has bytes as hex, lists as JSON.")
+        Literal["parquet", "csv"],
+        typer.Option("--format", help="File format. CSV contains bytes as hex and lists as JSON."),
     ] = "parquet",
 ) -> None:
-    """Writes rows of the lake into files for other programs; docs/analysts.md has its columns and ten queries.
+    """Exports rows of the lake to files for other programs. docs/analysts.md describes the columns.
 
     Example: permanode export "SELECT * FROM outputs WHERE amount > 1000000" --into rich/ --format parquet
     """

@@ -15,45 +15,51 @@ Bulk: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--bulk",
-        help="Into a cluster of Cassandra as SSTables, streamed to every node; all must be up and reachable without "
-        "TLS. For a first load or a rebuild: small loads are quicker without.",
+        help="Write SSTables and stream them to every node of a Cassandra cluster. All nodes must be up and reachable "
+        "without TLS. Use it for a first load or a rebuild; it makes small loads slower.",
     ),
 ]
 Analytics: TypeAlias = Annotated[
-    bool, typer.Option("--analytics/--no-analytics", help="End with the analytics of all that lags behind in them.")
+    bool, typer.Option("--analytics/--no-analytics", help="Finally compute all analytics that are not up to date.")
 ]
 
 
 def load(
     context: typer.Context,
     sources: Annotated[
-        list[Path] | None, typer.Argument(help="Archive files, node JSON lines, or folders; none beside --genesis.")
+        list[Path] | None,
+        typer.Argument(help="Archive files, node JSON lines, or folders. Optional with --genesis or --prices."),
     ] = None,
     milestones: Range = None,
-    force: Annotated[bool, typer.Option("--force", help="Load milestones again that are complete.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also load milestones that are already complete.")] = False,
     genesis: Annotated[
         Path | None,
-        typer.Option(
-            help="What the ledger begins with: genesis.json or a full Hornet snapshot, 1.x or 2.x.", exists=True
-        ),
+        typer.Option(help="Initial ledger state: a genesis.json or a full Hornet 1.x/2.x snapshot.", exists=True),
     ] = None,
     bulk: Bulk = False,
     prices: Annotated[
         Path | None,
-        typer.Option(help="Of a Wormhole network: CSV of token_key, date and price_usd.", exists=True, dir_okay=False),
+        typer.Option(
+            help="Token prices of a Wormhole network: CSV with token_key, date and price_usd.",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     analytics: Analytics = True,
 ) -> None:
-    """Loads archive files into the store, and the ledger state as far as they reach from its genesis on.
+    """Loads archive files into the store.
 
-    Of a Wormhole network: VAAs, as JSON lines or files of their bytes, and cells of the event tables.
+    With --genesis (a genesis.json or a full Hornet 1.x/2.x snapshot) the load also tracks balances, unspent outputs and
+    the treasury. Later loads continue the ledger state.
 
-    Exit code 3: loaded, but some lines were rejected, or the ledger state cannot go on; the report says why.
+    For a Wormhole network it loads VAAs (JSON lines or binary files) and cells of the event tables.
+
+    Exit code 3: loaded, but lines were rejected or the ledger state cannot advance. The report contains the reasons.
 
     Example: permanode load archive/ --range 1:100001 --genesis genesis.json
     """
     if not sources and genesis is None and prices is None:
-        raise typer.BadParameter("expected archive files or folders, --genesis or --prices", param_hint="SOURCES")
+        raise typer.BadParameter("pass archive files or folders, --genesis or --prices", param_hint="SOURCES")
     first, last = parse_range(milestones)
     from etl import runs
 
@@ -76,7 +82,7 @@ def load(
 
 
 def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = True) -> None:
-    """Refills the store from the lake, without the archive files.
+    """Fills the store from the lake, without the archive files.
 
     Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
     """
@@ -91,18 +97,19 @@ def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = T
 def analyse(
     context: typer.Context,
     milestones: Annotated[
-        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, before LAST.")
+        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded.")
     ] = None,
     whole: Annotated[bool, typer.Option("--all", help="All milestones.")] = False,
 ) -> None:
-    """Makes the analytics of milestones, and of the days that they touch, once more from the lake.
+    """Recomputes the analytics of milestones, and of the days that contain them, from the lake.
 
-    Loads end with those of what they load. What depends on the ledger state reaches as far as that does.
+    A load already computes the analytics of its milestones. Measures that depend on the ledger state end where the
+    ledger state ends.
 
     Example: permanode analytics 1:8641
     """
     if (milestones is None) is not whole:
-        raise typer.BadParameter("expected FIRST:LAST or --all, one of both", param_hint="RANGE")
+        raise typer.BadParameter("pass either FIRST:LAST or --all", param_hint="RANGE")
     first, last = parse_range(milestones, hint="RANGE")
     from etl import runs
 
@@ -118,7 +125,7 @@ def job(
         str | None, typer.Argument(metavar="[NAME]", help="The job to run. Default: list steps and jobs.")
     ] = None,
     milestones: Annotated[
-        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, before LAST; none: all.")
+        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded. Default: all.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -153,17 +160,17 @@ def job(
 def verify(
     context: typer.Context,
     milestones: Annotated[
-        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, before LAST; none: all.")
+        str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded. Default: all.")
     ] = None,
     level: Annotated[
         Literal["believed", "merkle", "signed", "full"] | None,
-        typer.Option(help="How far they are to be proved; without it signed, or merkle where no key is known."),
+        typer.Option(help="Required proof level. Default: signed, or merkle if no coordinator key is known."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Proves milestones once more, from the lake's bytes alone, and says how far and why not further.
+    """Verifies milestones again from the bytes in the lake, and prints the proof level that each reaches and why.
 
-    Exit code 3: some are not proved to that level.
+    Exit code 3: some milestones do not reach the required level.
 
     Example: permanode verify 1:1001 --level full
     """
@@ -173,14 +180,14 @@ def verify(
 
     store, etl = etl_settings(context)
     with shown() as notify:
-        asked, found = runs.verify(store, etl, first=first, last=last, level=level, notify=notify)
-    values = {"level": asked, "milestones": [dataclasses.asdict(each) for each in found]}
+        required, found = runs.verify(store, etl, first=first, last=last, level=level, notify=notify)
+    values = {"level": required, "milestones": [dataclasses.asdict(each) for each in found]}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(proved_lines(found)))
-    raise typer.Exit(0 if all(reaches(each, asked) for each in found) else WITH_REJECTS)
+    raise typer.Exit(0 if all(reaches(each, required) for each in found) else WITH_REJECTS)
 
 
 def compact(context: typer.Context) -> None:
-    """Deletes from the list of unspent outputs what was spent long ago; loads do so too, as far as they go.
+    """Deletes outputs from the list of unspent outputs that were spent long ago. Loads also do this.
 
     Example: permanode compact
     """

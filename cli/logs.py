@@ -1,7 +1,7 @@
-"""How log records look: words for people, JSON lines for machines.
+"""Log output: one record per line on stderr, as text on a terminal and as JSON otherwise.
 
-Rules of this file: everything goes to stderr, one record a line, as JSON where that is not a terminal; a record whose
-arguments are one mapping is that mapping's keys. Every process that serves configures its own logging.
+A record whose only argument is a mapping becomes a JSON object with its keys. Every server process configures its own
+logging.
 """
 
 import json
@@ -14,10 +14,10 @@ PLAIN = "%(levelname)s %(name)s: %(message)s"
 
 
 class JsonLines(logging.Formatter):
-    """A record as one JSON object: time (UTC), level, logger, then what it says."""
+    """Formats a record as a JSON object: time (UTC), level, logger, then the message or the mapping."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, whatever the record holds."""
+        """Formats a record as a single line."""
         line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -30,7 +30,7 @@ class JsonLines(logging.Formatter):
 
 
 def configure() -> None:
-    """Sends this process' records to stderr; our own from INFO upwards, where no other level was set before."""
+    """Sends the log records of this process to stderr. Sets the level of `permanode` to INFO unless it is set."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter(PLAIN) if sys.stderr.isatty() else JsonLines())
     logging.basicConfig(handlers=[handler], force=True)

@@ -1,8 +1,11 @@
-"""The command line: which commands there are, the flags before them, and what becomes of a failure.
+"""The typer application: commands, global options and error reporting.
 
-Rules of this file and of commands/: parts are imported inside commands, so that help is quick and a missing extra is
-answered with its install line; no command holds logic that a part could own. Exit codes: 0 good, 3 loaded with rejects
-or not proved so far, 4 counted short, 1 failed.
+Invariants of the package:
+1. Commands import the other packages when they run, so that `--help` is fast and a missing extra gives an error with
+   the install command.
+2. Commands contain no logic that belongs to another package.
+3. Exit codes: 0 success; 1 error; 2 invalid command line; 3 loaded with rejects, or below the required proof level;
+   4 milestones with missing rows.
 """
 
 import logging
@@ -29,7 +32,7 @@ EXTRAS = {
     "pytest": "dev",
     "datasette": "bench",
 }
-"""Package → the extra that brings it."""
+"""The extra that installs each package."""
 
 log = logging.getLogger("permanode")
 
@@ -46,16 +49,17 @@ app = typer.Typer(
 @app.callback()
 def options(
     context: typer.Context,
-    store: Annotated[str | None, typer.Option(help="Store, as sqlite:///FOLDER [PERMANODE_STORE].")] = None,
-    network: Annotated[str | None, typer.Option(help="Network at hand [PERMANODE_NETWORK].")] = None,
+    store: Annotated[str | None, typer.Option(help="Store URL, e.g. sqlite:///FOLDER [PERMANODE_STORE].")] = None,
+    network: Annotated[str | None, typer.Option(help="Network to work on [PERMANODE_NETWORK].")] = None,
     master: Annotated[str | None, typer.Option(help="Spark master [PERMANODE_ETL_MASTER].")] = None,
     lake: Annotated[str | None, typer.Option(help="Directory of the lake [PERMANODE_ETL_LAKE].")] = None,
     config: Annotated[
-        Path | None, typer.Option(help=f"Settings file [PERMANODE_CONFIG]; else {FILE}, where it is.", exists=True)
+        Path | None,
+        typer.Option(help=f"Settings file [PERMANODE_CONFIG]. Default: {FILE}, if it exists.", exists=True),
     ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Print the traceback of an error.")] = False,
 ) -> None:
-    """Keeps the whole history of a ledger and answers for it over HTTP.
+    """Stores the whole history of a ledger and serves it over HTTP.
 
     Example: permanode --store sqlite:///data --network permatest-1 load sample/chrysalis
     """
@@ -96,25 +100,25 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "bench": develop.bench,
     "docs": develop.docs,
 }
-"""In the order in which `--help` lists them."""
+"""The commands in the order of `--help`."""
 
 for name, command in COMMANDS.items():
     app.command(name)(command)
 
 
 def main() -> None:
-    """Runs the command line; a failure is one line on stderr, with --debug also where it came from."""
+    """Runs the command line. An error becomes one line on stderr, with --debug preceded by its traceback."""
     try:
         app()
     except Exception as error:
-        log.debug("where it failed", exc_info=True)
+        log.debug("the command failed", exc_info=True)
         sys.stderr.write(f"permanode: {describe_error(error)}\n")
         sys.exit(1)
 
 
 def describe_error(error: Exception) -> str:
-    """One line that says what went wrong, and for a missing extra what to install."""
+    """Describes an error in one line. For a missing extra it contains the install command."""
     if isinstance(error, ModuleNotFoundError) and error.name and (extra := EXTRAS.get(error.name.partition(".")[0])):
         return f"{error.name} is not installed; run: pip install -c constraints.txt -e '.[{extra}]'"
     first, *rest = str(error).strip().splitlines() or [type(error).__name__]
-    return first + (" … (--debug shows all)" if rest else "")
+    return first + (" … (--debug prints all lines)" if rest else "")

@@ -1,7 +1,4 @@
-"""What commands share: the settings behind them, and the arguments and flags that several take.
-
-Rules of this file: nothing here is a command, and nothing imports one.
-"""
+"""Arguments and options that several commands share, and the settings that they build. Imports no command."""
 
 import os
 import re
@@ -19,31 +16,34 @@ if TYPE_CHECKING:
     from etl.engine.session import EtlSettings
 
 HOME = Path(__file__).parent.parent
-"""The tree that this command line runs from."""
+"""The source tree of this installation."""
 
 Range: TypeAlias = Annotated[
-    str | None, typer.Option("--range", metavar="FIRST:LAST", help="Milestones from FIRST, before LAST.")
+    str | None,
+    typer.Option("--range", metavar="FIRST:LAST", help="Only these milestones: FIRST included, LAST excluded."),
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="As JSON.")]
-Into: TypeAlias = Annotated[Path, typer.Option("--into", metavar="FOLDER", help="Where the files go; made if need be.")]
-MaxSize: TypeAlias = Annotated[int, typer.Option("--max-size", min=1, metavar="BYTES", help="Greatest size of a file.")]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Into: TypeAlias = Annotated[
+    Path, typer.Option("--into", metavar="FOLDER", help="Output folder; created if it does not exist.")
+]
+MaxSize: TypeAlias = Annotated[int, typer.Option("--max-size", min=1, metavar="BYTES", help="Maximum size of a file.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What came before the command: the settings file and the global flags, by setting."""
+    """The options before the command: the settings file, and the global flags by setting."""
 
     file: Path | None
     flags: Mapping[str, tuple[str, object]]
 
     def settings(self, **more: tuple[str, object]) -> Settings:
-        """The settings that hold; `more` are the command's own flags, as api_port=("--port", port)."""
+        """The effective settings. `more` contains the command's own flags, e.g. api_port=("--port", port)."""
         own = {name.replace("_", ".", 1): flag for name, flag in more.items()}
         return read(self.file, os.environ, {**self.flags, **own})
 
 
 def etl_settings(context: typer.Context) -> "tuple[StoreSettings, EtlSettings]":
-    """What a job needs."""
+    """The store settings and the ETL settings of a job."""
     from etl.engine.session import EtlSettings
 
     settings = context.obj.settings()
@@ -51,11 +51,11 @@ def etl_settings(context: typer.Context) -> "tuple[StoreSettings, EtlSettings]":
 
 
 def parse_range(text: str | None, hint: str = "--range") -> tuple[int | None, int | None]:
-    """`a:b` as the milestones a ≤ m < b, as in the names of archive files; None for an end that is left out."""
+    """Parses `a:b` (milestones a ≤ m < b, like the names of archive files). Returns None for an omitted end."""
     if text is None:
         return None, None
     if found := re.fullmatch(r"(\d*):(\d*)", text, re.ASCII):
         first, last = (int(end) if end else None for end in found.groups())
         if first is None or last is None or first < last:
             return first, last
-    raise typer.BadParameter("expected FIRST:LAST, as 1:100001; either end may be left out", param_hint=hint)
+    raise typer.BadParameter("expected FIRST:LAST, e.g. 1:100001; you can omit either end", param_hint=hint)

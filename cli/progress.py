@@ -1,7 +1,6 @@
-"""How a job and a store look: bars and words for people, JSON lines for logs.
+"""Formats progress and reports: progress bars and text on a terminal, JSON lines otherwise.
 
-Rules of this file: a job tells a callable and knows nothing of this module; progress goes to stderr, the final report
-to stdout, each as JSON where it is not a terminal.
+Progress goes to stderr, the final report to stdout. Jobs report to a callable and do not know this module.
 """
 
 import json
@@ -29,18 +28,18 @@ if TYPE_CHECKING:
     from etl.verification.audit import Proved
 
 BAR = 60
-"""Cells of the bar that shows how much of a network is here."""
+"""Maximum width of the coverage bar, in cells."""
 
 DAYS_SHOWN = EMITTERS_SHOWN = 10
-"""Spans of days, and emitters that lack sequences, that a status of people shows; as JSON it has more."""
+"""Maximum of day ranges, and of emitters with missing sequences, in the text status. JSON contains all."""
 
 WIDE = 120
-"""Columns that a table of text may have."""
+"""Maximum width of a text table, in columns."""
 
 
 @contextmanager
 def shown() -> Iterator[Notify]:
-    """What a job tells its progress to, for the time it runs."""
+    """Yields the callable to which a job reports its progress."""
     if not sys.stderr.isatty():
         yield _write_line
         return
@@ -62,15 +61,15 @@ def shown() -> Iterator[Notify]:
 
 
 def present(report: Report) -> str:
-    """The final report, for stdout."""
+    """Formats the final report for stdout."""
     if sys.stdout.isatty():
         return "\n".join(report_lines(report))
     return json.dumps({"event": "report"} | report.as_json())
 
 
 def report_lines(report: Report) -> list[str]:
-    """The final report in words: what was loaded, what was refused and why, where the time went."""
-    skipped = f", {report.skipped:,} were complete already" if report.skipped else ""
+    """Formats the final report as text: what was loaded, what was rejected and why, and the time of each stage."""
+    skipped = f", {report.skipped:,} were already complete" if report.skipped else ""
     reopened = f", {report.reopened:,} again from the lake" if report.reopened else ""
     pending = f", {report.pending:,} pending" if report.pending else ""
     stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != SPARK_START}
@@ -79,20 +78,20 @@ def report_lines(report: Report) -> list[str]:
         f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}{reopened}",
         f"{report.messages:,} messages{pending}: {_counts(report.messages_by_kind)}",
         f"rows: {_counts(report.rows_by_table)}",
-        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; Spark's start apart: {start:.1f}",
+        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; Spark start (extra): {start:.1f}",
     ]
     if report.ledger_index is not None:
         lines.append(f"ledger state after milestone {report.ledger_index:,}")
     if report.held:
-        lines.append(f"it cannot go on: {report.held}")
+        lines.append(f"the ledger state cannot advance: {report.held}")
     if report.differing:
-        lines.append(f"{report.differing:,} conflicts have another reason than the source tells; the source's stays")
+        lines.append(f"{report.differing:,} conflict reasons differ from the source; the source's reason is stored")
         lines += [f"  {line}" for line in report.differences]
     if report.faulty:
-        lines.append(f"{report.faulty:,} faults that the ledger state shows")
+        lines.append(f"{report.faulty:,} faults found by the ledger state")
         lines += [f"  {line}" for line in report.faults]
     if report.rejects:
-        lines.append(f"{report.rejects:,} rejects; `permanode status` lists all of them")
+        lines.append(f"{report.rejects:,} rejects; `permanode status` lists all")
         lines += [f"  {line}" for line in report.rejected]
     return lines
 
@@ -113,7 +112,7 @@ def job_lines(pipelines: "Mapping[str, Sequence[Step[Any]]]", jobs: Sequence["Jo
 
 
 def step_lines(report: Report) -> list[str]:
-    """A run step by step: rows and seconds, then the rows of each table."""
+    """Formats a run by steps: rows and seconds of each, then the rows per table."""
     lines = [f"{'step':<32}{'rows':>14}{'seconds':>12}"]
     for step, seconds in report.seconds.items():
         rows = report.rows_by_stage[step]
@@ -123,7 +122,12 @@ def step_lines(report: Report) -> list[str]:
 
 
 def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
-    """What a store holds, in words; `short`: what was found short, None where nothing was counted."""
+    """Formats the status of a store.
+
+    Args:
+        status: The status.
+        short: Milestones with missing rows; None if they were not counted.
+    """
     lines = [
         *(milestone_lines(status, short) if status.vaas is None else vaa_lines(status.network, status.vaas)),
         "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
@@ -140,7 +144,7 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
 
 
 def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
-    """Which milestones there are, and how far they are proved."""
+    """Formats the stored milestones and their proof levels."""
     return [
         f"network {status.network}: {size(status.complete):,} milestones complete, {status.messages:,} messages",
         *([f"coverage    {coverage_bar(status)}"] if status.complete or status.incomplete else []),
@@ -154,13 +158,13 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
 
 
 def vaa_lines(network: str, vaas: Holdings) -> list[str]:
-    """Which messages there are, the verdicts on them, and what lacks."""
+    """Formats the stored messages, their verification results and the missing sequences."""
     days = [first if first == last else f"{first}–{last}" for first, last in vaas.days]
-    more = f" and {len(days) - DAYS_SHOWN:,} spans more" if len(days) > DAYS_SHOWN else ""
-    part = "" if vaas.is_whole else f", of the first {vaas.examined:,} rows"
+    more = f" and {len(days) - DAYS_SHOWN:,} more ranges" if len(days) > DAYS_SHOWN else ""
+    part = "" if vaas.is_whole else f", in the first {vaas.examined:,} rows"
     return [
         f"network {network}: {vaas.verified:,} verified messages of {vaas.emitters:,} emitters",
-        f"days        {', '.join(days[:DAYS_SHOWN]) or 'none'}{more}; without a time {vaas.undated:,}",
+        f"days        {', '.join(days[:DAYS_SHOWN]) or 'none'}{more}; without a timestamp {vaas.undated:,}",
         f"verdicts    {_counts(vaas.verdicts)}; without a VAA {vaas.written_alone:,}{part}",
         f"duplicates  {vaas.duplicates:,}{part}",
         f"missing     {vaas.missing:,} sequences{part}",
@@ -173,7 +177,7 @@ def vaa_lines(network: str, vaas: Holdings) -> list[str]:
 
 
 def coverage_bar(status: Status) -> str:
-    """The milestones from the lowest or first missing to the highest as a bar: █ all are complete, ▒ some, · none."""
+    """Draws the milestones from the lowest or first missing one to the highest: █ all complete, ▒ some, · none."""
     known = add(add(status.complete, status.incomplete), status.missing)
     first, last = known[0][0], known[-1][1]
     width = min(BAR, last - first + 1)
@@ -184,50 +188,50 @@ def coverage_bar(status: Status) -> str:
         here = size(intersect(status.complete, [(low, high)]))
         cells += "█" if here == high - low + 1 else "▒" if here else "·"
     share = size(status.complete) / (last - first + 1)
-    # Never 100 % while one is missing.
+    # Rounds down: never 100 % while one is missing.
     return f"{first:,} {cells} {last:,}  {int(1000 * share) / 10:.1f} %"
 
 
 def proved_lines(found: Sequence["Proved"]) -> list[str]:
-    """How far milestones are proved, an interval a line."""
+    """Formats the proof levels of milestones, one line per interval."""
     lines = [f"{in_words([(each.first, each.last)]):<24}{each.level:<12}{each.reason}".rstrip() for each in found]
-    return lines or ["no milestones there"]
+    return lines or ["no milestones in the lake"]
 
 
 def fault_line(fault: "Fault") -> str:
-    """What is wrong with an archive file."""
+    """Formats a fault of an archive file."""
     place = f"{fault.file}:{fault.line}" if fault.line else fault.file
     return f"{place}: {fault.kind}: {fault.detail}".removeprefix(": ")
 
 
 def written_lines(done: "Written") -> list[str]:
-    """What a merge or an export wrote, and what not."""
-    counts = f"{done.milestones:,} milestones written, {done.held:,} were there already"
+    """Formats the result of a merge or an export."""
+    counts = f"{done.milestones:,} milestones written, {done.held:,} already there"
     lines = [*map(fault_line, done.faults), counts, f"files: {', '.join(done.files) or 'none'}"]
     if done.lacking:
-        lines.append(f"not to be had whole: {in_words(done.lacking)}")
+        lines.append(f"incomplete, not written: {in_words(done.lacking)}")
     return lines
 
 
 def fetched_lines(done: "Fetched") -> list[str]:
-    """What a fetch brought, what it could not have and why, and what went wrong on the way."""
+    """Formats the result of a fetch: what was fetched, the faults, what is missing and why."""
     lines = [
-        f"{done.count:,} {done.unit} fetched, {done.held:,} were there already",
+        f"{done.count:,} {done.unit} fetched, {done.held:,} already there",
         f"files: {', '.join(done.files) or 'none'}",
-        f"faults on the way: {_counts(dict(sorted(done.faults.items())))}",
+        f"faults: {_counts(dict(sorted(done.faults.items())))}",
     ]
     if done.lacking:
-        lines += [f"could not be had: {in_words(done.lacking)}", *(f"  {line}" for line in done.failures)]
+        lines += [f"missing: {in_words(done.lacking)}", *(f"  {line}" for line in done.failures)]
     if done.left:
-        lines.append(f"{done.left:,} {done.unit} were not begun")
+        lines.append(f"{done.left:,} {done.unit} not started")
     return lines
 
 
 def plan_text(demand: Demand, plan: Plan) -> str:
-    """How much room a network takes: a table, and what it comes to."""
+    """Formats the disk space of a network: a row per table, then the sums."""
     table = Table(box=None, header_style="", pad_edge=False)
     table.add_column("table")
-    for heading in ("rows", "SQLite", "cluster, a copy", "partitions", "largest: rows", "bytes"):
+    for heading in ("rows", "SQLite", "cluster replica", "partitions", "largest: rows", "bytes"):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in plan.tables:
         if each.rows:
@@ -244,13 +248,13 @@ def plan_text(demand: Demand, plan: Plan) -> str:
         "",
         *(line.rstrip() for line in captured.get().splitlines()),
         "",
-        f"SQLite   {format_size(plan.sqlite_bytes)}, and as much again while a big load builds the next generation",
-        f"cluster  {format_size(plan.cassandra_bytes)} a copy, {format_size(plan.cluster_bytes)} with rf {demand.rf}: "
-        f"{plan.nodes:,} nodes of {format_size(demand.node_disk)}, {demand.headroom:.0%} of each left free",
+        f"SQLite   {format_size(plan.sqlite_bytes)}; twice as much while a large load builds the next generation",
+        f"cluster  {format_size(plan.cassandra_bytes)} per replica, {format_size(plan.cluster_bytes)} with "
+        f"rf {demand.rf}: {plan.nodes:,} nodes of {format_size(demand.node_disk)}, {demand.headroom:.0%} of each free",
         f"lake     {format_size(plan.lake_bytes)}",
     ]
     if large := [each.table for each in plan.tables if not each.fits]:
-        lines.append(f"! partitions of {', '.join(large)} may grow beyond {format_size(PARTITION_BYTES)}")
+        lines.append(f"! partitions of {', '.join(large)} may exceed {format_size(PARTITION_BYTES)}")
     return "\n".join(lines)
 
 

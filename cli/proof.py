@@ -1,4 +1,4 @@
-"""The command that checks proofs of inclusion, without a store."""
+"""The `permanode proof check` command: verifies a proof of inclusion without a store."""
 
 import dataclasses
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 proof = typer.Typer(
-    help="Proofs of inclusion, without a store.\n\nExample: permanode proof check proof.json --key-ranges KEY",
+    help="Verifies proofs of inclusion without a store.\n\nExample: permanode proof check proof.json --key-ranges KEY",
     no_args_is_help=True,
 )
 
@@ -15,23 +15,23 @@ proof = typer.Typer(
 @proof.command("check")
 def check_proof(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A proof as /api/poi/v1 creates it, JSON.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="A proof that /api/poi/v1 created (JSON).", exists=True, dir_okay=False)],
     key_ranges: Annotated[
         str | None,
         typer.Option(
             "--key-ranges",
             metavar="KEY[:FIRST[:LAST]],…",
-            help="Keys that sign milestones, hex; else those of the network at hand.",
+            help="Hex keys that sign milestones. Default: the keys of the selected network.",
         ),
     ] = None,
     threshold: Annotated[
         int | None,
-        typer.Option(min=1, help="Signatures that a milestone needs; else one of each key that may sign it."),
+        typer.Option(min=1, help="Signatures that a milestone needs. Default: one per key that may sign it."),
     ] = None,
 ) -> None:
-    """Checks a proof of inclusion, with nothing but the file and the keys that sign milestones.
+    """Verifies a proof of inclusion. Needs only the file and the keys that sign milestones.
 
-    Prints what was checked. Exit code 0: it is valid; 1: it is not, or nobody says which keys sign.
+    Prints each check. Exit code 0: the proof is valid; 1: it is invalid, or the keys are unknown.
 
     Example: permanode proof check proof.json --key-ranges a9b4…:1:5000,d65c…:4000 --threshold 2
     """

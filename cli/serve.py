@@ -1,4 +1,4 @@
-"""Commands of whoever runs a store and its server: migrate, serve, status, plan, purge, config."""
+"""Commands for operating a store and its server: migrate, serve, status, plan, purge, config."""
 
 import asyncio
 import dataclasses
@@ -13,25 +13,25 @@ from cli.progress import plan_text, status_lines
 from db.connect import StoreSettings
 
 SHORT = 4
-"""Exit code of `status --check` that found milestones short."""
+"""Exit code of `status --check` if rows of milestones are missing."""
 
 
 def migrate(context: typer.Context) -> None:
-    """Creates the store's tables, or brings them up to date.
+    """Creates the tables of the store, or updates them to the current schema.
 
     Example: permanode --store sqlite:///data --network mainnet migrate
     """
     from db.admin.migrate import migrate as apply
 
     applied = apply(context.obj.settings().store())
-    typer.echo("\n".join(f"applied {name}" for name in applied) or "nothing to apply")
+    typer.echo("\n".join(f"applied {name}" for name in applied) or "no migrations to apply")
 
 
 def serve(
     context: typer.Context,
     host: Annotated[str | None, typer.Option(help="Address to listen on [PERMANODE_API_HOST].")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on [PERMANODE_API_PORT].")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that answer [PERMANODE_API_WORKERS].")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of server processes [PERMANODE_API_WORKERS].")] = None,
 ) -> None:
     """Serves the HTTP API of every network in the settings.
 
@@ -47,15 +47,16 @@ def status(
     context: typer.Context,
     as_json: Json = False,
     check: Annotated[
-        int | None, typer.Option("--check", min=1, metavar="N", help="Count the N newest complete milestones too.")
+        int | None,
+        typer.Option("--check", min=1, metavar="N", help="Also count the rows of the N newest complete milestones."),
     ] = None,
 ) -> None:
-    """What the store holds, what is missing, and what was refused.
+    """Shows which milestones are stored, missing and rejected, and the size of each table.
 
-    Of a Wormhole network: its messages by day and by verdict, duplicates, and the sequences that lack.
+    For a Wormhole network it shows messages by day and by verification result, duplicates and missing sequences.
 
-    --check compares what `sync` says of milestones with the rows that they have. Exit code 4: some are short; they
-    count as incomplete from now on, and the next load writes them again from the lake.
+    --check compares the row counts in `sync` with the stored rows. Exit code 4: rows are missing. The store marks these
+    milestones as incomplete, and the next load writes them again from the lake.
 
     Example: permanode status --check 1000
     """
@@ -76,22 +77,22 @@ def status(
 
 
 def plan_room(
-    rate: Annotated[float, typer.Option(help="Messages a second.")] = 1_000,
-    days: Annotated[float, typer.Option(help="Days that are kept.")] = 365,
-    interval: Annotated[float, typer.Option(help="Seconds from one milestone to the next.")] = 10,
-    rf: Annotated[int, typer.Option(help="Copies on a cluster.")] = 3,
-    chunk_size: Annotated[int, typer.Option(help="Milestones of a range.")] = StoreSettings.chunk_size,
+    rate: Annotated[float, typer.Option(help="Messages per second.")] = 1_000,
+    days: Annotated[float, typer.Option(help="Days of history.")] = 365,
+    interval: Annotated[float, typer.Option(help="Seconds between milestones.")] = 10,
+    rf: Annotated[int, typer.Option(help="Replication factor of the cluster.")] = 3,
+    chunk_size: Annotated[int, typer.Option(help="Milestones per range.")] = StoreSettings.chunk_size,
     partition_size: Annotated[
-        int, typer.Option(help="Rows that a lookup partition is meant to hold.")
+        int, typer.Option(help="Target rows per lookup partition.")
     ] = StoreSettings.partition_size,
-    node_disk: Annotated[str, typer.Option(metavar="SIZE", help="Disk of a node, as 500GB or 2TB.")] = "2TB",
-    headroom: Annotated[float, typer.Option(help="Share of it that stays free, for compaction.")] = 0.5,
+    node_disk: Annotated[str, typer.Option(metavar="SIZE", help="Disk of a node, e.g. 500GB or 2TB.")] = "2TB",
+    headroom: Annotated[float, typer.Option(help="Share of the disk that stays free for compaction.")] = 0.5,
     as_json: Json = False,
 ) -> None:
-    """How much room a network of IOTA takes: rows, disk and partitions of each table, and how many nodes.
+    """Estimates the disk space of an IOTA network: rows, bytes and partitions of each table, and the number of nodes.
 
-    Reckoned from what the shipped ledger's tables take in each store. The largest partition is what it can come to when
-    one key takes every row. Wormhole's tables are not measured.
+    The estimate scales the measured size of the shipped sample in each store. The largest partition is an upper bound:
+    it assumes that one key has all rows. Wormhole tables are not included.
 
     Example: permanode plan --rate 10000 --days 30 --rf 3 --node-disk 4TB
     """
@@ -109,7 +110,7 @@ def plan_room(
 
 
 def purge(context: typer.Context) -> None:
-    """Deletes pending rows whose time is over; until then they are only hidden.
+    """Deletes expired pending rows. Queries ignore expired rows before that.
 
     Example: permanode purge
     """
@@ -120,7 +121,7 @@ def purge(context: typer.Context) -> None:
 
 
 def config(context: typer.Context, as_json: Json = False) -> None:
-    """Every setting, the value that holds and where it came from.
+    """Prints every setting, its effective value and its origin.
 
     Example: PERMANODE_API_PORT=9000 permanode config
     """

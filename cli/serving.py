@@ -1,7 +1,8 @@
-"""From settings to a listening HTTP server.
+"""Starts the HTTP server from the settings.
 
-Rules of this file: the port is taken before anything slow happens, so a busy one is said at once; every worker process
-opens its own stores and configures its own logging, from the same settings.
+Invariants:
+1. The port is bound before any slow step, so a busy port fails at once.
+2. Each worker process opens its own stores and configures its own logging from the same settings.
 """
 
 import ctypes
@@ -27,22 +28,22 @@ from db.roles import KINDS, STARDUST_KINDS
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
 
 BACKLOG = 2048
-"""Connections that may wait to be accepted."""
+"""Maximum of connections that wait to be accepted."""
 
 GC_THRESHOLD = (50_000, 20, 100)
-"""What a cluster's driver keeps of a question refers to itself: with Python's own thresholds the search for such
-cycles, through all that the server holds, was two fifths of a read's time.
+"""Thresholds of the cyclic garbage collector. The objects of a Cassandra query contain reference cycles: with Python's
+default thresholds the collector took two fifths of the time of a read.
 """
 
 ALLOCATOR = {-1: 16 << 20, -3: 4 << 20}
-"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD (mallopt(3)): bytes that the C library keeps when they are given back to it,
-and the least that are mapped apart. With its own thresholds, 128 KiB, it returned the buffers of every larger answer to
-the kernel and got them back page by page: more than half of the time of a series of three years as NDJSON.
+"""M_TRIM_THRESHOLD and M_MMAP_THRESHOLD (mallopt(3)): the free bytes that the C library keeps, and the minimum size of
+a separate mapping. With the defaults (128 KiB) it returned the buffers of larger responses to the kernel and faulted
+them in again page by page, which took more than half of the time of a three-year series as NDJSON.
 """
 
 
 def serve(settings: Settings, listener: socket.socket | None = None) -> None:
-    """Answers until it is interrupted; on `listener` where the port was taken already."""
+    """Serves until it is interrupted, on `listener` if the port is already bound."""
     api = settings.build("api", ApiSettings)
     settings.store()
     listener = listener or listen(api.host, api.port)
@@ -55,9 +56,9 @@ def serve(settings: Settings, listener: socket.socket | None = None) -> None:
 
 
 def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:
-    """Answers with that application, or with what a factory of that name makes in each worker, until interrupted.
+    """Serves an application, or the result of the factory with this name in each worker, until it is interrupted.
 
-    SIGTERM and SIGINT end it: connections are accepted no more, requests under way have `shutdown_s` to end.
+    On SIGTERM and SIGINT it stops accepting connections and gives open requests `shutdown_s` seconds to end.
     """
     config = uvicorn.Config(
         app,
@@ -79,23 +80,23 @@ def run(app: ASGIApp | str, listener: socket.socket, api: ApiSettings) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The listening socket; SettingsError when another program has the port."""
+    """Opens the listening socket. Raises SettingsError if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = os.strerror(error.errno or 0)
-        raise SettingsError(f"cannot listen on {host} port {port}: {reason}; choose another --port") from error
+        raise SettingsError(f"cannot listen on {host} port {port}: {reason}; use another --port") from error
 
 
 def make_app(settings: Settings) -> ASGIApp:
-    """The application over every network of the settings."""
+    """Creates the application for all networks of the settings."""
     mounts = {name: mount(settings.store(name)) for name in settings.networks}
     return create_app(mounts, settings.store().network, settings.build("api", ApiSettings))
 
 
 def mount(store: StoreSettings) -> NetworkMount:
-    """The network of those settings; SettingsError for what cannot be read of them."""
+    """Opens the network of these settings. Raises SettingsError if they are invalid."""
     if store.wormhole_network is not None:
         return NetworkMount(open_store(store), store.network, wormhole=store.wormhole_network)
     known = store.known_network()
@@ -118,14 +119,14 @@ def mount(store: StoreSettings) -> NetworkMount:
 
 
 def make_worker_app() -> ASGIApp:
-    """The application of one worker process, whose settings are all in the environment."""
+    """Creates the application of a worker process, which gets all settings from the environment."""
     logs.configure()
     file = os.environ.get("PERMANODE_CONFIG")
     return settled_app(read(Path(file) if file else None, os.environ, {}))
 
 
 def settled_app(settings: Settings) -> ASGIApp:
-    """The application, in a process that has nothing else to do from now on."""
+    """Creates the application and tunes the memory management of this process for serving."""
     app = make_app(settings)
     spare_collector()
     keep_freed_memory()
@@ -133,14 +134,14 @@ def settled_app(settings: Settings) -> ASGIApp:
 
 
 def spare_collector() -> None:
-    """Python's cyclic collector comes less often, and leaves alone what is there now and stays."""
+    """Makes the cyclic garbage collector run less often and skip the objects that exist now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLD)
 
 
 def keep_freed_memory() -> None:
-    """Memory of an answer serves the next one; glibc's allocator is told, others have no such word."""
+    """Makes glibc keep the memory of a response for the next one. Other C libraries have no such setting."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         for name, size in ALLOCATOR.items():

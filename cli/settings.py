@@ -1,8 +1,10 @@
-"""What holds, and where it came from: defaults < permanode.toml < PERMANODE_* < flags.
+"""Reads the settings. Later sources override earlier ones: defaults, permanode.toml, PERMANODE_* variables, flags.
 
-Rules of this file: a part's settings are a frozen dataclass beside its owner, each field with metadata["help"] and a
-default (a field without one must be given, as every secret must); nothing is declared a second time here. Unknown keys
-and wrong types are refused by name. A part is imported only when it is asked for, so that an API needs no Spark.
+Invariants:
+1. The settings of a part are a frozen dataclass next to the code that uses them. Each field has metadata["help"]; a
+   field without a default is required.
+2. Unknown keys and wrong types are rejected with the name of the setting.
+3. A part is imported only when it is used, so the API does not need Spark.
 """
 
 import dataclasses
@@ -21,34 +23,34 @@ from db.connect import StoreSettings
 T = TypeVar("T")
 
 FILE = Path("permanode.toml")
-"""Read from the working directory, when it is there, unless --config or PERMANODE_CONFIG names another."""
+"""The settings file in the working directory. --config or PERMANODE_CONFIG selects another one."""
 
 PARTS: Mapping[str, tuple[str, str]] = {
     "store": ("db.connect", "StoreSettings"),
     "api": ("api.app", "ApiSettings"),
     "etl": ("etl.engine.session", "EtlSettings"),
 }
-"""Part → where its dataclass stands. `store` stands for the network at hand; the file says [networks.NAME]."""
+"""Module and dataclass of each part. `store` is the selected network; the file has a section [networks.NAME] for it."""
 
 SHORT: Mapping[str, str] = {"PERMANODE_STORE": "store.url", "PERMANODE_NETWORK": "network"}
-"""Variables that are not PERMANODE_PART_FIELD; PERMANODE_CONFIG names the file itself."""
+"""Variables with another form than PERMANODE_PART_FIELD. PERMANODE_CONFIG is the path of the settings file."""
 
 KINDS: Mapping[object, str] = {
     str: "text",
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
     bool: "true or false",
-    tuple[str, ...]: "a list of texts",
+    tuple[str, ...]: "a list of strings",
 }
 
 
 class SettingsError(ValueError):
-    """A setting that is unknown, missing or of the wrong type; the message says which, and where it was given."""
+    """A setting is unknown, missing or has the wrong type. The message contains its name and origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value that somebody gave; `text`: it came as text, from a variable or a flag, and is still to be parsed."""
+    """A value from the file, a variable or a flag. `text` means that it is text that must be parsed."""
 
     value: object
     origin: str
@@ -57,7 +59,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One value that holds; `origin` is "default", the file, the variable or the flag it came from."""
+    """An effective value. `origin` is "default", or the file, variable or flag that contains the value."""
 
     key: str
     value: object
@@ -67,13 +69,13 @@ class Setting:
 
     @property
     def shown(self) -> object:
-        """The value as it may be printed."""
+        """The value for output, without secrets."""
         return "(secret)" if self.secret and self.value else self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything given, by key (`networks.NAME.FIELD`, `api.FIELD`, `etl.FIELD`); parts are built from it on demand."""
+    """All given values by key (`networks.NAME.FIELD`, `api.FIELD`, `etl.FIELD`). Builds the parts on demand."""
 
     file: Path | None
     given: Mapping[str, Given]
@@ -81,22 +83,24 @@ class Settings:
     networks: tuple[str, ...]
 
     def store(self, network: str | None = None) -> StoreSettings:
-        """The store of that network; of the one at hand when none is named."""
+        """The store settings of a network. Default: the selected network."""
         name = network or self.network
         if name is None:
-            raise SettingsError(f"which store? Say --store sqlite:///FOLDER and --network NAME, or write {FILE}")
+            raise SettingsError(
+                f"no store is configured: pass --store sqlite:///FOLDER and --network NAME, or create {FILE}"
+            )
         return self.build(f"networks.{name}", StoreSettings, network=name)
 
     def network_alone(self) -> StoreSettings:
-        """The network at hand for what asks no store: its settings, whether or not they say where it is kept."""
+        """The settings of the selected network for commands that open no store. They need not contain a URL."""
         if self.network is None:
-            raise SettingsError(f"which network? Say --network NAME, or write {FILE}")
+            raise SettingsError(f"no network is configured: pass --network NAME, or create {FILE}")
         prefix = f"networks.{self.network}"
         nowhere = {} if f"{prefix}.url" in self.given else {"url": ""}
         return self.build(prefix, StoreSettings, network=self.network, **nowhere)
 
     def build(self, prefix: str, part: type[T], **fixed: str) -> T:
-        """A part out of the values given under `prefix`; `fixed` fields are known and cannot be given."""
+        """Builds a part from the values under `prefix`. `fixed` contains the values of fields that cannot be set."""
         values = {setting.key.rpartition(".")[2]: setting.value for setting in self.explain(prefix, part, **fixed)}
         try:
             return part(**values)
@@ -104,13 +108,14 @@ class Settings:
             raise SettingsError(f"{prefix}: {error}") from error
 
     def explain(self, prefix: str, part: type[Any], **fixed: str) -> Iterator[Setting]:
-        """Each field of a part: its value and where that came from; SettingsError for what does not fit."""
+        """Yields the value and origin of each field of a part. Raises SettingsError for invalid settings."""
         kinds = typing.get_type_hints(part)
         fields = {field.name: field for field in dataclasses.fields(part)}
         for key, given in self.given.items():
             section, _, name = key.rpartition(".")
             if section == prefix and (name not in fields or name in fixed):
-                raise SettingsError(f"{given.origin}: no setting {key}{_nearest(name, fields.keys() - fixed.keys())}")
+                known = fields.keys() - fixed.keys()
+                raise SettingsError(f"{given.origin}: unknown setting {key}{_nearest(name, known)}")
         for name, field in fields.items():
             key, text, secret = f"{prefix}.{name}", field.metadata["help"], field.metadata.get("secret", False)
             if name in fixed:
@@ -120,14 +125,14 @@ class Settings:
             elif (value := default(field)) is not dataclasses.MISSING:
                 yield Setting(key, value, "default", text)
             else:
-                raise SettingsError(f"{key} is needed and has no default: {text}")
+                raise SettingsError(f"missing setting {key}: {text}")
 
     def table(self) -> list[Setting]:
-        """Every setting that holds here; parts whose extra is not installed have none."""
+        """Every effective setting. Omits parts whose extra is not installed."""
         rows = []
         if self.network is not None:
             rows.append(
-                Setting("network", self.network, self.given["network"].origin, "network of mounts that name none")
+                Setting("network", self.network, self.given["network"].origin, "network of paths that name none")
             )
         for name in self.networks:
             rows += self.explain(f"networks.{name}", StoreSettings, network=name)
@@ -140,19 +145,25 @@ class Settings:
         return rows
 
     def environment(self) -> dict[str, str]:
-        """The file and the flags as variables, for the processes that a command starts."""
-        at_hand = f"networks.{self.network}."
+        """The file and the flags as environment variables, for the processes that a command starts."""
+        selected = f"networks.{self.network}."
         variables = {"PERMANODE_CONFIG": str(self.file)} if self.file else {}
         for key, given in self.given.items():
             if given.origin.startswith("--"):
-                variables[variable(key.replace(at_hand, "store."))] = str(given.value)
+                variables[variable(key.replace(selected, "store."))] = str(given.value)
         return variables
 
 
 def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, tuple[str, object]]) -> Settings:
-    """All that was given. `flags`: key → (the flag's name, value), None where the flag was not used.
+    """Reads all given values.
 
-    `store.FIELD` and `network` speak of the network at hand: --network, else the file's `network`, else its only one.
+    Args:
+        file: The settings file.
+        environment: The environment variables.
+        flags: Name and value of each flag by key. The value is None if the flag was not used.
+
+    `network` selects a network: --network, else the file's `network`, else the only network in the file. `store.FIELD`
+    is a setting of the selected network.
     """
     given = _from_file(file) | _from_environment(environment)
     for key, (flag, value) in flags.items():
@@ -162,22 +173,24 @@ def read(file: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     if "network" not in given:
         stores = [value for key, value in given.items() if key.startswith("store.")]
         if len(defined) > 1:
-            raise SettingsError(f"{file}: several networks ({', '.join(defined)}) and no `network` that names one")
+            raise SettingsError(
+                f"{file}: several networks ({', '.join(defined)}) but no `network`: pass --network NAME, or set it"
+            )
         if stores and not defined:
-            raise SettingsError(f"{stores[0].origin}: which network is in that store? Say --network NAME")
+            raise SettingsError(f"{stores[0].origin}: unknown network of the store: pass --network NAME")
         if not defined:
             return Settings(file, given, None, ())
         given["network"] = Given(next(iter(defined)), str(file), text=True)
     network = str(_conform(given["network"], str, "network"))
-    at_hand = {f"networks.{network}.{key[6:]}": value for key, value in given.items() if key.startswith("store.")}
-    if defined and network not in defined and not at_hand:
-        raise SettingsError(f"{given['network'].origin}: no network {network}{_nearest(network, defined)}")
+    selected = {f"networks.{network}.{key[6:]}": value for key, value in given.items() if key.startswith("store.")}
+    if defined and network not in defined and not selected:
+        raise SettingsError(f"{given['network'].origin}: unknown network {network}{_nearest(network, defined)}")
     kept = {key: value for key, value in given.items() if not key.startswith("store.")}
-    return Settings(file, kept | at_hand, network, tuple(defined | {network: None}))
+    return Settings(file, kept | selected, network, tuple(defined | {network: None}))
 
 
 def load_part(name: str) -> type[Any]:
-    """The dataclass of a part; ModuleNotFoundError when its extra is not installed."""
+    """The dataclass of a part. Raises ModuleNotFoundError if its extra is not installed."""
     module, attribute = PARTS[name]
     part: type[Any] = getattr(importlib.import_module(module), attribute)
     return part
@@ -189,15 +202,15 @@ def variable(key: str) -> str:
 
 
 def default(field: dataclasses.Field[Any]) -> Any:
-    """A field's default, or dataclasses.MISSING."""
+    """The default of a field, or dataclasses.MISSING."""
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
     return field.default
 
 
 def describe_kind(kind: object) -> str:
-    """A field's type in words."""
-    return KINDS[_plain(kind)] + (" or nothing" if NoneType in typing.get_args(kind) else "")
+    """The type of a field, for documentation and errors."""
+    return KINDS[_plain(kind)] + (" or unset" if NoneType in typing.get_args(kind) else "")
 
 
 def _from_file(file: Path | None) -> dict[str, Given]:
@@ -206,13 +219,13 @@ def _from_file(file: Path | None) -> dict[str, Given]:
     try:
         content = tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{file}: not TOML: {error}") from error
+        raise SettingsError(f"{file}: invalid TOML: {error}") from error
     given: dict[str, Given] = {}
     for section, value in content.items():
         if section == "network":
             given[section] = Given(value, str(file), text=False)
         elif section not in {"networks", "api", "etl"}:
-            raise SettingsError(f"{file}: no section {section}{_nearest(section, ['networks', 'api', 'etl'])}")
+            raise SettingsError(f"{file}: unknown section {section}{_nearest(section, ['networks', 'api', 'etl'])}")
         else:
             tables = {section: value}
             if section == "networks":
@@ -236,13 +249,13 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
         if not name.startswith("PERMANODE_") or name == "PERMANODE_CONFIG":
             continue
         if name not in SHORT and (part not in PARTS or not field):
-            raise SettingsError(f"{name}: no such setting{_nearest(name, [*SHORT, 'PERMANODE_CONFIG'])}")
+            raise SettingsError(f"{name}: unknown setting{_nearest(name, [*SHORT, 'PERMANODE_CONFIG'])}")
         given[SHORT.get(name, f"{part}.{field}")] = Given(value, name, text=True)
     return given
 
 
 def _conform(given: Given, kind: object, key: str) -> object:
-    """The value as that type; text is parsed, a value from the file must have the type already."""
+    """Converts a value to a type. Parses text; a value from the file must already have the type."""
     plain, value = _plain(kind), given.value
     wrong = SettingsError(f"{given.origin}: {key} must be {describe_kind(kind)}, not {value!r}")
     if given.text and isinstance(value, str):
@@ -270,7 +283,7 @@ def _parse(text: str, kind: object) -> object:
 
 
 def _plain(kind: object) -> object:
-    """The type without its `| None`."""
+    """The type without `| None`."""
     if isinstance(kind, UnionType):
         return next(one for one in typing.get_args(kind) if one is not NoneType)
     return kind
@@ -278,4 +291,4 @@ def _plain(kind: object) -> object:
 
 def _nearest(name: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else f"; there are {', '.join(sorted(known))}"
+    return f"; did you mean {close[0]}?" if close else f"; expected one of {', '.join(sorted(known))}"

@@ -1,7 +1,7 @@
 """Verifies a milestone's signatures, in both protocols.
 
-The module is pure. Trusted keys come only from the configuration or from the genesis. Keys in an archive prove nothing:
-whoever alters a line can alter its keys too.
+The module is pure. Trusted keys come only from the configuration or from the genesis. Keys in an archive prove nothing,
+because whoever alters a line can alter its keys too.
 """
 
 from collections.abc import Sequence

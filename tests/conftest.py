@@ -13,6 +13,7 @@ from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, w
 
 # How long an example takes says something about the machine, not about the code.
 hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.register_profile("fast", deadline=None, max_examples=20)
 hypothesis.settings.load_profile("house")
 
 ROOT = Path(__file__).parent.parent

@@ -38,7 +38,7 @@ async def parameters_at(network: NetworkMount, milestone_index: int) -> Protocol
     found = (await parameter_history(network)).at(milestone_index)
     if found is None:
         raise NotKept(
-            f"the protocol parameters of milestone {milestone_index} are unknown: it is a Chrysalis milestone, or no "
+            f"unknown protocol parameters of milestone {milestone_index}: it is a Chrysalis milestone, or no "
             "milestone up to it announced any and the setting protocol_parameters of the network is empty"
         )
     return found

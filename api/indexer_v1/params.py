@@ -15,7 +15,7 @@ from api.fields.stardust_params import prefixed_hex
 from api.http.page_sizes import INDEXER_V1, MAXIMUM
 from api.http.params import Param, Params, choice, page_size, parse_hex, parse_int
 from api.network import NetworkMount
-from db.queries.indexer import UNLOCKING, Asked, Spent, Standing
+from db.queries.indexer import UNLOCKING, KeyCondition, OutputQuery, Spent
 from db.queries.lookups import By
 from db.roles import ADDRESS, ALIAS, BASIC, FOUNDRY, LEGACY, NFT, TAG
 from db.store import Condition, Relation, Test
@@ -58,7 +58,7 @@ class OutputFilter:
     variants: tuple[str, ...] = ()
     test: Callable[[Any], Test] = lambda _: ()
 
-    def standing(self, key: str) -> Standing:
+    def key_condition(self, key: str) -> KeyCondition:
         """What is given as the condition that names keys."""
         return tuple(By(variant, key) for variant in self.variants)
 
@@ -158,7 +158,7 @@ FILTERS = (
     ),
     OutputFilter(
         address_param("expirationReturnAddress", "Only outputs that are this address's once they expire"),
-        (BASIC, NFT),
+        OWNED,
         ("expiration_return",),
     ),
     OutputFilter(
@@ -265,12 +265,12 @@ def params_of(filters: Mapping[str, OutputFilter]) -> Params:
     return Params((*(each.param for each in filters.values()), CREATED_BEFORE, CREATED_AFTER, *PAGED))
 
 
-def asked_of(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> Asked:
+def asked_of(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> OutputQuery:
     """What those parameters ask for. BadParameter for an address of another network."""
     found = [(each, given[name]) for name, each in filters.items() if given[name] is not None]
-    return Asked(
+    return OutputQuery(
         [kind for kind in KINDS_OF[route] if kind in network.kinds],
-        [each.standing(key_of(network, each.param.name, value)) for each, value in found if each.variants],
+        [each.key_condition(key_of(network, each.param.name, value)) for each, value in found if each.variants],
         [each.test(value) for each, value in found if not each.variants],
     )
 

@@ -44,7 +44,7 @@ from api.indexer_v1.responses import IndexedOutputs
 from api.network import NetworkMount
 from db.listing.cursor import CursorError
 from db.listing.page import Page
-from db.queries.indexer import Asked, Spent, find_span, list_outputs
+from db.queries.indexer import OutputQuery, Spent, find_span, list_outputs
 from db.queries.ledger import get_ledger_index
 from db.queries.lookups import list_states
 from db.queries.unspent import find_unspent_state
@@ -163,9 +163,9 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
     return answer(page, page_size)
 
 
-def expect_key(asked: Asked, spent: Spent) -> None:
+def expect_key(asked: OutputQuery, spent: Spent) -> None:
     """Raises NotKept, which names the required keys, if these outputs cannot be listed."""
-    if spent is not Spent.UNSPENT and not asked.standing:
+    if spent is not Spent.UNSPENT and not asked.keys:
         raise NotKept(f"parameter {SPENT.name}: {spent.value} also needs a parameter with an address or a tag")
 
 

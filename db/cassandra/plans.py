@@ -35,7 +35,7 @@ class ReadPlan:
 BITS = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 63, Type.TIMESTAMP: 63}
 
 
-def misfit(table: Table, names: Sequence[str], values: Sequence[Value]) -> int | None:
+def out_of_range(table: Table, names: Sequence[str], values: Sequence[Value]) -> int | None:
     """The index of the first number that is out of its column's range; None if all fit."""
     for at, (name, value) in enumerate(zip(names, values, strict=False)):
         bits = BITS.get(table.column(name).type)
@@ -44,9 +44,9 @@ def misfit(table: Table, names: Sequence[str], values: Sequence[Value]) -> int |
     return None
 
 
-def fitted(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | None:
+def in_range(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | None:
     """A bound of the same rows without out-of-range values. If exclusive and empty, it contains no rows."""
-    at = misfit(table, table.clustering, bound.values) if bound else None
+    at = out_of_range(table, table.clustering, bound.values) if bound else None
     if bound is None or at is None:
         return bound
     value = bound.values[at]

@@ -28,7 +28,7 @@ from db.cassandra.session import (
     RECONNECT_S,
     SPECULATIVE_ATTEMPTS,
     CassandraSession,
-    Misfit,
+    OutOfRange,
 )
 from db.listing.deadline import is_over, remaining_s
 from db.model import Type
@@ -87,7 +87,7 @@ class AcsyllaReader:
                 prepared = await _in_time(client.prepare(cql), remaining)
             return await client.execute(prepared, values, consistency, remaining)
         except OverflowError as error:
-            raise Misfit(str(error)) from error
+            raise OutOfRange(str(error)) from error
         except (errors.CassErrorLibRequestTimedOut, TimeoutError) as error:
             if is_over():
                 raise DeadlinePassed("the cluster did not answer in time") from error

@@ -61,7 +61,7 @@ DISTRUSTED = re.compile(r"certificate verify failed: (.+?)(?: \(_ssl|$)")
 EPOCH_DAY = date(1970, 1, 1).toordinal() - (1 << 31)
 
 
-class Misfit(StoreError):
+class OutOfRange(StoreError):
     """A value does not fit its column."""
 
 
@@ -301,7 +301,7 @@ class CassandraSession:
         try:
             bound = statement.bind(values)
         except TypeError as error:
-            raise Misfit(str(error)) from error
+            raise OutOfRange(str(error)) from error
         if consistency is not None:
             bound.consistency_level = ConsistencyLevel.name_to_value[consistency]
         return bound

@@ -17,9 +17,9 @@ from db import schema
 from db.cassandra.address import Address, ClusterSettings
 from db.cassandra.batch import CassandraBatch
 from db.cassandra.lease import CassandraLease
-from db.cassandra.plans import IMMUTABLE, ReadPlan, fitted, misfit, sizes_cql
+from db.cassandra.plans import IMMUTABLE, ReadPlan, in_range, out_of_range, sizes_cql
 from db.cassandra.schema_check import create_keyspace, find_drift, has_column, list_tables
-from db.cassandra.session import CassandraSession, Misfit
+from db.cassandra.session import CassandraSession, OutOfRange
 from db.listing.conditions import columns_of, meeting
 from db.model import Table
 from db.retry import retry
@@ -61,8 +61,8 @@ class CassandraStore:
         """The row with this whole primary key, or None. Expired rows do not exist."""
         try:
             return await self._get(table, key)
-        except Misfit:
-            if misfit(table, table.key, key) is None:
+        except OutOfRange:
+            if out_of_range(table, table.key, key) is None:
                 raise
             return None
 
@@ -103,11 +103,11 @@ class CassandraStore:
         plan = self._plans.get((table.name, columns)) or self._plan(table, columns)
         try:
             return await self._slice(plan, partition, (lower, upper), limit, reverse=reverse)
-        except Misfit:
-            ends = fitted(table, lower, is_upper=False), fitted(table, upper, is_upper=True)
-            if ends == (lower, upper) and misfit(table, table.partition, partition) is None:
+        except OutOfRange:
+            ends = in_range(table, lower, is_upper=False), in_range(table, upper, is_upper=True)
+            if ends == (lower, upper) and out_of_range(table, table.partition, partition) is None:
                 raise
-        if misfit(table, table.partition, partition) is not None:
+        if out_of_range(table, table.partition, partition) is not None:
             return []
         if any(end and not end.values and not end.inclusive for end in ends):
             return []

@@ -36,13 +36,13 @@ class Cursor:
     final_to: int | None = None
 
 
-def format_cursor(cursor: Cursor, question: str) -> str:
-    """Formats a cursor as base64url. `question` identifies the listing, including its order."""
+def format_cursor(cursor: Cursor, query: str) -> str:
+    """Formats a cursor as base64url. `query` identifies the listing, including its order."""
     body = _encode([*cursor.key, cursor.pending, cursor.final_to]).encode()
-    return _spelled(_digest(body, question) + body)
+    return _spelled(_digest(body, query) + body)
 
 
-def parse_cursor(text: str, question: str) -> Cursor:
+def parse_cursor(text: str, query: str) -> Cursor:
     """Parses a cursor. Raises CursorError for any text that `format_cursor` did not create for this query."""
     try:
         raw = base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -51,7 +51,7 @@ def parse_cursor(text: str, question: str) -> Cursor:
             "expected the cursor of the previous page unchanged, found text that is not base64url"
         ) from error
     digest, body = raw[:DIGEST_BYTES], raw[DIGEST_BYTES:]
-    if digest != _digest(body, question) or _spelled(raw) != text:
+    if digest != _digest(body, query) or _spelled(raw) != text:
         raise CursorError("expected the cursor of the previous page of this query, in the same order")
     *key, pending, final_to = json.loads(body)
     return Cursor(tuple(key), pending, final_to)
@@ -62,6 +62,6 @@ def _spelled(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-def _digest(body: bytes, question: str) -> bytes:
-    key = hashlib.blake2b(question.encode(), digest_size=32).digest()
+def _digest(body: bytes, query: str) -> bytes:
+    key = hashlib.blake2b(query.encode(), digest_size=32).digest()
     return hashlib.blake2b(body, digest_size=DIGEST_BYTES, key=key).digest()

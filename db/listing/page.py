@@ -52,12 +52,12 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class Listing:
     """The definition of a listing. `sources` are merged by the clustering columns of `table`, and the text of
-    `question` distinguishes it from other listings. `sieve` belongs to the sources and is valid for one page.
+    `query` distinguishes it from other listings. `sieve` belongs to the sources and is valid for one page.
     """
 
     table: Table
     sources: Sequence[Source]
-    question: object
+    query: object
     pending: Source | None = None
     sieve: Sieve | None = None
     keep: Keep | None = None
@@ -65,10 +65,10 @@ class Listing:
     as_of: int | None = None
     """The ledger index of a first page, which excludes later milestones. A cursor contains its own."""
 
-    def asked(self, *, newest: bool) -> str:
+    def identity(self, *, newest: bool) -> str:
         """Everything that identifies the listing, including its order."""
         span = f" {self.window.start_ms}-{self.window.end_ms}" if self.window else ""
-        return f"{self.question}{span} {'newest' if newest else 'oldest'}"
+        return f"{self.query}{span} {'newest' if newest else 'oldest'}"
 
 
 async def list_lookup(
@@ -81,7 +81,7 @@ async def list_lookup(
     cursor: str | None,
     with_pending: bool = False,
     keep: Keep | None = None,
-    question: str = "",
+    query: str = "",
     window: Window | None = None,
     as_of: int | None = None,
     columns: Sequence[str] | None = None,
@@ -89,7 +89,7 @@ async def list_lookup(
 ) -> Page:
     """A page of the rows under one key of a lookup, or under several keys merged.
 
-    `question` identifies the filter `keep`; `columns` are needed beside the clustering columns. A `window` restricts
+    `query` identifies the filter `keep`; `columns` are needed beside the clustering columns. A `window` restricts
     the listing to a time span, `as_of` to a ledger index. `with_pending` requires a single key, and pending rows are in
     no window. `start` is where the first page begins, by default at the start of the listing; not allowed with pending
     rows.
@@ -98,7 +98,7 @@ async def list_lookup(
     listing = Listing(
         lookup.table,
         [lookup_source(lookup, key, read_columns(lookup.table, columns, window)) for key in keys],
-        f"{lookup.table.name} {' '.join(texts)} {question}",
+        f"{lookup.table.name} {' '.join(texts)} {query}",
         pending_source(lookup.table.name, *texts) if with_pending and window is None else None,
         keep=keep,
         window=window,
@@ -180,7 +180,7 @@ def read_columns(table: Table, columns: Sequence[str] | None, window: Window | N
 def _position(listing: Listing, text: str, *, newest: bool) -> Cursor:
     """The position in a cursor. Chronicle's paging state begins with all rows of its milestone."""
     try:
-        return parse_cursor(text, listing.asked(newest=newest))
+        return parse_cursor(text, listing.identity(newest=newest))
     except CursorError:
         by_milestone = listing.table.clustering[0] == "milestone_index"
         milestone_index = chronicle_state.find_milestone(text) if newest and by_milestone else None
@@ -234,7 +234,7 @@ class _Reader:
             cursor = Cursor(key_of(schema.pending, last), pending=True, final_to=self._final_to)
         else:
             cursor = Cursor(key_of(self._listing.table, last), final_to=self.as_of)
-        return Page(rows, format_cursor(cursor, self._listing.asked(newest=self._newest)), self.as_of)
+        return Page(rows, format_cursor(cursor, self._listing.identity(newest=self._newest)), self.as_of)
 
     def _open(self) -> Stream:
         if self.pending:

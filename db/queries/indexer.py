@@ -32,7 +32,7 @@ ORDER = (
 UNLOCKING = (ADDRESS, "storage_deposit_return", "expiration_return", "state_controller", "governor")
 """Variants of addresses that may unlock an output, now or under some condition."""
 
-Standing: TypeAlias = tuple[By, ...]
+KeyCondition: TypeAlias = tuple[By, ...]
 """A condition that names keys. The output must be listed under at least one."""
 
 
@@ -45,18 +45,18 @@ class Spent(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Outputs of these kinds that are listed under a key of each of `standing` and satisfy all `tests`."""
+class OutputQuery:
+    """Outputs of these kinds that are listed under a key of each of `keys` and satisfy all `tests`."""
 
     kinds: Sequence[str]
-    standing: Sequence[Standing]
+    keys: Sequence[KeyCondition]
     tests: Where
 
 
 async def list_outputs(
     store: Store,
     network: str,
-    asked: Asked,
+    query: OutputQuery,
     spent: Spent,
     *,
     as_of: int,
@@ -69,21 +69,21 @@ async def list_outputs(
 
     A page may be short or empty and still have a cursor. Raises CursorError as `list_unspent` does.
     """
-    lookup = min(asked.standing, key=_rank, default=None)
-    where = [*asked.tests, *(_test(each, lookup) for each in asked.standing if not _is_met(each, lookup))]
+    lookup = min(query.keys, key=_rank, default=None)
+    where = [*query.tests, *(_test(each, lookup) for each in query.keys if not _is_met(each, lookup))]
     if lookup is None:
         assert spent is Spent.UNSPENT, "no lookup contains all outputs that ever existed"
         return await list_all_unspent(
-            store, network, as_of=as_of, kinds=asked.kinds, where=where, window=window,
+            store, network, as_of=as_of, kinds=query.kinds, where=where, window=window,
             newest=newest, page_size=page_size, cursor=cursor,
         )  # fmt: skip
     if spent is Spent.UNSPENT:
         return await list_unspent(
-            store, lookup, as_of=as_of, kinds=asked.kinds, where=where, window=window,
+            store, lookup, as_of=as_of, kinds=query.kinds, where=where, window=window,
             newest=newest, page_size=page_size, cursor=cursor,
         )  # fmt: skip
     return await list_created(
-        store, lookup, as_of=as_of, kinds=asked.kinds, spent=spent is Spent.ONLY, where=where, window=window,
+        store, lookup, as_of=as_of, kinds=query.kinds, spent=spent is Spent.ONLY, where=where, window=window,
         newest=newest, page_size=page_size, cursor=cursor,
     )  # fmt: skip
 
@@ -104,20 +104,20 @@ async def find_span(store: Store, network: str, after_s: int | None, before_s: i
     return found
 
 
-def _rank(standing: Standing) -> tuple[int, int]:
+def _rank(condition: KeyCondition) -> tuple[int, int]:
     """The order of preference for the lookup: by variant, then fewer keys."""
-    return ORDER.index(standing[0].variant), len(standing)
+    return ORDER.index(condition[0].variant), len(condition)
 
 
-def _is_met(standing: Standing, lookup: Standing | None) -> bool:
+def _is_met(condition: KeyCondition, lookup: KeyCondition | None) -> bool:
     """Whether every output that the lookup finds satisfies the condition."""
-    return standing is lookup or (lookup is not None and set(lookup) <= set(standing))
+    return condition is lookup or (lookup is not None and set(lookup) <= set(condition))
 
 
-def _test(standing: Standing, lookup: Standing | None) -> Test:
+def _test(condition: KeyCondition, lookup: KeyCondition | None) -> Test:
     """A condition that names keys, as a test of the lookup's rows. Rows do not contain the owner; an output found by an
     owner has no other.
     """
-    test = tuple([Condition(by.variant, "=", by.key) for by in standing if by.variant != ADDRESS])
-    assert len(test) == len(standing) or (lookup is not None and lookup[0].variant == ADDRESS)
+    test = tuple([Condition(by.variant, "=", by.key) for by in condition if by.variant != ADDRESS])
+    assert len(test) == len(condition) or (lookup is not None and lookup[0].variant == ADDRESS)
     return test

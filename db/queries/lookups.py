@@ -52,16 +52,16 @@ async def list_created(
     """
     table = schema.outputs_by_address
     read = read_columns(table, columns, window)
-    standing = roles_under(asked, kinds)
-    assert all(role.table.clustering == table.clustering for role, _ in standing), "chain ids have list_states"
+    role_keys = roles_under(asked, kinds)
+    assert all(role.table.clustering == table.clustering for role, _ in role_keys), "chain ids have list_states"
     sieve = sieve_of(where)
     listing = Listing(
         table,
         [
             lookup_source(LOOKUP_OF_TABLE[role.table], listing_key(role, by.key, included=included), read, sieve)
-            for role, by in standing
+            for role, by in role_keys
         ],
-        Question(f"created {included} {spent}", standing, where),
+        QueryText(f"created {included} {spent}", role_keys, where),
         sieve=sieve,
         keep=_spent(store) if spent else None,
         window=window,
@@ -95,7 +95,7 @@ async def list_states(
         page_size=page_size,
         cursor=cursor,
         keep=_spent(store) if spent else None,
-        question=f"states {spent}",
+        query=f"states {spent}",
         window=window,
         as_of=as_of,
         columns=columns,
@@ -131,13 +131,13 @@ def _ended(output: Row | None, as_of: int | None) -> bool:
 
 
 @dataclass(slots=True)
-class Question:
+class QueryText:
     """Identifies a query for cursors. Queries with other keys or conditions have another text."""
 
     which: str
-    standing: Sequence[tuple[Role, By]]
+    role_keys: Sequence[tuple[Role, By]]
     where: Where
 
     def __str__(self) -> str:
-        keys = " ".join(f"{role.output_kind}:{by.variant}:{by.key}" for role, by in self.standing)
+        keys = " ".join(f"{role.output_kind}:{by.variant}:{by.key}" for role, by in self.role_keys)
         return f"{self.which} {keys} {text_of(self.where)}"

@@ -117,7 +117,7 @@ async def list_outputs_by_address(
         page_size=page_size,
         cursor=cursor,
         keep=keep if filtered else None,
-        question=f"type {output_type} spent {include_spent}",
+        query=f"type {output_type} spent {include_spent}",
         window=window,
         as_of=as_of,
         columns=("included", "output_type") if filtered or with_inclusion else (),

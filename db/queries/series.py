@@ -1,8 +1,11 @@
-"""Series of analytics by milestone, hour and day, in batches, so that whoever reads them ends where it likes.
+"""Series of analytics by milestone, hour and day, in batches, so that readers can stop anywhere.
 
-Rules of this file: as in analytics.py. An hour or a day is made of all its complete milestones, however their times
-run: what they counted is summed, what stood after them is as the last of them left it. A sum of which a part is not
-known, as what changed behind the ledger index, or a milestone that is not analysed yet, is not known.
+Invariants:
+1. An hour or a day consists of all its complete milestones, even if timestamps fall. Counts are summed; state is that
+   of
+   the last milestone.
+2. A sum is null if one of its parts is unknown: a milestone that is not analysed yet, or a change beyond the ledger
+   index.
 """
 
 from bisect import bisect_right
@@ -24,21 +27,21 @@ from db.times import FOREVER, Window, find_window
 from db.utc_days import DAY_S, EPOCH, HOUR_S
 
 LAST_S = 253_402_300_799
-"""The end of the year 9999: no date is later."""
+"""The end of the year 9999, the latest date."""
 
 EXAMINED = 20_000
-"""Milestones that a page looks at, where hours and days are summed; a day with one every five seconds has less."""
+"""The most milestones that a page reads to compute hours and days; a day with one every five seconds has fewer."""
 
 NEWEST = schema.PENDING_RANGE
-"""Later than any milestone."""
+"""Greater than any milestone."""
 
 OF_MILESTONES = tuple(column.name for column in schema.MEASURE_COLUMNS)
 
 TREASURY = "treasury_amount"
-"""Base tokens in the treasury after a milestone, which has a table of its own; None where there never was one."""
+"""Base tokens in the treasury after a milestone, which has its own table; None if there never was a treasury."""
 
 LAST_VALUES = frozenset({"milestone_index", TREASURY, *columns_of(Kind.STATE, Kind.CALENDAR)})
-"""Columns of which an hour or a day has the value of its last milestone; all others are summed."""
+"""Columns whose value for an hour or a day is that of its last milestone. All others are summed."""
 
 OF_DAYS = tuple(name for name in schema.daily_analytics.names if name not in schema.daily_analytics.key)
 """Columns that are stored for a whole day."""
@@ -46,12 +49,12 @@ OF_DAYS = tuple(name for name in schema.daily_analytics.names if name not in sch
 _NOT_SUMMABLE = frozenset(name for each in MEASURES.values() if not each.is_summable for name in each.names)
 
 OF_HOURS = ("milestone_count", *(name for name in OF_MILESTONES if name not in _NOT_SUMMABLE))
-"""Columns of an hour, or of a day, that is computed from its milestones."""
+"""Columns of an hour or a day that are computed from its milestones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One end of a span: a milestone, or else seconds since 1970, of which a day has a first and a last."""
+    """One end of a span: a milestone, or seconds since 1970 (for a day its first and last second)."""
 
     first_s: int = 0
     last_s: int = LAST_S
@@ -60,8 +63,13 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows in the series' order; `at`: where the last one that was looked at stands; `examined`: how many were;
-    `is_last`: nothing comes behind it, as far as that is known.
+    """Rows in the series' order.
+
+    Args:
+        rows: The rows.
+        at: The position of the last row examined.
+        examined: The number of rows examined.
+        is_last: Nothing follows, as far as is known.
     """
 
     rows: list[Row]
@@ -71,7 +79,7 @@ class Batch:
 
 
 async def find_milestones(store: Store, network: str, start: Edge, end: Edge) -> Window:
-    """The milestones from one edge to the other, both in it."""
+    """The milestones between two edges, inclusive."""
     start_ms = 0 if start.milestone is not None else 1000 * start.first_s
     end_ms = FOREVER if end.milestone is not None else 1000 * (end.last_s + 1)
     window = await find_window(store, network, start_ms, end_ms)
@@ -79,7 +87,7 @@ async def find_milestones(store: Store, network: str, start: Edge, end: Edge) ->
 
 
 async def find_seconds(store: Store, network: str, start: Edge, end: Edge) -> tuple[int, int]:
-    """The first second and the last from one edge to the other; of milestones, those that are complete tell theirs."""
+    """The first and the last second between two edges. For a milestone, its timestamp if it is complete."""
     if start.milestone is None and end.milestone is None:
         return start.first_s, end.last_s
     held = intersect(await complete(store, network), _between(start, end))
@@ -100,7 +108,7 @@ def _between(start: Edge, end: Edge) -> Intervals:
 async def list_by_milestone(
     store: Store, network: str, window: Window, columns: Sequence[str], *, newest: bool, at_once: int
 ) -> AsyncIterator[Batch]:
-    """Rows of `ms_analytics` in the window, with those columns."""
+    """Yields rows of `ms_analytics` in the window, with these columns."""
     read = ("ms_timestamp", *(name for name in columns if name != TREASURY))
 
     def rows(first: int, last: int) -> AsyncIterator[Row]:
@@ -113,7 +121,7 @@ async def list_by_milestone(
 async def list_of_address(
     store: Store, address: str, window: Window, *, newest: bool, at_once: int
 ) -> AsyncIterator[Batch]:
-    """Rows of `address_analytics` of an address in the window, with its `balance` after each milestone."""
+    """Yields rows of `address_analytics` of an address in the window, with its `balance` after each milestone."""
 
     def rows(first: int, last: int) -> AsyncIterator[Row]:
         return list_address(store, address, first, last, newest=newest, at_once=at_once)
@@ -146,8 +154,8 @@ def _of_window(rows: list[Row], window: Window) -> Batch:
 async def list_by_day(
     store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool, at_once: int
 ) -> AsyncIterator[Batch]:
-    """Days, by their first second in `second`, with those columns: of OF_DAYS, and of OF_HOURS and LAST_VALUES, for
-    which all milestones of the day are read; for what stands after it the last one alone.
+    """Yields days, by their first second in `second`, with these columns. Columns of OF_HOURS require all milestones of
+    the day, LAST_VALUES only the last one.
     """
     others = [name for name in columns if name not in OF_DAYS]
     ends = LAST_VALUES.issuperset(others)
@@ -168,7 +176,9 @@ async def list_by_day(
 async def list_by_hour(
     store: Store, network: str, seconds: tuple[int, int], columns: Sequence[str], *, newest: bool
 ) -> AsyncIterator[Batch]:
-    """Hours, by their first second in `second`, with those columns of OF_HOURS, LAST_VALUES; a day's are one batch."""
+    """Yields hours, by their first second in `second`, with these columns of OF_HOURS and LAST_VALUES. A batch is one
+    day.
+    """
     first, last = seconds
     whole = await complete(store, network)
     async for day, is_last in _ended(list_kept_days(store, network, seconds, (), newest=newest, at_once=1)):
@@ -182,7 +192,7 @@ async def list_by_hour(
 
 
 async def _ended(rows: AsyncIterator[Row]) -> AsyncIterator[tuple[Row, bool]]:
-    """Each row, and whether it is the last."""
+    """Yields each row, and whether it is the last."""
     held: Row | None = None
     async for row in rows:
         if held is not None:
@@ -201,7 +211,7 @@ async def list_kept_days(
     newest: bool = False,
     at_once: int | None = None,
 ) -> AsyncIterator[Row]:
-    """Days, by their first second in `second`, with those columns of OF_DAYS."""
+    """Yields days, by their first second in `second`, with these columns of OF_DAYS."""
     if seconds[0] <= seconds[1]:
         first, last = (_date(second) for second in seconds)
         days = list_days(store, network, first, last, newest=newest, columns=columns, at_once=at_once)
@@ -213,8 +223,8 @@ async def list_kept_days(
 async def _milestones_of(
     store: Store, network: str, whole: Intervals, day: str, columns: Sequence[str], *, ends: bool = False
 ) -> list[Row]:
-    """Rows of `ms_analytics` of a day's milestones, of which `whole` are complete, the lowest first; of those that are
-    not analysed yet their index and their time alone are known. `ends`: of the last alone.
+    """Rows of `ms_analytics` of a day's milestones (`whole`: the complete ones), ascending. Milestones that are not
+    analysed yet have only index and timestamp. `ends`: only the last one.
     """
     cached = await find_day(store, day)
     if cached is None:
@@ -225,9 +235,9 @@ async def _milestones_of(
     read = ("ms_timestamp", *(name for name in columns if name not in ("milestone_count", TREASURY)))
     rows = {row["milestone_index"]: row async for row in list_in_ranges(store, ranges, first, last, columns=read)}
     spans = intersect(whole, [(first, last)])
-    lacking = [index for low, high in spans for index in range(low, high + 1) if index not in rows]
+    missing = [index for low, high in spans for index in range(low, high + 1) if index not in rows]
     unknown = dict.fromkeys(read)
-    for row in await store.get_many(schema.sync, [(ms_range_id(index, chunk_size), index) for index in lacking]):
+    for row in await store.get_many(schema.sync, [(ms_range_id(index, chunk_size), index) for index in missing]):
         if row is not None:
             known = {name: row[name] for name in ("milestone_index", "ms_timestamp")}
             rows[known["milestone_index"]] = unknown | known
@@ -236,7 +246,7 @@ async def _milestones_of(
 
 
 async def _with_treasury(store: Store, network: str, rows: list[Row], columns: Sequence[str]) -> list[Row]:
-    """Rows of milestones, ascending or descending, with TREASURY if that is among the columns."""
+    """Adds TREASURY to rows of milestones, ascending or descending, if it is among the columns."""
     if TREASURY not in columns or not rows:
         return rows
     first, last = sorted((rows[0]["milestone_index"], rows[-1]["milestone_index"]))
@@ -249,7 +259,7 @@ async def _with_treasury(store: Store, network: str, rows: list[Row], columns: S
 
 
 def _together(rows: Sequence[Row], columns: Sequence[str]) -> Row:
-    """Milestones, the lowest first, as one row."""
+    """Merges milestones, ascending, to one row."""
     found: Row = {}
     for name in columns:
         if name == "milestone_count":
@@ -267,9 +277,9 @@ def _date(second: int) -> str:
 
 
 async def cut(batches: AsyncIterator[Batch], position: str, page_size: int) -> tuple[list[Row], int | None]:
-    """A page of a series, and where its last row stands, by its column `position`; None: the series ends with it.
+    """A page of a series, and the position of its last row in the column `position`; None if the series ends with it.
 
-    A page that had to look at EXAMINED rows may have less of them than it might.
+    A page that reaches EXAMINED rows may have fewer rows than requested.
     """
     rows: list[Row] = []
     examined = 0

@@ -56,7 +56,7 @@ async def list_history(
         page_size=page_size,
         cursor=cursor,
         keep=keep if applied.start > 1 else None,
-        question="history",
+        query="history",
         as_of=applied.stop - 1,
         columns=HISTORY_COLUMNS,
     )
@@ -80,7 +80,7 @@ async def list_by_address(
         page_size=page_size,
         cursor=cursor,
         keep=keep,
-        question="transactions",
+        query="transactions",
         columns=("direction",),
     )
 

@@ -13,7 +13,7 @@ from db.listing.cursor import CursorError
 from db.listing.page import Listing, Page, list_page, read_columns
 from db.listing.streams import ChainedStream, PartitionStream, Sieve, Source, Stream, get_chunk_size, lookup_source
 from db.partitions import ms_range_id
-from db.queries.lookups import By, Question, is_spent, list_states, roles_under, sieve_of
+from db.queries.lookups import By, QueryText, is_spent, list_states, roles_under, sieve_of
 from db.roles import ALL, KINDS, LOOKUP_OF_TABLE
 from db.store import Bound, Key, Row, Store, Where
 from db.times import Window
@@ -45,12 +45,12 @@ async def list_unspent(
         CursorError: The state in which the listing began is no longer kept.
     """
     read, sieve = _read(columns, window), sieve_of(where)
-    standing = roles_under(asked, kinds)
-    sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in standing]
+    role_keys = roles_under(asked, kinds)
+    sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in role_keys]
     listing = Listing(
         schema.unspent_outputs,
         sources,
-        Question("unspent", standing, where),
+        QueryText("unspent", role_keys, where),
         sieve=sieve,
         keep=_unspent_rows,
         window=window,

@@ -22,19 +22,19 @@ CALENDAR = {
     if measure.kind is Kind.CALENDAR
     for column in measure.columns
 }
-"""Column of ms_analytics → the UTC interval, ISO 8601 weeks, whose active addresses it counts."""
+"""Column of ms_analytics → the UTC interval (weeks by ISO 8601) whose active addresses it counts."""
 
 MEASURE_COLUMNS = tuple(
     column
     for measure in sorted(MEASURES.values(), key=lambda measure: measure.layout)
     for column in measure.table_columns
 )
-"""Columns that a later layout adds follow those that are there, as ALTER TABLE leaves them."""
+"""Columns of later layouts follow existing columns, as with ALTER TABLE."""
 
 ms_analytics = Table(
     "ms_analytics",
-    "Each complete milestone in numbers; what depends on the ledger state only up to the ledger index. The row of "
-    "genesis has the state alone",
+    "Measures of each complete milestone; those of the ledger state up to the ledger index. The genesis "
+    "row contains only the state",
     columns(
         MS_RANGE_ID,
         ("milestone_index", Type.INT, "the milestone"),
@@ -48,15 +48,15 @@ ms_analytics = Table(
 
 analytics_ranges = Table(
     "analytics_ranges",
-    "ms_analytics, summed by range, so that a sum over all of history is one slice",
+    "Summary of ms_analytics by range, so that a sum over all history reads one slice",
     columns(
         ("network", Type.TEXT, "exact network name"),
         MS_RANGE_ID,
         (
             "runs",
             Type.TEXT,
-            "consecutive milestones as JSON [[first, last, message_count, transaction_count, transferred_tokens], …], "
-            "ascending; cut at multiples of 10000",
+            "consecutive milestones as JSON [[first, last, message_count, transaction_count, transferred_tokens],"
+            " …], ascending, split at multiples of 10000",
         ),
     ),
     partition=("network",),
@@ -66,23 +66,27 @@ analytics_ranges = Table(
 
 daily_analytics = Table(
     "daily_analytics",
-    "Each UTC day in numbers: of its complete milestones",
+    "Measures of each UTC day over its complete milestones",
     columns(
-        ("year", Type.INT, "of the day"),
+        ("year", Type.INT, "year of the day"),
         ("date", Type.DATE, "the day of the milestone timestamp"),
         ("total_addresses", Type.INT, "addresses that sent or received"),
-        ("send_addresses", Type.INT, "addresses that signed for a transaction that took effect"),
-        ("recv_addresses", Type.INT, "addresses that such a transaction paid, dust allowances apart"),
+        ("send_addresses", Type.INT, "addresses that signed an included transaction"),
+        (
+            "recv_addresses",
+            Type.INT,
+            "addresses that received an output of an included transaction, without dust allowances",
+        ),
         ("used_indexes", Type.INT, "different indexes or tags of messages"),
-        ("output_addresses", Type.INT, "addresses that outputs of any transaction name, also of conflicting ones"),
+        ("output_addresses", Type.INT, "addresses in outputs of any transaction, including conflicting ones"),
         ("output_count", Type.BIGINT, "those outputs"),
-        ("max_outputs", Type.INT, "most of them of one address"),
+        ("max_outputs", Type.INT, "largest number of outputs of one address"),
         ("milestone_count", Type.INT, "complete milestones"),
         ("message_count", Type.BIGINT, "their messages"),
-        ("transaction_count", Type.BIGINT, "transactions that took effect"),
-        ("conflicting_count", Type.BIGINT, "transactions that conflict"),
-        ("transaction_payload_count", Type.BIGINT, "messages with a transaction, whatever became of it"),
-        ("transferred_tokens", Type.BIGINT, "base tokens of all outputs of transactions that took effect"),
+        ("transaction_count", Type.BIGINT, "included transactions"),
+        ("conflicting_count", Type.BIGINT, "conflicting transactions"),
+        ("transaction_payload_count", Type.BIGINT, "messages with a transaction, included or not"),
+        ("transferred_tokens", Type.BIGINT, "base tokens of all outputs of included transactions"),
     ),
     partition=("year",),
     clustering=("date",),
@@ -91,9 +95,9 @@ daily_analytics = Table(
 
 address_analytics = Table(
     "address_analytics",
-    "Base tokens that an address sent and received in a milestone: found by hints of kind ledger",
+    "Base tokens that an address sent and received in a milestone; hints have the kind ledger",
     columns(
-        ("address", Type.HEX, "serialized address whose outputs they were then"),
+        ("address", Type.HEX, "serialized address that owned the outputs at that time"),
         MS_RANGE_ID,
         ("milestone_index", Type.INT, "the milestone"),
         MS_TIMESTAMP,
@@ -107,13 +111,13 @@ address_analytics = Table(
 
 metrics_cache = Table(
     "metrics_cache",
-    "What a UTC day counts: daily_analytics has the sums",
+    "Counts of a UTC day by value; daily_analytics has the sums",
     columns(
         ("date", Type.DATE, "the day of the milestone timestamp"),
         ("variant", Type.TEXT, "address or index"),
-        ("metric", Type.TEXT, "sent, received or sent_or_received of an address; used of an index"),
+        ("metric", Type.TEXT, "sent, received or sent_or_received for addresses; used for indexes"),
         ("value", Type.HEX, "the serialized address, or the index bytes"),
-        ("metric_value", Type.BIGINT, "how often: signatures, outputs, both together; messages with the index"),
+        ("metric_value", Type.BIGINT, "count: signatures, outputs, or both together; messages with the index"),
     ),
     partition=("date",),
     clustering=("variant", "metric", "value"),

@@ -1,7 +1,7 @@
-"""What tables a generation has, how they differ from the schema, and how large they are.
+"""The tables of a generation: how they differ from the schema, and their sizes.
 
-Tables are read from sqlite_master, which keeps the text of each. Columns are compared by name. Sizes come from walking
-the tables.
+Tables are read from sqlite_master, which keeps the text of each. Columns are compared by name. Sizes are computed by
+reading the tables.
 """
 
 import re
@@ -23,7 +23,7 @@ def list_tables(readers: Readers) -> frozenset[str]:
 
 
 def has_column(readers: Readers, table: str, column: str) -> bool:
-    """Whether a table has that column."""
+    """Whether a table has this column."""
     with translated():
         rows = readers.connection().execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
     return (column,) in rows

@@ -4,7 +4,7 @@ Rules of this file: as in tables.py. One scan serves all measures of messages, s
 what is alike to all of them is one row, as there are many measures and few kinds of messages in a milestone.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from etl.sources.cone import INCLUDED
@@ -50,8 +50,3 @@ def entries(lake: DataFrame) -> DataFrame:
         F.count("output_type").alias("created"),
         F.try_sum("amount").alias("amount"),
     )
-
-
-def messages(condition: Column) -> Column:
-    """How many messages of a milestone are such."""
-    return F.sum(F.when(condition, F.col("messages")).otherwise(0))

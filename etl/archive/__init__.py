@@ -1,7 +1,11 @@
-"""Archive files as we write them, and how any are validated and merged; no Spark, so all of it starts at once."""
+"""Archive files: writing, validating, merging and exporting them. Spark is not allowed here, so the commands start
+fast.
+
+Input: files or a store. Output: files with checksums.
+"""
 
 MAX_FILE_BYTES = 1 << 32
-"""Greatest size of a file, as Chronicle's default has it."""
+"""Maximum size of a file; Chronicle's default."""
 
 PENDING_FILE = "pending.jsonl"
-"""Messages that no milestone references, beside the archive files."""
+"""File of the messages that no milestone references, next to the archive files."""

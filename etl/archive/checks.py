@@ -1,6 +1,5 @@
-"""The verification of loads, for archive files without a load.
-
-Rules of this file: what a load would refuse is refused here, in its words (etl/verification/cone_verification.py).
+"""Verifies archive files without a load, with the checks and reasons of a load
+(etl/verification/cone_verification.py).
 """
 
 from dataclasses import dataclass
@@ -15,32 +14,34 @@ from ledger.eras import CHRYSALIS, Codec, Coordinator, Eras
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """A network as verification knows it; `coordinator` None: nobody says who signs its milestones."""
+    """The eras and the coordinator with which milestones are verified. `coordinator` is None if it is unknown."""
 
     eras: Eras
     coordinator: Coordinator | None
 
     @classmethod
     def of(cls, settings: StoreSettings, codec: Codec | None) -> "Checks":
-        """Of a network's settings; `codec` is of what is read, where they do not say where Stardust begins."""
+        """The checks for a network's settings. `codec` is the era of the files, used if the first Stardust milestone is
+        unknown.
+        """
         return cls(settings.eras(codec or CHRYSALIS), settings.coordinator())
 
     def refused(self, index: int | None, copy: Copy) -> list[Reject]:
-        """What is refused of one copy of a milestone; of pending messages where the index is None."""
+        """The rejects of one copy of a milestone, or of pending messages if `index` is None."""
         return self.pending(copy).rejects if index is None else self.copy(index, copy).rejects
 
     def copy(self, index: int, copy: Copy) -> Checked:
-        """One copy of a milestone."""
+        """Verifies one copy of a milestone."""
         return check_copy(index, copy, self.eras, self.coordinator)
 
     def cone(self, index: int, cone: Cone, file: str) -> Checked:
-        """A milestone that was put together elsewhere than in a file."""
+        """Verifies a milestone that does not come from a file."""
         return self.copy(index, Copy(file, 0, lambda: cone))
 
     def best(self, index: int, copies: list[Copy]) -> Checked:
-        """The best that several copies of a milestone give."""
+        """Verifies several copies of a milestone and returns the best result."""
         return check_milestone(index, copies, self.eras, self.coordinator)
 
     def pending(self, copy: Copy) -> Checked:
-        """A line of messages that no milestone references."""
+        """Verifies a line of messages that no milestone references."""
         return check_pending(copy, self.eras)

@@ -1,7 +1,9 @@
-"""Milestones of a store become archive files, which a load reads again.
+"""Exports the milestones of a store as archive files that a load can read.
 
-Rules of this file: partition reads only, a milestone at a time; what is read is verified as loads do it, and then
-written. A milestone counts as logged once the file that holds it is durable (etl/writers/archived_marks.py).
+Invariants:
+1. Reads whole partitions, one milestone at a time.
+2. Milestones are verified with the checks of a load before they are written.
+3. A milestone counts as archived when its file is durable (etl/writers/archived_marks.py).
 """
 
 import asyncio
@@ -36,7 +38,7 @@ from ledger.stardust import values as stardust_values
 MESSAGES_AT_ONCE = 1_000
 
 WHOLE_CONE = 1 << 31
-"""More messages than a cone has."""
+"""Greater than the number of messages in any cone."""
 
 LEASE_S = 60
 
@@ -52,12 +54,12 @@ def export(
     mark: bool = True,
     notify: Notify = quiet,
 ) -> Written:
-    """Writes the complete milestones of [first, last) into the folder `into`, but for those that its files hold. What
-    the store does not have whole, or not as its Merkle root says, is lacking.
+    """Writes the complete milestones of [first, last) to `into`, except those that its files contain. `Written.lacking`
+    lists milestones that are incomplete in the store or do not match their Merkle root.
 
-    `mark`: in the end the store is told which of its milestones the folder's files hold. FolderInUse while another run
-    writes there, LeaseHeld while one writes to the store: the files are good then, and the next export tells it.
-    ValueError for a folder that holds the files of another ledger.
+    With `mark` the store finally records which of its milestones the files contain. Raises FolderInUse if another run
+    writes to the folder, and ValueError if the folder contains files of another ledger. Raises LeaseHeld if another run
+    writes to the store; the files are valid, and the next export records them.
     """
     done = Written()
     with (
@@ -91,8 +93,8 @@ def export(
 
 
 async def _refuse_other_ledgers(store: Store, folder: Path, milestones: Intervals) -> None:
-    """ValueError where the first of the folder's closed files that begins with one of those milestones has none of the
-    messages that it has here.
+    """Raises ValueError if the folder's first closed file that starts with one of these milestones has none of the
+    milestone's messages.
     """
     spans = sorted((span, path) for path in folder.iterdir() if (span := sealed_span(path)) is not None)
     begun = next(((first, path) for (first, _), path in spans if contains(milestones, first)), None)
@@ -104,14 +106,14 @@ async def _refuse_other_ledgers(store: Store, folder: Path, milestones: Interval
             line = next((line for _, _, line in lines(stream)), b"")
         written = {entry.message_id.hex() for entry in read_cone(line, index).entries}
     except (OSError, EOFError, ValueError):
-        # What cannot be read is told by its checksum, when it would be marked.
+        # mark_logged reports the wrong checksum of an unreadable file.
         return
     if written.isdisjoint(row["message_id"] for row in await list_cone(store, index, WHOLE_CONE)):
         raise ValueError(f"{path}: milestone {index} of the store's ledger expected, found one of another")
 
 
 async def read_milestone(store: Store, milestone_index: int) -> Cone:
-    """The cone of a complete milestone. NotFound where the store lacks its row."""
+    """Reads the cone of a complete milestone. Raises NotFound if the milestone is missing."""
     row = await get_milestone(store, milestone_index)
     codec = _codec(row["payload"])
     cone = Cone(milestone_index, codec=codec)
@@ -137,11 +139,11 @@ async def read_milestone(store: Store, milestone_index: int) -> Cone:
 
 
 def mark_logged(store: WritableStore, settings: StoreSettings, folder: Path) -> list[Fault]:
-    """Tells the store which of its milestones the folder's durable files hold, and returns what is wrong with such
-    files. LeaseHeld while another run writes to the store.
+    """Records in the store which of its milestones the folder's durable files contain. Returns faults of the files.
+    Raises LeaseHeld if another run writes to the store.
     """
     with closing(StoreReads(store, settings.network)) as reads:
-        # Files are read before the lease is taken, as they may take longer than it lasts.
+        # Files are read before the lease is acquired, because that may take longer than the lease lasts.
         sealed, faults = sealed_in(folder, reads.held().unlogged)
         lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", uuid.uuid4().hex[:12], LEASE_S)
 
@@ -162,5 +164,5 @@ async def _codec_of(store: Store, network: str) -> Codec | None:
 
 
 def _codec(payload: bytes) -> Codec:
-    """By the type of a milestone's payload, its first byte."""
+    """Detects the era from the type of the milestone's payload, its first byte."""
     return STARDUST if payload[0] == stardust_values.Milestone.KIND else CHRYSALIS

@@ -1,7 +1,7 @@
-"""A verified milestone as the line that we write: node JSON of its era, the form that etl/sources reads again.
+"""Formats a verified milestone as the line of an archive file: node JSON of its era, which etl/sources reads.
 
-Rules of this file: one milestone gives one line, byte for byte, whatever it was read from: messages stand in white-flag
-order, keys in the order written here, and nothing is told that was not verified or, as conflict reasons, cannot be.
+The line depends only on the milestone, not on its source: messages are in white-flag order, keys in the order of this
+module, and only verified values are written. Conflict reasons are the exception, because they cannot be verified.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from ledger.stardust import values as stardust_values
 
 
 def milestone_line(checked: Checked) -> bytes:
-    """The line of a milestone whose cone is whole, with its line feed."""
+    """The line of a complete milestone, with its line feed."""
     milestone, entries = checked.milestone, [entry for entry, _ in checked.messages]
     head: dict[str, Any]
     if isinstance(milestone, stardust_values.Milestone):
@@ -58,7 +58,7 @@ def _block(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
 
 
 def _metadata(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
-    """As a node calls it; what is not known is left out."""
+    """The metadata with a node's names. Unknown values are omitted."""
     state = None if entry.inclusion_state is None else STATE_NAMES[entry.inclusion_state]
     told = {
         "referencedByMilestoneIndex": milestone_index,

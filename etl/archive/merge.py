@@ -1,7 +1,9 @@
-"""Archive files of any formats, overlapping or not, become files without overlaps in one format.
+"""Merges archive files of any format into files of one format without overlaps.
 
-Rules of this file: what is read is never changed; a milestone is written when a copy of it, or several together, are
-whole, and then what was proved, not what a copy says. Of several copies the best counts, as in a load.
+Invariants:
+1. Input files are not changed.
+2. A milestone is written if one copy, or several copies together, are complete. The written values are the verified
+   ones. As in a load, the best copy counts.
 """
 
 from collections.abc import Iterator
@@ -28,7 +30,7 @@ from etl.sources.plan import scan
 from etl.verification.cone_verification import Copy
 
 READERS = 16
-"""Files that are open at once: more than overlap anywhere, as a rule."""
+"""Maximum of open files; more than usually overlap."""
 
 Place: TypeAlias = dict[str, Any]
 """A row of etl.sources.plan.PLACE."""
@@ -36,7 +38,9 @@ Place: TypeAlias = dict[str, Any]
 
 @dataclass(slots=True)
 class Merged(Written):
-    """`pending`: messages that no milestone references, with those that the folder had."""
+    """Result of a merge. `pending` counts messages that no milestone references, including those already in the
+    folder.
+    """
 
     pending: int = 0
 
@@ -53,12 +57,12 @@ def merge(
     max_bytes: int = MAX_FILE_BYTES,
     notify: Notify = quiet,
 ) -> Merged:
-    """Writes the milestones of [first, last) that those files hold into the folder `into`.
+    """Writes the milestones of [first, last) in the files to `into`.
 
-    With a level all files are validated first, and with faults nothing is written unless `keep_going`; without one each
-    line is judged when its turn comes.
+    With `level` it first validates all files and writes nothing if there are faults, unless `keep_going` is set.
+    Without it validates each line when it is merged.
 
-    Raises ValueError for a folder that holds one of the files, FolderInUse while another run writes there.
+    Raises ValueError if the folder contains one of the input files, and FolderInUse if another run writes there.
     """
     for path in files:
         if into.resolve() in path.resolve().parents:
@@ -94,26 +98,26 @@ def merge(
             sync(into)
         done.pending = len(pending)
     readers.close()
-    # What a level found wrong with a line is found again when its turn comes.
+    # The merge finds the faults of lines again when it reads them.
     done.faults = list(dict.fromkeys(done.faults))
     return done
 
 
 def _by_milestone(planned: pa.Table) -> Iterator[tuple[int, list[Place]]]:
-    """The places of each milestone's copies, ascending."""
+    """The positions of each milestone's copies, ascending."""
     rows = (row for batch in planned.to_batches(max_chunksize=1_000) for row in batch.to_pylist())
     for index, places in groupby(rows, key=lambda row: int(row["milestone_index"])):
         yield index, list(places)
 
 
 class _Readers:
-    """Readers of the files that were read last."""
+    """Keeps readers of the last used files open."""
 
     def __init__(self) -> None:
         self._open: dict[str, LineReader] = {}
 
     def copy(self, place: Place, index: int | None) -> Copy:
-        """The copy of a milestone at that place."""
+        """The copy of a milestone at a position."""
         return Copy(place["file"], place["line"], lambda: read_cone(self._line(place), index))
 
     def _line(self, place: Place) -> bytes:
@@ -125,6 +129,6 @@ class _Readers:
         return reader.read(file, place["offset"], place["length"])
 
     def close(self) -> None:
-        """Closes them."""
+        """Closes all readers."""
         for reader in self._open.values():
             reader.close()

@@ -1,10 +1,8 @@
-"""What archive files are called, and which milestones, or sequences, their names promise.
+"""Names of archive files, and the milestones or sequences that a name announces. Opens no files.
 
-`{from}to{to}.log` holds the milestones from ≤ m < to, as Chronicle wrote it; `.log.fin` is one that reached its full
-size, `{from}.log.active` and `{from}.part` are growing. Beside a file that we close stands `NAME.b2sum`, its checksum
-(BLAKE2b-256) as `b2sum --check` reads it.
-
-Rules of this file: names only, nothing is opened.
+| name | meaning | |---|---| | `{from}to{to}.log` | milestones from ≤ m < to, as in Chronicle | | `….log.fin` | the
+same; the file reached its maximum size | | `{from}.log.active`, `{from}.part` | a growing file | | `NAME.b2sum` |
+BLAKE2b-256 checksum of a closed file, in the format of `b2sum --check` |
 """
 
 import re
@@ -22,18 +20,18 @@ _GROWING = re.compile(r"(\d+)(?:\.part|\.log\.active)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The milestones, or sequences, that a name promises: first ≤ m < end; `end` None while the file grows."""
+    """The milestones or sequences that a name announces: first ≤ m < end. `end` is None for a growing file."""
 
     first: int
     end: int | None
 
     def holds(self, milestone_index: int) -> bool:
-        """Whether that milestone may stand in the file."""
+        """Whether the file may contain that milestone."""
         return self.first <= milestone_index and (self.end is None or milestone_index < self.end)
 
 
 def promise_of(path: Path, suffix: str = LOG) -> Promise | None:
-    """What the name of an archive file promises; None where it tells no milestones. `suffix`: of closed files."""
+    """Parses the name of an archive file; None for other names. `suffix` is the suffix of closed files."""
     name = path.name
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)
@@ -45,20 +43,20 @@ def promise_of(path: Path, suffix: str = LOG) -> Promise | None:
 
 
 def should_promise(path: Path) -> bool:
-    """Whether a file is of the kinds whose names tell milestones."""
+    """Whether the name of such a file must announce milestones."""
     return any(suffix in (".log", ".part") for suffix in path.suffixes)
 
 
 def closed_path(folder: Path, first: int, end: int, suffix: str = LOG) -> Path:
-    """Where the closed file of first ≤ m < end stands."""
+    """The path of the closed file for first ≤ m < end."""
     return folder / f"{first}to{end}{suffix}"
 
 
 def growing_path(folder: Path, first: int) -> Path:
-    """Where the file stands that grows from that milestone on."""
+    """The path of the growing file that starts at that milestone."""
     return folder / f"{first}.part"
 
 
 def checksum_path(path: Path) -> Path:
-    """Where the checksum of a file stands."""
+    """The path of a file's checksum."""
     return path.with_name(path.name + CHECKSUM)

@@ -1,12 +1,18 @@
-"""Whether archive files hold what their names promise, and whether that is right.
+"""Validates archive files: compares their content with their names, and verifies it.
 
-Eight kinds of fault are Chronicle's, under its names; the ninth, WrongChecksum, comes with the checksums that we write
-beside files. Three levels, each with all that is below it: `basic` looks at names and sizes, `light` reads every line
-as JSON of a known format and looks for what is missing, `full` recomputes ids, walks the cone and tries what it proves.
-The fourth, just in time, is a merge's own: it judges each line when its turn comes.
+Eight kinds of fault are Chronicle's and have its names. The ninth, WrongChecksum, concerns the checksums of our own
+archive files. Each level includes the previous ones:
 
-Rules of this file: it reads, and changes nothing; faults come as they are found, file by file, so that memory does not
-grow with the archive. Milestones in another order than ascending are no fault, and neither are files that overlap.
+- `basic`: file names and sizes
+- `light`: every line is JSON of a known format; lists what is missing
+- `full`: recomputes ids, walks the cone and verifies the proofs
+
+A merge can instead validate each line when it reads it ("just in time").
+
+Invariants:
+1. Nothing is changed.
+2. Faults are yielded file by file, so memory does not grow with the archive.
+3. Overlapping files and milestones in descending order are not faults.
 """
 
 import hashlib
@@ -40,11 +46,11 @@ TOO_BIG = "TooBig"
 WRONG_CHECKSUM = "WrongChecksum"
 
 Check: TypeAlias = Callable[[int | None, Copy], list[Reject]]
-"""What is refused of a copy of a milestone; of pending messages where the milestone is None."""
+"""Verifies a copy of a milestone and returns the rejects. The milestone is None for pending messages."""
 
 
 class Level(IntEnum):
-    """How closely files are looked at."""
+    """The thoroughness of a validation."""
 
     BASIC = 0
     LIGHT = 1
@@ -53,7 +59,9 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a file; `line` from 1, 0: the file itself. `file` is '' for what no file has."""
+    """A fault of a file. `line` starts at 1; 0 means the whole file. `file` is '' for milestones that no file
+    contains.
+    """
 
     kind: str
     file: str
@@ -62,13 +70,13 @@ class Fault:
 
 
 def fault_of(reject: Reject) -> Fault:
-    """A reject as a fault."""
+    """Converts a reject to a fault."""
     detail = f"{reject.item}: {reject.reason}".removeprefix(": ")
     return Fault(MALFORMED_MILESTONE, reject.file, reject.line, detail)
 
 
 def checksum_fault(path: Path) -> Fault | None:
-    """That a file is not as the checksum beside it says, if there is one."""
+    """The fault of a file that does not match the checksum next to it; None if it matches or has no checksum."""
     told = checksum_path(path)
     if not told.exists():
         return None
@@ -81,7 +89,7 @@ def checksum_fault(path: Path) -> Fault | None:
 
 @dataclass(slots=True)
 class Found:
-    """What a validation saw, and what it found."""
+    """Counts and results of a validation."""
 
     files: int = 0
     milestones: int = 0
@@ -99,9 +107,9 @@ def validate(
     wanted: Intervals | None = None,
     notify: Callable[[Fault], None] = lambda _: None,
 ) -> Found:
-    """Every fault of those files, and the milestones between them, or of `wanted`, that none has.
+    """Yields every fault of the files, and the milestones that are missing between them or in `wanted`.
 
-    `check` is what FULL asks of each milestone.
+    `check` verifies each milestone at level FULL.
     """
     found = Found()
 
@@ -135,7 +143,7 @@ def _file_faults(path: Path, level: Level, check: Check | None, max_bytes: int, 
     if size is not None and size > max_bytes:
         yield Fault(TOO_BIG, file, 0, f"at most {max_bytes} bytes expected, found {size}")
     if promise is not None and promise.end is not None:
-        # Of what the name promises and the file lacks its own fault tells.
+        # Milestones that are missing in the file are reported as a fault of the file.
         found.held = add(found.held, [(promise.first, promise.end - 1)])
     if level is Level.BASIC:
         return
@@ -159,7 +167,7 @@ def _file_faults(path: Path, level: Level, check: Check | None, max_bytes: int, 
 
 
 class _Reading:
-    """One pass over a file's lines."""
+    """A single pass over the lines of a file."""
 
     def __init__(self, path: Path, level: Level, check: Check | None) -> None:
         self._path, self._level, self._check = path, level, check
@@ -168,7 +176,7 @@ class _Reading:
         self.pending = 0
 
     def faults(self) -> Iterator[Fault]:
-        """What is wrong with the lines, and with their checksum."""
+        """Yields the faults of the lines and of their checksum."""
         number, file, empty = 0, str(self._path), True
         try:
             with open_stream(file) as stream:

@@ -1,13 +1,15 @@
-"""Writes archive files so that a crash at any instant leaves nothing that looks whole and is not.
+"""Writes archive files so that a crash never leaves an incomplete file that looks complete.
 
-A file grows as `{from}.part`. Closing it syncs it, writes its checksum beside it, and only then gives it its name; so a
-`.log` with a checksum is whole and durable. A `.part` that a killed run left is read again when the next one begins:
-what is whole of it stays, a torn end is cut off, and the run goes on in it. What another program wrote is not touched.
+A file grows as `{from}.part`. Closing it syncs it, writes its checksum, then renames it. So a `.log` with a checksum is
+complete and durable. The next run reads a `.part` that a killed run left, keeps its complete lines, truncates the rest
+and continues the file. Files of other programs are not changed.
 
-What a line holds is a milestone, or another thing that has a number and a Form: a VAA has the sequence of its emitter.
+A line contains a milestone, or another numbered item with a Form: a VAA has the sequence of its emitter.
 
-Rules of this file: where a file ends follows from the numbers and from `max_bytes` alone, never from when a run was
-killed, so a run that is repeated writes the same bytes. Nothing that is closed is touched again.
+Invariants:
+1. The end of a file depends only on the numbers and `max_bytes`, not on when a run was killed. A repeated run writes
+   the same bytes.
+2. Closed files are never changed.
 """
 
 import fcntl
@@ -30,13 +32,13 @@ from etl.sources.files import lines, open_stream
 DIGEST_BYTES = 32
 
 OnClosed: TypeAlias = Callable[[Path, int, int], None]
-"""Is told of each file that is durable: where it stands, its first milestone and the one after its last."""
+"""Called for each durable file with its path, its first milestone and the one after its last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What lines of JSON a folder's files hold: the `suffix` of closed ones, and the numbers that a line is about.
-    `numbers_of` raises ValueError for a line that is none.
+    """The form of the JSON lines in a folder: the suffix of closed files, and the numbers of a line. `numbers_of`
+    raises ValueError for an invalid line.
     """
 
     suffix: str
@@ -47,12 +49,12 @@ MILESTONES = Form(LOG, milestones_of)
 
 
 class FolderInUse(Exception):
-    """Another run writes into the folder."""
+    """Another run writes to the folder."""
 
 
 @dataclass(slots=True)
 class _Growing:
-    """A file that grows: its numbers first ≤ m < end, its size and the hash of its bytes."""
+    """A growing file: its numbers first ≤ m < end, its size and the hash of its bytes."""
 
     path: Path
     first: int
@@ -62,7 +64,7 @@ class _Growing:
 
 
 class ArchiveWriter:
-    """Writes lines by number, ascending, into the files of a folder; one that does not follow begins a new file."""
+    """Writes lines by ascending number to the files of a folder. A gap starts a new file."""
 
     def __init__(
         self,
@@ -79,12 +81,12 @@ class ArchiveWriter:
         self._file: _Growing | None = None
 
     def held(self) -> Intervals:
-        """The numbers that the folder's files hold, those of a killed run's too."""
+        """The numbers in the folder's files, including files of killed runs."""
         left = intervals((each.first, each.end - 1) for each in self._left)
         return add(held_by_closed(self.folder, self._form), left)
 
     def append(self, number: int, line: bytes) -> None:
-        """Writes the line of a number above all that this writer wrote before."""
+        """Writes the line of a number that is greater than all numbers before."""
         file = self._file
         if file is not None and (file.end != number or file.size + len(line) > self._max_bytes):
             self._close(file)
@@ -107,7 +109,7 @@ class ArchiveWriter:
         self._file = file
 
     def close(self) -> None:
-        """Closes the file that grows, and those that killed runs left."""
+        """Closes the growing file, and files that killed runs left."""
         for file in [*self._left, *([self._file] if self._file else [])]:
             self._close(file)
         self._left, self._file = [], None
@@ -115,7 +117,7 @@ class ArchiveWriter:
     def _close(self, file: _Growing) -> None:
         path = closed_path(self.folder, file.first, file.end, self._form.suffix)
         if path.exists():
-            raise ValueError(f"{path}: no file of that name expected, as {file.path.name} is to get it: move it away")
+            raise ValueError(f"{path}: exists, but {file.path.name} must get this name: move the existing file away")
         sync(file.path)
         write_durably(checksum_path(path), f"{file.digest.hexdigest()}  {path.name}\n".encode())
         file.path.replace(path)
@@ -131,8 +133,8 @@ def archive_writer(
     on_closed: OnClosed | None = None,
     form: Form = MILESTONES,
 ) -> Iterator[ArchiveWriter]:
-    """A writer into a folder, made if need be, that is closed when the block ends well. FolderInUse when another run
-    writes there, ValueError for a file there that is not of this writer and in its way.
+    """Opens a writer for a folder, and closes it if the block succeeds. Creates a missing folder. Raises FolderInUse if
+    another run writes there, and ValueError if a file of another program is in the way.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -143,7 +145,7 @@ def archive_writer(
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise FolderInUse(f"{folder}: another run writes archive files there") from None
+            raise FolderInUse(f"{folder}: another run writes archive files there; wait until it ends") from None
         writer = ArchiveWriter(folder, max_bytes, on_closed, form)
         yield writer
         writer.close()
@@ -152,8 +154,8 @@ def archive_writer(
 
 
 def held_by_closed(folder: Path, form: Form = MILESTONES) -> Intervals:
-    """The numbers of a folder's closed files: of those with a checksum by their names, others are read. ValueError for
-    one that cannot be.
+    """The numbers in a folder's closed files: from the names of files with a checksum, from the content of others.
+    Raises ValueError for an unreadable file.
     """
     found: list[tuple[int, int]] = []
     for path in sorted(folder.iterdir()):
@@ -166,8 +168,8 @@ def held_by_closed(folder: Path, form: Form = MILESTONES) -> Intervals:
 
 
 def sealed_span(path: Path, form: Form = MILESTONES) -> tuple[int, int] | None:
-    """The first and the last number of a file that was closed, by its name; None for one without a checksum beside it,
-    which was not, or not by a writer of ours.
+    """The first and last number of a closed file, from its name. None without a checksum, because then this writer did
+    not close the file.
     """
     promise = promise_of(path, form.suffix)
     if promise is None or promise.end is None or promise.first >= promise.end:
@@ -176,12 +178,12 @@ def sealed_span(path: Path, form: Form = MILESTONES) -> tuple[int, int] | None:
 
 
 def checksum_beside(path: Path) -> str:
-    """The checksum that stands beside a file, in hex as it was written; FileNotFoundError where there is none."""
+    """The checksum in the file next to `path`, in hex. Raises FileNotFoundError if there is none."""
     return checksum_path(path).read_text("utf-8", "replace").partition(" ")[0]
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Puts a whole file in the place of whatever stood there; the folder itself is still to be synced."""
+    """Replaces a file atomically and durably. The caller must sync the folder."""
     growing = path.with_name(path.name + ".new")
     growing.write_bytes(data)
     sync(growing)
@@ -189,7 +191,7 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def sync(path: Path) -> None:
-    """Returns when the file's bytes, or the folder's names, are on disk."""
+    """Returns when a file's bytes, or a folder's names, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -208,7 +210,7 @@ def _numbers_in(path: Path, form: Form) -> Iterator[int]:
 
 
 def _recover(folder: Path, form: Form) -> Iterator[_Growing]:
-    """What killed runs left in a folder, durable from here on."""
+    """Makes the files that killed runs left durable and yields them."""
     for path in sorted(folder.glob("*.part")):
         promise = promise_of(path)
         if promise is None:
@@ -225,7 +227,9 @@ def _recover(folder: Path, form: Form) -> Iterator[_Growing]:
 
 
 def _whole_lines(path: Path, first: int, form: Form) -> _Growing:
-    """As far as a file holds whole lines of consecutive numbers; ValueError where one behind them can be read, too."""
+    """The part of a file that contains complete lines with consecutive numbers. Raises ValueError if a readable line
+    with another number follows.
+    """
     file = _Growing(path, first, first, 0, hashlib.blake2b(digest_size=DIGEST_BYTES))
     with path.open("rb") as stream:
         for line in stream:

@@ -1,6 +1,7 @@
-"""What is numbered, milestones or an emitter's messages, fetched into the files of a folder in that order.
+"""Fetches numbered items (milestones, or messages of an emitter) and writes them to files in order.
 
-Rules of this file: several are on their way at once, and as many are in memory; one that cannot be had costs no other.
+Several requests run concurrently and their results are held in memory. An item that cannot be fetched does not affect
+the others.
 """
 
 import asyncio
@@ -30,12 +31,12 @@ FAILURES_SHOWN = 20
 BACKOFF_S, BACKOFF_MOST_S = 0.5, 30.0
 
 DOUBLINGS_MOST = 64
-"""Further ones make no wait longer, and a thousand no float."""
+"""Limit of doublings: more would not increase the wait, and a thousand would overflow a float."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    """How nodes and guardians are asked. A try that brought something new is not counted among `tries`."""
+    """How nodes and guardians are requested. An attempt that returned something new does not count towards `tries`."""
 
     requests: int = 16
     milestones: int = 4
@@ -47,9 +48,8 @@ class FetchSettings:
 
 @dataclass(slots=True)
 class Fetched:
-    """What a fetch wrote: `count` of `unit`, by their numbers; `held`: what the folder had already, `lacking`: what
-    could not be had, the first of it with its reason, `left`: what was not begun before a signal came. `faults` are all
-    that were counted on the way, by kind.
+    """Result of a fetch: `count` of `unit` by number; `held`: already in the folder; `lacking`: missing, with the
+    reason of the first; `left`: not started before a signal. `faults` counts all faults by kind.
     """
 
     unit: str = "milestones"
@@ -62,13 +62,13 @@ class Fetched:
     files: list[str] = field(default_factory=list)
 
     def failed(self, number: int, fault: Fault) -> None:
-        """Notes what could not be had."""
+        """Records an item that could not be fetched."""
         self.lacking = add(self.lacking, [(number, number)])
         if len(self.failures) < FAILURES_SHOWN:
             insort(self.failures, f"{number}: {fault.kind}: {fault}", key=_number)
 
     def forget(self, numbers: Intervals) -> None:
-        """Notes no longer that those could not be had: they are asked for once more."""
+        """Removes items from the missing ones, because they will be requested again."""
         self.lacking = subtract(self.lacking, numbers)
         self.failures = [each for each in self.failures if not contains(numbers, _number(each))]
 
@@ -86,7 +86,7 @@ async def fill(
     done: Fetched,
     notify: Notify,
 ) -> None:
-    """Fetches the lines of those numbers and writes them, ascending. `stop` set, nothing new is begun."""
+    """Fetches the lines of these numbers and writes them in ascending order. Starts nothing new once `stop` is set."""
     total = size(missing)
     written, lacked = done.count, size(done.lacking)
     rest = (number for first, last in missing for number in range(first, last + 1))
@@ -109,12 +109,12 @@ async def fill(
     finally:
         for _, task in under_way:
             task.cancel()
-        # Of one that fails as it is given up asyncio would tell, if nobody asked for it.
+        # asyncio would log the exception of a cancelled task if nothing retrieved it.
         await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
 
 
 def stopped_by_signals() -> asyncio.Event:
-    """Is set by SIGINT and SIGTERM, so that what is under way ends well."""
+    """An event that SIGINT and SIGTERM set, so that open requests can finish."""
     stop = asyncio.Event()
     if threading.current_thread() is threading.main_thread():
         for each in (signal.SIGINT, signal.SIGTERM):
@@ -136,7 +136,9 @@ async def retry(ask: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
 
 
 async def answered(asking: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
-    """What servers answer, by their URLs; one that does not is left out, and named. Raises Fault where none does."""
+    """The responses of servers by URL. Logs and omits servers without a response. Raises Fault if no server
+    responds.
+    """
     said: dict[str, T] = {}
     silent: dict[str, Fault] = {}
     for url, answer in zip(asking, await asyncio.gather(*asking.values(), return_exceptions=True), strict=True):
@@ -149,17 +151,17 @@ async def answered(asking: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]
     if not said:
         raise next(iter(silent.values()))
     for url, fault in silent.items():
-        log.warning("%s is left out: %s: %s", url, fault.kind, fault)
+        log.warning("%s is not used: %s: %s", url, fault.kind, fault)
     return said
 
 
 async def stopped_within(stop: asyncio.Event, seconds: float) -> bool:
-    """Waits that long, or until a signal comes; whether one came."""
+    """Waits for `seconds` or until a signal. Returns whether there was a signal."""
     with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), seconds)
     return stop.is_set()
 
 
 def wait_s(settings: FetchSettings, tries: int, fault: Fault) -> float:
-    """How long to wait after so many tries: twice as long each time, or as long as the node asks."""
+    """The wait before a retry: doubled with each attempt, or as long as the node requests."""
     return max(fault.wait_s, min(settings.backoff_s * 2.0 ** min(tries, DOUBLINGS_MOST), BACKOFF_MOST_S))

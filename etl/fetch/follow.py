@@ -1,9 +1,8 @@
-"""Keeps at a network's head: what its node has confirmed since is fetched run by run, and handed on.
+"""Follows the head of a network: fetches newly confirmed milestones in runs and passes the files on.
 
-Rules of this file: a run holds at least RUN_S seconds of milestones, so that what comes after it (a load starts Spark)
-is worth its start; what a run could not have is tried again with each later one. Nothing is kept from run to run but
-which milestones those are, and the folder is read once, so days cost no more memory than minutes, and files that were
-taken away meanwhile are not fetched again.
+A run covers at least RUN_S seconds of milestones, so that a load after it is worth the start of Spark. Each run retries
+the missing milestones of earlier runs. Only these are kept between runs, and the folder is read once, so memory does
+not grow with time, and files that are removed meanwhile are not fetched again.
 """
 
 import asyncio
@@ -28,23 +27,23 @@ from etl.verification.cone_verification import Copy
 from ledger.reader import CodecError
 
 RUN_S = 60.0
-"""Seconds that a run covers at least, from its first milestone to its last."""
+"""Minimum time that a run covers, in seconds from its first milestone to its last."""
 
 RUN_MOST = 1_000
-"""Milestones of a run at most, so that catching up hands on what it has."""
+"""Maximum of milestones in a run, so that catching up passes on what it has."""
 
 POLL_S = 5.0
 
 PENDING_MOST, PENDING_AT_ONCE = 10_000, 100
-"""Messages that a run takes from what the node's tips lead to, about at most; and how many of them at once."""
+"""Approximate maximum of pending messages that a run fetches from the node's tips, and how many at a time."""
 
 HandOn: TypeAlias = Callable[["Run"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run brought: durable files, first those that a killed run left open, and how many pending messages
-    `pending.jsonl` has now.
+    """Result of a run: its durable files, starting with those that a killed run left open, and the number of messages
+    in `pending.jsonl`.
     """
 
     fetched: Fetched
@@ -54,7 +53,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How much a run holds, in seconds and in milestones, and how often the node is asked for news."""
+    """The size of a run, in seconds and in milestones, and how often the node is polled."""
 
     run_s: float = RUN_S
     run_most: int = RUN_MOST
@@ -72,9 +71,9 @@ def follow(
     pace: Pace | None = None,
     notify: Notify = quiet,
 ) -> Fetched:
-    """Fetches from milestone `first` on, else from where the folder ends, else from the newest, until a signal comes.
+    """Fetches from milestone `first`, else from the end of the folder, else from the newest milestone, until a signal.
 
-    Raises ValueError for URLs that are none and nodes of another network, FolderInUse. What `hand_on` raises ends it.
+    Raises ValueError for invalid URLs and nodes of another network, and FolderInUse. An exception of `hand_on` ends it.
     """
 
     async def run() -> Fetched:
@@ -85,7 +84,7 @@ def follow(
 
 
 class _Following:
-    """Runs behind each other."""
+    """The sequence of runs."""
 
     def __init__(self, source: Source, into: Path, hand_on: HandOn, pace: Pace, notify: Notify) -> None:
         self._source, self._into, self._hand_on, self._pace, self._notify = source, into, hand_on, pace, notify
@@ -95,7 +94,7 @@ class _Following:
         self._all = Fetched()
 
     async def run(self, first: int | None) -> Fetched:
-        """Until a signal comes; what all runs brought, and what is lacking now."""
+        """Runs until a signal. Returns the sums of all runs and what is missing at the end."""
         closed = list[Path]()
         max_bytes = self._source.settings.max_bytes
         with archive_writer(self._into, max_bytes, lambda path, *_: closed.append(path)) as writer:
@@ -107,7 +106,7 @@ class _Following:
                 try:
                     node = self._node()
                     newest = await node.newest(self._codec)
-                    # What a node only says that it has is no place to begin at, nor to run towards.
+                    # The node's claim alone is not enough: the milestone must be available.
                     ended = await node.head(self._codec, newest)
                     if begin is None:
                         begin = newest
@@ -116,7 +115,7 @@ class _Following:
                         await stopped_within(self._source.stop, self._pace.poll_s)
                         continue
                 except Fault as fault:
-                    # A node that is away for hours is asked again as one that has no news.
+                    # A node that is unavailable for hours is polled like one without new milestones.
                     self._all.faults[fault.kind] += 1
                     self._turn += 1
                     await stopped_within(self._source.stop, max(self._pace.poll_s, fault.wait_s))
@@ -133,7 +132,7 @@ class _Following:
         return self._source.nodes[self._turn % len(self._source.nodes)]
 
     async def _is_enough(self, node: Node, first: int, last: int, ended: Head) -> bool:
-        """Whether a run of those milestones is worth its while; `ended` is the newest."""
+        """Whether these milestones are enough for a run; `ended` is the newest one."""
         if last - first + 1 >= self._pace.run_most:
             return True
         try:
@@ -141,18 +140,18 @@ class _Following:
         except Fault as fault:
             if fault.kind != NOT_THERE:
                 raise
-            # It was pruned, or is of the era before: no later question will be answered either.
+            # The milestone was pruned, or belongs to the previous era. Later requests would fail as well.
             return True
         return ended.timestamp - begun.timestamp >= self._pace.run_s
 
     async def _fetch(self, writer: ArchiveWriter, missing: Intervals) -> Fetched:
-        """One run, which closes its files."""
+        """Fetches one run and closes its files."""
         done = Fetched()
         await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
         writer.close()
         begun = done.count + size(done.lacking)
         if begun < size(missing):
-            # A signal came: what lacked before and was not asked for again lacks still.
+            # After a signal, milestones that were missing before and were not requested again are still missing.
             unbegun = [(nth(missing, begun), missing[-1][1])]
             done.lacking = add(done.lacking, intersect(self._all.lacking, unbegun))
         self._all.count += done.count
@@ -161,8 +160,8 @@ class _Following:
         return done
 
     async def _take_pending(self, node: Node) -> int:
-        """Puts what the node's tips lead to, and no milestone references, into the folder; how many messages. A signal
-        ends it with those at hand.
+        """Writes the messages that the node's tips lead to and no milestone references. Returns their number. A signal
+        ends it with the messages so far.
         """
         if self._source.stop.is_set():
             return 0
@@ -190,7 +189,7 @@ class _Following:
         return len(found)
 
     async def _pending(self, node: Node, message_id: bytes) -> Entry | None:
-        """A message that no milestone references, verified; None for any other."""
+        """A verified message that no milestone references; None for any other."""
         if message_id == GENESIS or self._recent.has(message_id):
             return None
         try:

@@ -1,7 +1,6 @@
-"""A guardian's REST API, or another permanode's in its words, as a fetch asks it: one signed message, the current set.
+"""The REST API of a guardian, or of another permanode with the same routes: one signed message, the current set.
 
-Rules of this file: as in etl/fetch/http.py. Of what a guardian says nothing is believed: the answer to whoever asks for
-a message is bytes, which name themselves and are signed.
+Responses are not trusted: a message is bytes that contain their own id and signatures.
 """
 
 import base64
@@ -21,15 +20,14 @@ MAX_CHAIN = 2**16 - 1
 
 @dataclass(frozen=True, slots=True)
 class Emitter:
-    """Whose messages are fetched; `address` has 32 bytes."""
+    """The emitter whose messages are fetched. `address` has 32 bytes."""
 
     chain: int
     address: bytes
 
     @classmethod
     def parse(cls, text: str) -> "Emitter":
-        """From CHAIN/ADDRESS, the chain by number or name, the address in 64 hex digits or as the chain writes it.
-
+        """Parses CHAIN/ADDRESS: the chain by number or name, the address in 64 hex digits or in the chain's format.
         Raises ValueError.
         """
         name, _, address = text.partition("/")
@@ -42,14 +40,14 @@ class Emitter:
 
 
 class Guardian:
-    """One guardian, or gateway, by the URL before its `/v1`."""
+    """A guardian or gateway, identified by the URL before `/v1`."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
         self.url = http.url.removesuffix("/v1")
 
     async def signed_vaa(self, emitter: Emitter, sequence: int) -> bytes:
-        """The bytes that are kept under an id, unverified; a Fault of NOT_THERE where there are none."""
+        """The stored bytes of an id, unverified. Raises a Fault of kind NOT_THERE if there are none."""
         url = f"{self.url}/v1/signed_vaa/{emitter.chain}/{emitter.address.hex()}/{sequence}"
         found = (await self._http.json(url)).get("vaaBytes")
         try:
@@ -60,7 +58,7 @@ class Guardian:
         raise Fault(UNREADABLE, f"{url}: vaaBytes in base64 expected, found {str(found)[:40]!r}")
 
     async def current_set(self) -> tuple[int, tuple[bytes, ...]] | None:
-        """Index and addresses of the guardian set that it holds to be current; None where it does not tell."""
+        """Index and addresses of the guardian set that the server considers current; None if it does not report one."""
         url = f"{self.url}/v1/guardianset/current"
         try:
             found = await self._http.json(url, "guardianSet")

@@ -1,7 +1,6 @@
-"""Questions over HTTP and what can be wrong with their answers, whoever is asked.
+"""HTTP requests and the faults of their responses, for all kinds of servers.
 
-Rules of this file: one question, one request; what does not come as it should is a Fault of one of FAULTS, and nobody
-here asks twice.
+Each call sends one request. Any unexpected response is a Fault of a kind in FAULTS. Nothing is retried here.
 """
 
 import asyncio
@@ -20,24 +19,24 @@ WRONG_ID = "wrong id"
 UNPROVED = "not proved"
 NOT_THERE = "not there"
 FAULTS = (TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID, UNPROVED, NOT_THERE)
-"""What can be wrong with an answer. The last two are said of what was asked for: a milestone is not what its Merkle
-root says, a message is not signed by its guardians; or it is not there, not yet or no longer.
+"""The kinds of faults. The last two concern the requested item: it does not match its proof (Merkle root of a
+milestone, signatures of a VAA), or it is not available yet or any more.
 """
 
 NOT_OFFERED = frozenset({400, 403, 405, 410, 501})
-"""Statuses, beside 404, of routes that a node does not have."""
+"""Statuses of routes that a node does not have, in addition to 404."""
 
 RETRY_AFTER_MOST_S = 60.0
 
 MAX_BODY_BYTES = 16 * 2**20
-"""What an answer may have: messages have at most 32 KiB, a signed VAA or a list of tips less than a MiB. All that 16
-questions at once may bring has room in memory.
+"""Maximum size of a response. Messages have at most 32 KiB, a signed VAA or a list of tips less than 1 MiB. The
+responses of 16 concurrent requests fit into memory.
 """
 
 
 class Fault(Exception):
-    """A question was not answered as it should be. `kind` is one of FAULTS; `status`: of an answer that was refused,
-    `wait_s`: how long the node asks to wait.
+    """A request failed. `kind` is one of FAULTS. `status` is the status of an error response; `wait_s` is how long the
+    node requests to wait.
     """
 
     def __init__(self, kind: str, message: str, *, status: int = 0, wait_s: float = 0.0) -> None:
@@ -48,24 +47,24 @@ class Fault(Exception):
 
     @property
     def is_for_good(self) -> bool:
-        """Whether the node does not offer what was asked, now or later."""
+        """Whether the node does not offer the route at all."""
         return self.kind == NOT_THERE or self.status in NOT_OFFERED
 
 
 def base_url(text: str) -> str:
-    """A server's URL in the one form that it has, without a slash at its end. Raises ValueError."""
+    """Normalizes the URL of a server, without a slash at its end. Raises ValueError for an invalid URL."""
     try:
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return str(httpx.URL(text)).rstrip("/")
     except (ValueError, httpx.InvalidURL):
         pass
-    raise ValueError(f"a URL as http://HOST:14265 expected, found {text!r}")
+    raise ValueError(f"invalid URL {text!r}; expected e.g. http://HOST:14265")
 
 
 class Http:
-    """One server, by a URL; ValueError for what is none. It is asked `at_once` questions, each of which has failed
-    after `timeout_s`.
+    """A server, identified by its URL. Sends at most `at_once` concurrent requests with a timeout of `timeout_s`.
+    Raises ValueError for an invalid URL.
     """
 
     def __init__(self, url: str, *, at_once: int, timeout_s: float) -> None:
@@ -85,19 +84,19 @@ class Http:
         await self._client.aclose()
 
     async def get(self, url: str, accept: str) -> bytes:
-        """The body of an answer of status 200. Raises Fault."""
-        # Few compressed bytes can be many: what is asked for is small, and ids and keys do not compress.
+        """The body of a response with status 200. Raises Fault."""
+        # Compressed responses could expand without limit. The requested data is small and hardly compresses.
         headers = {"accept": accept, "accept-encoding": "identity"}
         async with self._asking:
             try:
-                # The client's own timeout begins anew with each byte.
+                # The timeout of the client restarts with each byte.
                 async with (
                     asyncio.timeout(self._timeout_s),
                     self._client.stream("GET", url, headers=headers) as answer,
                 ):
                     body = await _body(url, answer)
             except (TimeoutError, httpx.TimeoutException) as error:
-                raise Fault(TIMEOUT, f"{url}: no whole answer within {self._timeout_s:g} s") from error
+                raise Fault(TIMEOUT, f"{url}: no complete response within {self._timeout_s:g} s") from error
             except httpx.TransportError as error:
                 raise Fault(BROKEN, f"{url}: {str(error) or type(error).__name__}") from error
         if answer.status_code == httpx.codes.NOT_FOUND:
@@ -108,7 +107,7 @@ class Http:
         return body
 
     async def json(self, url: str, inside: str | None = None) -> dict[str, Any]:
-        """An answer in JSON, or the object in its field `inside`. Raises Fault."""
+        """A JSON response, or the object in its field `inside`. Raises Fault."""
         data = await self.get(url, "application/json")
         try:
             found = orjson.loads(data)
@@ -117,14 +116,14 @@ class Http:
         if inside is not None and isinstance(found, dict):
             found = found.get(inside)
         if not isinstance(found, dict):
-            raise Fault(UNREADABLE, f"{url}: a JSON object expected")
+            raise Fault(UNREADABLE, f"{url}: expected a JSON object")
         return found
 
 
 async def _body(url: str, answer: httpx.Response) -> bytes:
-    """Raises Fault for one that is too large or compressed."""
+    """Reads a body. Raises Fault if it is too large or compressed."""
     if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
-        raise Fault(UNREADABLE, f"{url}: {encoding[:40]!r} was not asked for")
+        raise Fault(UNREADABLE, f"{url}: unexpected content encoding {encoding[:40]!r}")
     body = bytearray()
     async for chunk in answer.aiter_bytes():
         body += chunk
@@ -134,6 +133,6 @@ async def _body(url: str, answer: httpx.Response) -> bytes:
 
 
 def _retry_after(answer: httpx.Response) -> float:
-    """The seconds that a node asks to wait; 0 where it asks nothing, or names a date."""
+    """The seconds of the header Retry-After; 0 without it or for a date."""
     text = answer.headers.get("retry-after", "")
     return min(float(text), RETRY_AFTER_MOST_S) if text.isascii() and text.isdecimal() else 0.0

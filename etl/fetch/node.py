@@ -1,7 +1,6 @@
-"""A node's REST API as a fetch asks it: milestones, bytes, metadata, tips; both protocols.
+"""The REST API of a node: milestones, bytes, metadata and tips, in both protocols.
 
-Rules of this file: as in etl/fetch/http.py. Of all that a node says its bytes alone can be verified; that is done by
-whoever asks.
+Only the bytes in a node's responses can be verified. The caller verifies them.
 """
 
 from collections.abc import Callable
@@ -24,7 +23,7 @@ RAW = "application/vnd.iota.serializer-v1"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a node says of a message; `referenced_by` None: no milestone references it."""
+    """A node's metadata of a message. `referenced_by` is None if no milestone references it."""
 
     referenced_by: int | None
     inclusion_state: int | None
@@ -33,8 +32,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a cone begins: in Chrysalis at the message that carries the milestone, in Stardust at its parents; and when
-    the milestone was issued, in seconds.
+    """The start of a cone (in Chrysalis the message with the milestone, in Stardust its parents), and the milestone's
+    timestamp in seconds.
     """
 
     milestone: Milestone | None
@@ -43,7 +42,7 @@ class Head:
 
 
 class Node:
-    """One node, by the URL before its `/api`, or a permanode's network by the URL `…/api/NETWORK`."""
+    """A node, identified by the URL before `/api`, or a network of a permanode, identified by `…/api/NETWORK`."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -53,7 +52,7 @@ class Node:
         self._v2 = f"{self.url}/core/v2" if mounted else f"{self.url}/api/core/v2"
 
     async def network_name(self, codec: Codec) -> str | None:
-        """The name of the network that the node speaks of in that protocol; None where it does not speak it."""
+        """The node's network name in a protocol; None if the node does not support the protocol."""
         try:
             info = await self._info(codec)
         except Fault as fault:
@@ -75,7 +74,7 @@ class Node:
         return self._read(lambda: read_milestone_index(found, "confirmed milestone"))
 
     async def head(self, codec: Codec, index: int) -> Head:
-        """The milestone of that index; a Fault of NOT_THERE where the node lacks it."""
+        """The milestone with that index. Raises a Fault of kind NOT_THERE if the node does not have it."""
         if codec is CHRYSALIS:
             found = await self._json(f"{self._v1}/milestones/{index}")
             root = self._read(lambda: read_message_id(found.get("messageId"), "messageId"))
@@ -93,7 +92,7 @@ class Node:
         return await self._bytes(f"{self._v2}/blocks/0x{message_id.hex()}")
 
     async def told(self, codec: Codec, message_id: bytes) -> Told:
-        """What the node says of a message."""
+        """The node's metadata of a message."""
         if codec is CHRYSALIS:
             found = await self._json(f"{self._v1}/messages/{message_id.hex()}/metadata")
         else:
@@ -110,7 +109,7 @@ class Node:
         return self._read(read)
 
     async def tips(self, codec: Codec) -> tuple[bytes, ...]:
-        """Messages that nothing approves yet; none where the node, as a permanode, has no tips."""
+        """Messages without children; empty if the server has no tips, e.g. a permanode."""
         try:
             found = await self._json(f"{self._v1 if codec is CHRYSALIS else self._v2}/tips")
         except Fault as fault:
@@ -119,14 +118,14 @@ class Node:
             raise
         listed = found.get("tipMessageIds" if codec is CHRYSALIS else "tips")
         if not isinstance(listed, list):
-            raise Fault(UNREADABLE, f"{self.url}: tips is no list")
+            raise Fault(UNREADABLE, f"{self.url}: tips is not a list")
         return self._read(lambda: tuple(read_message_id(str(each).removeprefix("0x"), "tips") for each in listed))
 
     async def _info(self, codec: Codec) -> dict[str, Any]:
         return await self._json(f"{self._v1 if codec is CHRYSALIS else self._v2}/info")
 
     async def _json(self, url: str) -> dict[str, Any]:
-        """An answer in JSON, without the `data` that API v1 puts around it."""
+        """A JSON response without the `data` that API v1 adds."""
         is_v1 = url.startswith(self._v1) and not url.startswith(self._v2)
         return await self._http.json(url, "data" if is_v1 else None)
 
@@ -141,7 +140,7 @@ class Node:
 
 
 def codec_name(codec: Codec) -> str:
-    """The protocol, as people call it."""
+    """The name of the protocol for output."""
     return "core API v2" if codec is STARDUST else "API v1"
 
 

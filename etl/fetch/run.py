@@ -1,7 +1,7 @@
-"""A range of milestones out of nodes into the files of a folder: several on their way at once, written in their order.
+"""Fetches a range of milestones from nodes into the files of a folder, concurrently, and writes them in order.
 
-Rules of this file: a milestone is retried by itself, so that one which cannot be had costs no other; where there are
-several nodes the next try is another's. What the folder holds is never asked for again.
+Each milestone is retried separately, so one that cannot be fetched does not affect the others. With several nodes, the
+next attempt uses the next node. Milestones in the folder's files are not requested again.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from ledger.eras import CHRYSALIS, STARDUST, Codec
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The nodes, how what they say is judged, and when to end."""
+    """The nodes, the checks of their responses, and the stop event."""
 
     nodes: Sequence[Node]
     checks: Checks
     settings: FetchSettings
     stop: asyncio.Event
-    """Set, it lets nothing new begin, nor be tried again: what is under way is written, and all ends well."""
+    """Once it is set, nothing new starts and nothing is retried. Milestones in progress are written."""
 
     def codec_at(self, milestone_index: int) -> Codec:
         """The protocol of a milestone."""
@@ -46,9 +46,9 @@ def fetch(
     settings: FetchSettings | None = None,
     notify: Notify = quiet,
 ) -> Fetched:
-    """Writes those milestones into the folder `into`, but for what its files hold.
+    """Writes these milestones to `into`, except those that its files contain.
 
-    Raises ValueError for URLs that are none and nodes of another network, Fault where no node answers, FolderInUse.
+    Raises ValueError for invalid URLs and nodes of another network, Fault if no node responds, and FolderInUse.
     """
 
     async def run() -> Fetched:
@@ -68,11 +68,11 @@ def fetch(
 
 @asynccontextmanager
 async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSettings) -> AsyncIterator[Source]:
-    """Connections to those nodes, which are asked what network they are of; one that is silent is left out."""
+    """Opens connections to the nodes and requests their network. Omits nodes that do not respond."""
     async with AsyncExitStack() as stack:
         asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
         given = [Node(await stack.enter_async_context(each)) for each in asking]
-        # A node given twice is one, or a milestone that it lacks would be asked of the other for ever.
+        # Two entries for the same node would pass a milestone that it does not have back and forth forever.
         nodes = {each.url: each for each in given}
         spoken = await answered({url: _codecs(node, store, settings) for url, node in nodes.items()})
         checks = Checks.of(store, STARDUST if STARDUST in next(iter(spoken.values())) else CHRYSALIS)
@@ -80,7 +80,7 @@ async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSetti
 
 
 async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> list[Codec]:
-    """The protocols that a node speaks; ValueError for one of another network."""
+    """The protocols of a node. Raises ValueError for a node of another network."""
     network = store.known_network()
     names = {CHRYSALIS.name: {store.network, network.id_name}, STARDUST.name: {store.network, network.stardust_name}}
     found = []
@@ -90,18 +90,18 @@ async def _codecs(node: Node, store: StoreSettings, settings: FetchSettings) -> 
             continue
         if name not in names[codec.name]:
             expected = " or ".join(sorted(names[codec.name]))
-            raise ValueError(f"{node.url}: a node of network {expected} expected, found {name}")
+            raise ValueError(f"{node.url}: expected a node of network {expected}, found {name}")
         found.append(codec)
     if not found:
         apis = " and ".join(codec_name(each) for each in (CHRYSALIS, STARDUST))
-        raise ValueError(f"{node.url}: a node's REST API expected, found neither {apis}")
+        raise ValueError(f"{node.url}: not the REST API of a node: found neither {apis}")
     return found
 
 
 async def fill_milestones(
     source: Source, writer: ArchiveWriter, missing: Intervals, recent: Recent, done: Fetched, notify: Notify
 ) -> None:
-    """Fetches milestones and writes them, ascending."""
+    """Fetches milestones and writes them in ascending order."""
 
     async def fetch_one(index: int) -> bytes:
         return await fetch_milestone(source, index, recent, done)
@@ -110,8 +110,8 @@ async def fill_milestones(
 
 
 async def fetch_milestone(source: Source, index: int, recent: Recent, done: Fetched) -> bytes:
-    """The line of one milestone, tried again and again; Fault where no node has it, the tries are used up or a signal
-    came.
+    """Fetches the line of a milestone, with retries. Raises Fault if no node has it, the attempts are used up or a
+    signal came.
     """
     settings, nodes = source.settings, source.nodes
     walk = Walk(index, source.codec_at(index), source.checks, recent, settings.requests)

@@ -1,8 +1,8 @@
-"""An emitter's messages out of guardians, or permanodes, into JSON lines that a load reads: a folder an emitter.
+"""Fetches an emitter's messages from guardians or permanodes and writes JSON lines for a load, in a folder per emitter.
 
-Rules of this file: an answer is written when it is the message that was asked for and its guardians signed it, as far
-as their set is known; else it is a fault, and the next try is the next guardian's. What cannot be had below a message
-that is there is a gap, and asked for once more in the end; all that is lacking is asked for by the next run.
+A response is written if it is the requested message and its guardians signed it, as far as their set is known.
+Otherwise it is a fault, and the next attempt uses the next guardian. A missing sequence below an available one is a
+gap, which is requested once more at the end. The next run requests everything that is still missing.
 """
 
 import asyncio
@@ -32,12 +32,14 @@ from ledger.wormhole.verify import History, verify
 SUFFIX = ".jsonl"
 
 UNKNOWN_SET = "unknown_set"
-"""The verdict on a message whose guardian set is newer than what is known here: it is kept, and a load judges it."""
+"""The verdict on a message whose guardian set is newer than the built-in ones. It is written, and a load verifies
+it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The guardians, whose messages are asked for, how the answers are judged, and when to end."""
+    """The guardians, the emitter, the checks of the responses, and the stop event."""
 
     guardians: Sequence[Guardian]
     emitter: Emitter
@@ -55,10 +57,10 @@ def fetch_vaas(
     settings: FetchSettings | None = None,
     notify: Notify = quiet,
 ) -> Fetched:
-    """Writes an emitter's messages of those sequences into `into/CHAIN/ADDRESS`, but for what its files hold.
+    """Writes an emitter's messages of these sequences to `into/CHAIN/ADDRESS`, except those that its files contain.
 
-    Raises ValueError for URLs that are none, guardians of another network and a network that has none, Fault where none
-    answers, FolderInUse.
+    Raises ValueError for invalid URLs, guardians of another network and a network that is not a Wormhole network, Fault
+    if no guardian responds, and FolderInUse.
     """
 
     async def run() -> Fetched:
@@ -78,12 +80,12 @@ def fetch_vaas(
 
 
 def folder_of(into: Path, emitter: Emitter) -> Path:
-    """Where an emitter's files are: their names are sequences alone."""
+    """The folder of an emitter's files. Their names contain only sequences."""
     return into / str(emitter.chain) / emitter.address.hex()
 
 
 def form_of(emitter: Emitter) -> Form:
-    """Lines of one emitter's VAAs."""
+    """The form of lines with VAAs of one emitter."""
 
     def sequences_of(line: bytes) -> list[int]:
         signed = [cell for cell in read_line(line) if cell.family == QUORUM]
@@ -95,7 +97,7 @@ def form_of(emitter: Emitter) -> Form:
 async def _pass(
     source: Source, folder: Path, wanted: Intervals, done: Fetched, notify: Notify
 ) -> tuple[Intervals, Intervals]:
-    """Asks for what the folder lacks of those sequences; what that was, and what the folder holds in the end."""
+    """Fetches the sequences that are missing in the folder. Returns the result and the sequences in the folder."""
     max_bytes, form = source.settings.max_bytes, form_of(source.emitter)
 
     async def fetch_one(sequence: int) -> bytes:
@@ -109,7 +111,7 @@ async def _pass(
 
 
 async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
-    """The line of one message; Fault where no guardian has it, the tries are used up or a signal came."""
+    """Fetches the line of a message. Raises Fault if no guardian has it, the attempts are used up or a signal came."""
     settings = source.settings
     left, tries, turn = list(source.guardians), 0, 0
     while True:
@@ -140,7 +142,7 @@ async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
         raise Fault(UNREADABLE, f"{guardian.url}: {asked}: {error}") from None
     found = message_id(vaa.emitter_chain, vaa.emitter_address, vaa.sequence)
     if found != asked:
-        raise Fault(WRONG_ID, f"{guardian.url}: {asked} asked for, found {found}")
+        raise Fault(WRONG_ID, f"{guardian.url}: expected {asked}, found {found}")
     verdict = verify(vaa, source.history)
     if verdict.fault not in (None, UNKNOWN_SET):
         raise Fault(UNPROVED, f"{guardian.url}: {asked}: {verdict.reason}")
@@ -152,12 +154,12 @@ async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
 async def _opened(
     store: StoreSettings, urls: Sequence[str], emitter: Emitter, settings: FetchSettings
 ) -> AsyncIterator[Source]:
-    """Connections to those guardians, which are asked for their set: one that is known tells the network. One that is
-    silent is left out.
+    """Opens connections to the guardians and requests their guardian set. A built-in set identifies the network. Omits
+    guardians that do not respond.
     """
     network = store.wormhole_network
     if network is None:
-        raise ValueError(f"--guardian: a Wormhole network expected, as wormhole-mainnet, found {store.network}")
+        raise ValueError(f"--guardian needs a Wormhole network, e.g. wormhole-mainnet; found {store.network}")
     history = {each.index: each for each in PUBLISHED[network]}
     async with AsyncExitStack() as stack:
         asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
@@ -167,5 +169,5 @@ async def _opened(
         for url, told in sets.items():
             known = history.get(told[0]) if told else None
             if told and known and known.addresses != told[1]:
-                raise ValueError(f"{url}: a guardian of {network} expected, found another set {told[0]}")
+                raise ValueError(f"{url}: expected a guardian of {network}, found a different guardian set {told[0]}")
         yield Source([guardians[url] for url in sets], emitter, history, settings, stopped_by_signals())

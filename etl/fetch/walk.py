@@ -1,9 +1,9 @@
-"""A milestone's cone, asked of a node message by message: from where it begins over the parents, as long as they are
-said to be of this milestone.
+"""Fetches the cone of a milestone from a node, message by message: from its start to the parents, as long as the node's
+metadata says that they belong to this milestone.
 
-Rules of this file: bytes count when they hash to the id that was asked for, and stay then, whatever else fails and
-whichever node is asked next. That a message is of an earlier milestone is the node's word; the proof at the end, over
-all that was found, is what decides (etl/verification/cone_verification.py).
+Bytes count if they hash to the requested id. They are kept even if something else fails or another node is used. That a
+message belongs to an earlier milestone is an unverified claim of the node; the proof over all messages at the end
+decides (etl/verification/cone_verification.py).
 """
 
 import asyncio
@@ -20,34 +20,34 @@ from ledger.levels import BELIEVED
 from ledger.reader import CodecError
 
 GENESIS = bytes(32)
-"""The message that every tangle began with, which no node has."""
+"""The id of the first message of every tangle, which no node stores."""
 
 FAULTS_A_RUN = 8
-"""Questions that may fail before no others are asked."""
+"""Failed requests after which a run starts no further ones."""
 
 DEPTH = 15
-"""Milestones below one whose messages may still be approved (below max depth of every network's nodes)."""
+"""Number of earlier milestones whose messages may still be approved (below max depth in all networks)."""
 
 
 class Recent:
-    """Which milestone references a message, of the milestones that were fetched last."""
+    """The milestone of each message, for the milestones that were fetched last."""
 
     def __init__(self) -> None:
         self._by_milestone: dict[int, frozenset[bytes]] = {}
 
     def add(self, milestone_index: int, message_ids: frozenset[bytes]) -> None:
-        """Keeps a cone, and forgets those that are no longer approved."""
+        """Adds a cone and removes those whose messages are no longer approved."""
         self._by_milestone[milestone_index] = message_ids
         for old in [each for each in self._by_milestone if each < milestone_index - DEPTH]:
             del self._by_milestone[old]
 
     def has(self, message_id: bytes) -> bool:
-        """Whether one of them references it."""
+        """Whether one of the milestones references a message."""
         return any(message_id in each for each in self._by_milestone.values())
 
 
 class Walk:
-    """The way to one milestone. What was answered is kept from one try to the next."""
+    """The walk through one milestone. Responses are kept from one attempt to the next."""
 
     def __init__(self, milestone_index: int, codec: Codec, checks: Checks, recent: Recent, at_once: int) -> None:
         self.milestone_index = milestone_index
@@ -62,18 +62,19 @@ class Walk:
 
     @property
     def answered(self) -> int:
-        """How many questions have their answer."""
+        """Number of requests that succeeded."""
         return len(self._bytes) + len(self._told)
 
     @property
     def message_ids(self) -> frozenset[bytes]:
-        """The messages of the cone, once the walk is done."""
+        """The messages of the cone, once the walk is complete."""
         return frozenset(each for each in self._bytes if self._is_ours(each))
 
     async def run(self, node: Node) -> bytes:
-        """The milestone's line, verified. Raises the first Fault of `faults`; the next run goes on where it failed.
+        """Fetches and verifies the line of the milestone. Raises the first Fault of `faults`; the next run continues
+        from there.
 
-        One that fails does not end the others at once: what is under way may be answered, and is kept.
+        A fault does not end the other requests at once, because their responses are kept.
         """
         self.faults = []
         try:
@@ -95,7 +96,7 @@ class Walk:
             raise
 
     async def _visit(self, node: Node, message_id: bytes, group: asyncio.TaskGroup, seen: set[bytes]) -> None:
-        """Follows a message to its parents, unless enough has failed in this run."""
+        """Follows a message to its parents, unless too many requests failed in this run."""
         if message_id == GENESIS or self._recent.has(message_id):
             return
         async with self._asking:
@@ -112,7 +113,7 @@ class Walk:
                 group.create_task(self._visit(node, parent, group, seen))
 
     async def _parents(self, node: Node, message_id: bytes) -> tuple[bytes, ...]:
-        """The parents of a message of this milestone, which is fetched; none of another's."""
+        """Fetches a message of this milestone and returns its parents; none for other messages."""
         if message_id not in self._told:
             self._told[message_id] = await self._ask(node, message_id)
         if not self._is_ours(message_id):
@@ -120,18 +121,18 @@ class Walk:
         if message_id not in self._bytes:
             data = await node.raw(self._codec, message_id)
             if (derived := id_of(data)) != message_id:
-                raise Fault(WRONG_ID, f"{node.url}: {message_id.hex()} asked for, the bytes hash to {derived.hex()}")
+                raise Fault(WRONG_ID, f"{node.url}: expected {message_id.hex()}, but the bytes hash to {derived.hex()}")
             self._bytes[message_id] = data
         return self._decode(message_id).parents
 
     async def _ask(self, node: Node, message_id: bytes) -> Told | None:
-        """What the node says of a message; None for one that is older than what the node holds."""
+        """The node's metadata of a message; None if the message is older than the node's history."""
         try:
             return await node.told(self._codec, message_id)
         except Fault as fault:
             if fault.kind != NOT_THERE:
                 raise
-            # In Stardust the Merkle root over all blocks decides; in Chrysalis it is over what changed the ledger.
+            # Stardust's Merkle root covers all blocks; Chrysalis' covers only messages that changed the ledger.
             if self._codec is STARDUST:
                 return None
             async with self._looking_for_edge:
@@ -142,7 +143,7 @@ class Walk:
             raise Fault(UNREADABLE, text) from None
 
     async def _is_at_edge(self, node: Node) -> bool:
-        """Whether the node lacks one of the milestones whose messages this one's may approve."""
+        """Whether the node no longer has one of the milestones whose messages this milestone's messages may approve."""
         for index in range(self.milestone_index - 1, max(self.milestone_index - DEPTH - 1, 0), -1):
             try:
                 await node.head(self._codec, index)
@@ -175,7 +176,7 @@ class Walk:
             )
         checked = self._checks.cone(self.milestone_index, cone, "")
         if checked.verified in (None, BELIEVED):
-            # Bytes are right, so what was said of them is not: where the cone ends, or what became of a message.
+            # The bytes are correct, so the node's metadata is wrong: the end of the cone, or an inclusion state.
             self._told.clear()
             self._head = None
             reason = checked.rejects[0].reason if checked.rejects else "nothing proves its inclusion states"

@@ -1,8 +1,10 @@
-"""Complete milestones → ledger state: what their included transactions and receipts did to outputs and addresses.
+"""Advances the ledger state: applies the included transactions and receipts of complete milestones.
 
-Rules of this file: the state after a milestone is a set function of what came before, so nothing is incremented in
-place and nothing deleted; milestones are applied in order and without gaps, from genesis on; the frontier is written
-last, and a reader sees nothing beyond it. All rows follow from the changes (etl/ledger_state/changes.py).
+Invariants:
+1. The state after a milestone is a function of the milestones before it. Nothing is incremented in place or deleted.
+2. Milestones are applied in order and without gaps, from genesis.
+3. The frontier is written last, and readers ignore everything beyond it.
+4. All rows follow from the changes (etl/ledger_state/changes.py).
 """
 
 from collections.abc import Sequence
@@ -32,13 +34,13 @@ from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
 
 MILESTONES_AT_ONCE = 1_000
-"""Applied in one transaction near the frontier; bounds what this process holds."""
+"""Milestones per transaction near the frontier. Limits the memory of this process."""
 
 FIRST_NEAR = 1_000
-"""Milestones of a first ledger state that are still brought up step by step: joins read no more than these steps do."""
+"""Maximum of milestones for which a first ledger state uses single steps, because joins would read just as much."""
 
 STEPS_KEPT = 10
-"""Frontiers whose rich list and distribution are kept: whoever reads them read the frontier before."""
+"""Number of frontiers whose rich list and distribution are kept for readers that read the frontier before."""
 
 
 class StateMeasures(Protocol):
@@ -69,10 +71,10 @@ class Ledger:
     measures: StateMeasures | None = None
 
     def advance(self) -> None:
-        """Applies genesis, if that is still to do, and every complete milestone that follows without a gap.
+        """Applies genesis if necessary, then every complete milestone that follows without a gap.
 
-        An included transaction that spends what nobody created holds the frontier before its milestone, and the report
-        says so. Without a genesis in the lake there is no ledger state.
+        If an included transaction spends an unknown output, the frontier stays before its milestone, and the report
+        contains the reason. Without a genesis in the lake there is no ledger state.
         """
         lake, reads, report = self.publication.lake, self.publication.reads, self.publication.report
         if not lake.has("genesis"):
@@ -95,7 +97,7 @@ class Ledger:
         report.ledger_index = frontier
 
     def _begin(self, genesis: int) -> None:
-        """Writes the outputs that were there before the first milestone, and their balances."""
+        """Writes the outputs and balances of genesis."""
         lake, network = self.publication.lake, self.publication.store_settings.network
         chunk_size = self.publication.store_settings.chunk_size
         outputs = genesis_outputs(lake.genesis())
@@ -119,7 +121,7 @@ class Ledger:
             self._write(batch, makers, wealth, genesis, analysed=self.measures is not None)
 
     def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
-        """Writes the state after (frontier, to], or as far as it is known; the new frontier."""
+        """Writes the state after (frontier, to], or as far as it is known. Returns the new frontier."""
         to = self._known_to(found.changes, to)
         if to == frontier:
             return frontier
@@ -148,14 +150,14 @@ class Ledger:
             publication.record(batch, opened)
             self._write(batch, makers, wealth, to, analysed=further is not None)
         if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
-            # Rows that stood here before; what was created since is written only while it lives.
+            # Only rows that existed before. Outputs created since then are written only if they are unspent.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
             spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
             compaction.clean(publication, spent, found.ranges, genesis, dead_to)
         return to
 
     def _wealth(self, found: Found, genesis: int, frontier: int, to: int) -> Wealth:
-        """Who owns how much after milestone `to`."""
+        """The wealth distribution after milestone `to`."""
         if found.near is not None:
             before = self.publication.reads.wealth(frontier)
             after = rich_list.moved(Wealth(*before), rich_list.touched(found.near, to))
@@ -165,7 +167,7 @@ class Ledger:
         return rich_list.whole(self.publication.staging, found.changes.where(F.col("milestone_index") <= to))
 
     def _placement(self, first: int, last: int, of: tuple[Lookup, ...]) -> Placement:
-        """Where the rows of those of a load's lookups stand in those milestones."""
+        """The partitions of the ledger lookups' rows in these milestones."""
         chunk_size = self.publication.store_settings.chunk_size
         ranges = range(first // chunk_size, last // chunk_size + 1)
         standing = self.publication.reads.splits(of, ranges)
@@ -175,7 +177,7 @@ class Ledger:
     def _write(
         self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int, *, analysed: bool
     ) -> None:
-        """All rows, then the frontier."""
+        """Writes all rows, then the frontier."""
         network = self.publication.store_settings.network
         upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote)
         spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
@@ -193,7 +195,7 @@ class Ledger:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
 
     def _known_to(self, changes: DataFrame, to: int) -> int:
-        """The milestone before the first one that spends an unknown output, `to` if there is none."""
+        """The milestone before the first one that spends an unknown output; `to` if there is none."""
         unknown = changes.where("address IS NULL")
         row = unknown.agg(F.min(F.struct("milestone_index", "white_flag_index", "idx", "output_id"))).first()
         if row is None or row[0] is None:

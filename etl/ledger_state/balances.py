@@ -1,6 +1,6 @@
-"""Changes → what each address owns after each milestone that changed it.
+"""Computes the balance of each address after each milestone that changed it.
 
-Rules of this file: as in tables.py; a balance counts what names the address its owner, also what has expired.
+A balance contains all outputs that name the address as their owner, including expired ones.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -23,7 +23,7 @@ BALANCE_KIND = "balance"
 def balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> DataFrame:
     """BALANCES of each address after each milestone above `frontier` that changed it, and `balance_before`.
 
-    `before` (BALANCES) is where the addresses stood at the frontier; None where the changes begin at genesis.
+    `before` (BALANCES) contains the balances at the frontier. None means that the changes start at genesis.
     """
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
     dust_allowance, dust_outputs = dust_change()
@@ -43,7 +43,7 @@ def balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> Dat
 
 
 def balance_makers(after: DataFrame, chunk_size: int) -> list[FrameMaker]:
-    """address_balances and the hints that lead to them."""
+    """The frames of address_balances and its hints."""
     placed = after.withColumn("ms_range_id", range_of("milestone_index", chunk_size))
     hints = placed.select(
         "address",

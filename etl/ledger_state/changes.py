@@ -1,7 +1,7 @@
-"""What included transactions and receipts did to outputs, with every spent output resolved.
+"""The changes that included transactions and receipts make to outputs, with every spent output resolved.
 
-Rules of this file: two ways to the same changes. Far behind the frontier spent outputs are found by joins over the
-lake, since genesis; near it by reads of the store. What is near is few milestones: this process may hold them.
+There are two ways to the same changes. Far behind the frontier, spent outputs are found by joins over the lake since
+genesis. Near the frontier they are read from the store; these are few milestones, so this process may hold them.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,9 @@ OWNED = {
     "stardust": STARDUST_TYPE,
     "data": pa.binary(),
 }
-"""What a spender does not tell of the output: `address` is whom it names its owner, `data` the bytes of one of
-Stardust."""
+"""The columns of an output that its spender does not contain. `address` is the named owner, `data` the bytes of a
+Stardust output.
+"""
 
 MADE = pa.schema(
     {
@@ -46,12 +47,13 @@ MADE = pa.schema(
         **OWNED,
     }
 )
-"""CHANGES but for the owner at the time, which follows."""
+"""CHANGES without the owner at the time, which is computed afterwards."""
 
 CHANGES = pa.schema([*MADE, pa.field("owner", pa.binary())])
-"""One row for each output created and for each one spent; `idx` is the output's index, or that of the input, which
-`signer` unlocked. `transaction_id` is the milestone's where a receipt created the output. `owner` is whose the output
-was when that happened: once it has expired the return address, else the one that it names."""
+"""A row for each output created and for each output spent. `idx` is the index of the output, or of the input that
+`signer` unlocked. `transaction_id` is the milestone's if a receipt created the output. `owner` is the owner at that
+time: the return address if the output has expired, else the named owner.
+"""
 
 BALANCES = pa.schema(
     {
@@ -74,10 +76,10 @@ COUNTED = pa.schema(
         "stardust": STARDUST_TYPE,
     }
 )
-"""What lookups count of a change; of one that spends no more than the owner."""
+"""The columns of a change that lookups count; for a spent output only the owner."""
 
 OF_STARDUST = {"stardust": STARDUST_OUTPUT, "data": "binary"}
-"""What CHANGES tell of outputs of Stardust alone."""
+"""The columns of CHANGES that only Stardust outputs have."""
 
 _EXPIRING = ("expiration", "expiration_return")
 
@@ -86,7 +88,7 @@ FIRST_STARDUST_TYPE = min(number for number, kind in KIND_OF_TYPE.items() if kin
 
 @dataclass(frozen=True)
 class Near:
-    """What this process holds of few milestones: CHANGES, and BALANCES of the addresses they touch at the frontier."""
+    """The data of few milestones in this process: CHANGES, and BALANCES at the frontier of the addresses in them."""
 
     changes: pa.Table
     before: Sequence[tuple[Any, ...]]
@@ -94,10 +96,10 @@ class Near:
 
 @dataclass(frozen=True)
 class Found:
-    """CHANGES: since genesis, or only above the frontier where that is `near`.
+    """CHANGES since genesis, or above the frontier if `near` is set.
 
-    `counted`: COUNTED of every milestone after genesis in the windows that the way from the frontier touches.
-    `ranges`: those in which the changed outputs were created.
+    `counted` contains COUNTED of every milestone after genesis in the windows that the run touches. `ranges` are the
+    ranges in which the changed outputs were created.
     """
 
     changes: DataFrame
@@ -109,7 +111,9 @@ class Found:
 def far(
     publication: Publication, genesis: int, frontier: int, to: int, columns: Sequence[str] = CHANGES.names
 ) -> Found:
-    """All changes of [genesis, to], resolved by joins over the lake; of CHANGES those columns, COUNTED among them."""
+    """All changes of [genesis, to], resolved by joins over the lake. `columns` selects columns of CHANGES, including
+    COUNTED.
+    """
     lake, chunk_size = publication.lake, publication.store_settings.chunk_size
     messages, held = lake.messages([(genesis + 1, to)]), lake.genesis()
     fields = publication.output_fields([(genesis + 1, to)])
@@ -132,7 +136,7 @@ def far(
 
 
 def near(publication: Publication, genesis: int, frontier: int, to: int) -> Found:
-    """Changes of (frontier, to], resolved from the store."""
+    """The changes of (frontier, to], resolved from the store."""
     spark, reads = publication.spark, publication.reads
     chunk_size = publication.store_settings.chunk_size
     messages = publication.lake.messages([(frontier + 1, to)])
@@ -162,7 +166,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
 
 
 def genesis_outputs(genesis: DataFrame) -> DataFrame:
-    """Genesis as `tables.created`."""
+    """The genesis outputs in the form of `tables.created`."""
     return genesis.where(F.col("kind") != tables.TREASURY_OUTPUT).select(
         "milestone_index",
         F.lit(None).cast("int").alias("white_flag_index"),
@@ -179,7 +183,7 @@ def genesis_outputs(genesis: DataFrame) -> DataFrame:
 
 
 def created_by(outputs: DataFrame) -> DataFrame:
-    """CHANGES that created those outputs (`tables.created`)."""
+    """The CHANGES that created these outputs (`tables.created`)."""
     rows = outputs.withColumns(
         {
             "transaction_id": F.substring("output_id", 1, 32),
@@ -194,28 +198,26 @@ def created_by(outputs: DataFrame) -> DataFrame:
 
 
 def _spent(inputs: DataFrame) -> DataFrame:
-    """MADE that spend, without what is OWNED."""
+    """The rows of MADE that spend, without the OWNED columns."""
     known = [name for name in MADE.names if name in inputs.columns]
     return inputs.select(*known, F.expr("true").alias("is_spent"))
 
 
 def _owned_at(spent: DataFrame) -> DataFrame:
-    """CHANGES of MADE that spend."""
+    """The CHANGES of MADE that spend."""
     expired = F.col("stardust.expiration") <= F.expr("ms_timestamp DIV 1000")
     return spent.withColumn("owner", F.when(expired, F.col("stardust.expiration_return")).otherwise(F.col("address")))
 
 
 def _owners(made: pa.Table) -> pa.ChunkedArray:
-    """CHANGES.owner of MADE, in this process."""
+    """CHANGES.owner of MADE, computed in this process."""
     expiration, expiration_return = (pc.struct_field(made["stardust"], name) for name in _EXPIRING)
     expired = pc.and_(made["is_spent"], pc.less_equal(expiration, pc.divide(made["ms_timestamp"], 1000)))
     return pc.if_else(pc.fill_null(expired, fill_value=False), expiration_return, made["address"])
 
 
 def _counted(publication: Publication, created: pa.Table, first: int, last: int) -> list[tuple[Any, ...]]:
-    """COUNTED of those earlier milestones, by the store; what stands before milestones that create no output of
-    Stardust is all of Chrysalis.
-    """
+    """COUNTED of earlier milestones, from the store. Everything before the first Stardust output is Chrysalis."""
     reads = publication.reads
     updates = [
         (row["milestone_index"], bytes.fromhex(row["address"]), row["is_spent"], bytes.fromhex(row["output_id"]))
@@ -231,5 +233,5 @@ def _counted(publication: Publication, created: pa.Table, first: int, last: int)
 
 
 def _rows(publication: Publication, name: str, frame: DataFrame) -> pa.Table:
-    """The frame's rows, of few milestones, in this process."""
+    """Collects the rows of few milestones into this process."""
     return pq.read_table(publication.staging.write(name, frame))

@@ -1,8 +1,10 @@
-"""unspent_outputs without what was spent long ago.
+"""Deletes outputs from unspent_outputs that were spent long ago.
 
-Rules of this file: a partition is cleaned once more of its rows are dead than alive; only dead rows are deleted, so a
-reader sees the same before and after, and a crash leaves nothing but dead rows behind. From which ledger index on the
-table can answer is noted before the first row goes, how far it was looked through after the last.
+Invariants:
+1. A partition is cleaned when it contains more dead rows than live ones. Only dead rows are deleted, so readers see the
+   same before and after, and a crash leaves only dead rows behind.
+2. The first ledger index that the table can still answer is stored before the first deletion. The milestone up to which
+   the table was examined is stored after the last one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,13 +27,13 @@ from etl.tables.partition_columns import SPLITS, Placement
 from etl.writers.publish import Publication
 
 COMPACTED_TO = "compacted_to"
-"""keyspace_info: what was spent up to that milestone was looked through."""
+"""keyspace_info key: the milestone up to which spent outputs were examined."""
 
 MILESTONES_AT_ONCE = 1_000
-"""Whose spent outputs this process holds."""
+"""Milestones whose spent outputs this process holds at a time."""
 
 PARTITIONS_AT_ONCE = 1_000
-"""Cleaned in one transaction."""
+"""Partitions that are cleaned in one transaction."""
 
 SPENT = pa.schema(
     {
@@ -44,11 +46,11 @@ SPENT = pa.schema(
         "is_spent": pa.bool_(),
     }
 )
-"""Of CHANGES that spend, what tells where the rows stand."""
+"""The columns of spending CHANGES that locate the rows of an output."""
 
 
 def compact(publication: Publication) -> int:
-    """Looks through all that was ever spent; the rows deleted."""
+    """Examines all outputs that were ever spent. Returns the number of deleted rows."""
     lake, frontier = publication.lake, publication.reads.ledger_index()
     if frontier is None:
         return 0
@@ -61,8 +63,8 @@ def compact(publication: Publication) -> int:
 
 
 def compact_behind(publication: Publication, genesis: int, frontier: int) -> None:
-    """Looks through what was spent since that was last done, once it is `ledger_margin` milestones; by the store, where
-    it is not far behind.
+    """Examines the outputs that were spent since the last time, once there are `ledger_margin` milestones. Uses the
+    store if it is near.
     """
     margin, reads = publication.settings.ledger_margin, publication.reads
     looked_to, dead_to = looked(reads, genesis), frontier - margin
@@ -84,7 +86,9 @@ def compact_behind(publication: Publication, genesis: int, frontier: int) -> Non
 
 
 def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], genesis: int, dead_to: int) -> int:
-    """Cleans the partitions of outputs (SPENT) created in those ranges, where spent by `dead_to`; the rows deleted."""
+    """Cleans the partitions of outputs (SPENT) that were created in these ranges and spent by `dead_to`. Returns the
+    number of deleted rows.
+    """
     standing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
     hot = few_rows(publication.spark, SPLITS, standing) if standing else None
     placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
@@ -98,7 +102,7 @@ def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], gen
 def clean_partitions(
     store: WritableStore, reads: StoreReads, partitions: Iterator[tuple[Value, ...]], dead_to: int
 ) -> int:
-    """Cleans those partitions of unspent_outputs, some in a batch; the rows deleted."""
+    """Cleans partitions of unspent_outputs, several per batch. Returns the number of deleted rows."""
     unspent_from, deleted = max(dead_to, int(reads.info(UNSPENT_FROM) or dead_to)), 0
     while some := list(islice(partitions, PARTITIONS_AT_ONCE)):
         with store.batch() as batch:
@@ -110,12 +114,12 @@ def clean_partitions(
 
 
 def looked(reads: StoreReads, genesis: int) -> int:
-    """The milestone up to which all that was spent was looked through."""
+    """The milestone up to which all spent outputs were examined."""
     return int(reads.info(COMPACTED_TO) or genesis)
 
 
 def forget(batch: Batch, reads: StoreReads) -> None:
-    """Nothing was cleaned: the state begins, and what it will tell was perhaps deleted as told before."""
+    """Resets the compaction state, because the ledger state starts again."""
     if reads.info(UNSPENT_FROM) is not None:
         batch.clear(schema.unspent_outputs)
         batch.clear(schema.unspent_hints)
@@ -124,7 +128,7 @@ def forget(batch: Batch, reads: StoreReads) -> None:
 
 
 def _cleaned(batch: Batch, reads: StoreReads, partition: tuple[Value, ...], dead_to: int) -> int:
-    """Deletes the dead rows of a partition if they are more than the others; how many."""
+    """Deletes the dead rows of a partition if they outnumber the others. Returns their number."""
     rows = list(reads.partition(schema.unspent_outputs, partition))
     dead = [row for row in rows if (row["spent_milestone_index"] or dead_to + 1) <= dead_to]
     if 2 * len(dead) <= len(rows):

@@ -1,8 +1,9 @@
-"""Conflicting transactions → the reason of each conflict, as Hornet defines them, up to the ledger state.
+"""Determines why transactions conflict: Hornet's reasons, as far as the ledger state goes.
 
-A reason follows from the inputs and from the dust of addresses at the message's position
-(ledger/chrysalis/conflicts.py). Near the frontier both come from the store, far behind it from the changes since genesis. A reason that the source
-states stays; a different one is reported.
+A reason follows from the inputs and the dust of addresses at the position of the message
+(ledger/chrysalis/conflicts.py, ledger/stardust/conflicts.py). Near the frontier these facts come from the store,
+otherwise from the changes since genesis; all further steps are the same. A reason that the source contains is kept, and
+a different one is reported.
 """
 
 import pyarrow as pa
@@ -34,8 +35,9 @@ FACTS = pa.schema(
         "data": pa.binary(),
     }
 )
-"""An output, where it was created (genesis: without a white-flag index) and where it was spent, if it was; `data`: its
-bytes, which perhaps lack where it is of Chrysalis."""
+"""An output, where it was created (without white_flag_index for genesis) and where it was spent, if it was. `data`
+contains its bytes, which may be missing for Chrysalis outputs.
+"""
 
 DUST_STEPS = pa.schema(
     {
@@ -46,24 +48,24 @@ DUST_STEPS = pa.schema(
         "dust_outputs": pa.int64(),
     }
 )
-"""What was added to the dust of an address, and where; without a white-flag index: before what has one."""
+"""A change to the dust of an address and its position. Without white_flag_index it precedes those that have one."""
 
 AT = ("milestone_index", "white_flag_index", "message_id")
 
 ASKED = ("conflict_reason", "version", "ms_timestamp", "message")
-"""What a verdict needs of the message itself."""
+"""The columns of the message itself that a verdict needs."""
 
 DIFFERENCES_SHOWN = 20
-"""Differing reasons that a report spells out."""
+"""Maximum number of differing reasons in a report."""
 
 
 def reason_makers(
     publication: Publication, changes: DataFrame, frontier: int, to: int, *, near: bool
 ) -> list[FrameMaker]:
-    """The reasons that the source lacks of what conflicts in the complete milestones (frontier, to]; the report is told
-    which of the others differ.
+    """The missing reasons of conflicting transactions in the complete milestones (frontier, to]. The report lists
+    reasons that differ.
 
-    `changes` (etl.ledger_state.changes.CHANGES) reach back to genesis, or only to the frontier where the store is near.
+    `changes` (etl.ledger_state.changes.CHANGES) start at genesis, or at the frontier if the store is near.
     """
     row = publication.lake.milestones([(frontier + 1, to)]).agg(F.sum("conflicting")).first()
     if row is None or not row[0]:
@@ -87,14 +89,14 @@ def reason_makers(
 
 
 def conflicting(messages: DataFrame) -> DataFrame:
-    """Conflicting transactions among the lake's messages: where they stand and when, the source's reason and the bytes;
-    the ids of their `inputs` and the addresses that would receive dust or its allowance (`receivers`).
+    """Conflicting transactions of the lake: their position and timestamp, the source's reason and the bytes; the ids of
+    their `inputs` and the addresses that would receive dust or its allowance (`receivers`).
     """
     return spending(messages.where(F.col("inclusion_state") == CONFLICTING))
 
 
 def spending(messages: DataFrame) -> DataFrame:
-    """`conflicting` for all transactions among them; also what the source says of their inclusion."""
+    """The columns of `conflicting` for all transactions, with the inclusion state of the source."""
     dust = F.filter("transaction.outputs", lambda output: _counts(output["kind"], output["amount"]))
     return (
         messages.where("transaction IS NOT NULL")
@@ -111,7 +113,7 @@ def spending(messages: DataFrame) -> DataFrame:
 
 
 def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
-    """FACTS of the inputs that any change since genesis created."""
+    """FACTS of the inputs that were created since genesis."""
     wanted = conflicts.select(F.explode("inputs").alias("output_id")).distinct()
     place = F.struct("milestone_index", "white_flag_index")
     found = (
@@ -133,7 +135,7 @@ def known_facts(changes: DataFrame, conflicts: DataFrame) -> DataFrame:
 
 
 def dust_change() -> tuple[Column, Column]:
-    """What one of etl.ledger_state.changes.CHANGES adds to the dust of its address: to its allowance, to its number
+    """What a change (etl.ledger_state.changes.CHANGES) adds to the dust of its address: to its allowance, to its number
     of outputs.
     """
     sign = F.when(F.col("is_spent"), -1).otherwise(1)
@@ -143,7 +145,7 @@ def dust_change() -> tuple[Column, Column]:
 
 
 def dust_steps(changes: DataFrame) -> DataFrame:
-    """DUST_STEPS of those changes that are any."""
+    """DUST_STEPS of changes that are not zero."""
     allowance, outputs = dust_change()
     return changes.where(_counts(F.col("output_type"), F.col("amount"))).select(
         "address",
@@ -155,10 +157,9 @@ def dust_steps(changes: DataFrame) -> DataFrame:
 
 
 def dust_before(asked: DataFrame, steps: DataFrame) -> DataFrame:
-    """The dust of each address just before each message that asks for it (AT, address): both sums beside the question.
+    """The dust of each address directly before each message that needs it (AT, address), with both sums.
 
-    A message that asks makes no step where it stands, and the sums run once over the steps of the addresses asked for,
-    however many ask.
+    A message that only reads adds no step. The sums run once over the steps of the requested addresses.
     """
     sums = DUST_STEPS.names[3:]
     questions = asked.withColumns({name: F.lit(0).cast("bigint") for name in sums})
@@ -173,12 +174,12 @@ def dust_before(asked: DataFrame, steps: DataFrame) -> DataFrame:
 
 
 def judged(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFrame:
-    """JUDGED_DDL of each of `spending`, by FACTS of its inputs and DUST_STEPS of the addresses it touches."""
+    """JUDGED_DDL for each row of `spending`, from FACTS of its inputs and DUST_STEPS of its addresses."""
     return with_facts(conflicts, facts, steps).mapInArrow(judge, JUDGED_DDL)
 
 
 def with_facts(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> DataFrame:
-    """`spending` with what is `known` of the inputs, in their order, and the `dust` of the addresses touched."""
+    """`spending` with the facts `known` about the inputs, in their order, and the `dust` of its addresses."""
     spends = conflicts.select(*AT, F.posexplode("inputs").alias("idx", "output_id")).join(facts, "output_id", "left")
     known = spends.groupBy(*AT).agg(
         F.sort_array(F.collect_list(F.struct("idx", *(name for name in FACTS.names[1:])))).alias("known")
@@ -196,8 +197,8 @@ def with_facts(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> Data
 def told_by_store(
     publication: Publication, frontier: int, inputs: list[bytes], receivers: list[bytes]
 ) -> tuple[DataFrame, DataFrame]:
-    """What the store knows: FACTS of the inputs, and as DUST_STEPS how the addresses stood at the frontier whose dust
-    they or the receivers change.
+    """The facts of the store: FACTS of the inputs, and as DUST_STEPS the dust at the frontier of the addresses that the
+    inputs or the receivers change.
     """
     spark, reads = publication.spark, publication.reads
     facts = reads.facts(sorted(set(inputs)))
@@ -218,13 +219,15 @@ def flat(lists: pa.ChunkedArray) -> list[bytes]:
 
 
 def _counts(output_type: Column, amount: Column) -> Column:
-    """Whether an output changes the dust of its address; what Stardust makes knows no dust."""
+    """Whether an output changes the dust of its address. Stardust outputs do not."""
     is_dust = (output_type == tables.SINGLE_OUTPUT) & (amount < DUST_THRESHOLD)
     return (output_type == tables.DUST_ALLOWANCE_OUTPUT) | is_dust
 
 
 def _compare(verdicts: DataFrame, report: Report) -> None:
-    """Tells the report which reasons differ; also where there is none, as an archive may err about the state too."""
+    """Reports the reasons that differ, including rows without a computed reason, because an archive may contain a wrong
+    state.
+    """
     differing = verdicts.where(
         (F.col("found_reason") == int(Conflict.NONE)) | (F.col("found_reason") != F.col("conflict_reason"))
     )

@@ -1,7 +1,8 @@
-"""The lesser Python crossing: conflicting transactions with what is known where they stand in, their reasons out.
+"""Python worker for conflict reasons: takes conflicting transactions with the facts about their inputs, returns
+reasons.
 
-Rules of this file: only transactions that a source calls conflicting pass here, the rest of the ledger state is native
-columns; what is decided is decided in ledger/, by the era's rules (conflicts.py, stardust_conflicts.py).
+Only transactions that a source calls conflicting are processed in Python; the rest of the ledger state is native
+columns. The rules of each era are in ledger/ (chrysalis/conflicts.py, stardust/conflicts.py).
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,16 +24,15 @@ from ledger.stardust import values as stardust_values
 JUDGED_DDL = (
     "milestone_index INT, white_flag_index INT, message_id BINARY, conflict_reason SMALLINT, found_reason SMALLINT"
 )
-"""A conflicting transaction, the source's reason for that and ours."""
+"""A conflicting transaction, the reason of the source and the computed reason."""
 
 KEPT = ["milestone_index", "white_flag_index", "message_id", "conflict_reason"]
 
 
 def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """JUDGED_DDL of rows with etl.ledger_state.conflict_reasons.AT and ASKED, what is `known` of its inputs in their
-    order
-    (etl.ledger_state.conflict_reasons.FACTS, nulls for an unknown one), and the `dust` of each address whose dust it
-    changes.
+    """Yields JUDGED_DDL for rows with etl.ledger_state.conflict_reasons.AT and ASKED, the facts `known` about their
+    inputs in order (etl.ledger_state.conflict_reasons.FACTS; null if unknown), and the `dust` of each address that they
+    change.
     """
     for batch in batches:
         found = pa.array([_reason(row) for row in batch.to_pylist()], pa.int16())
@@ -53,7 +53,7 @@ def _reason(row: dict[str, Any]) -> IntEnum:
 
 
 def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:
-    """One of etl.ledger_state.conflict_reasons.FACTS, of either era; None for an output that nobody created."""
+    """Converts etl.ledger_state.conflict_reasons.FACTS of either era; None for an output that does not exist."""
     if known["created_milestone_index"] is None:
         return None
     # Only genesis outputs have no index: they were there before the first.
@@ -62,13 +62,13 @@ def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:
 
 
 def spent_of(known: dict[str, Any]) -> Position | None:
-    """Where one of etl.ledger_state.conflict_reasons.FACTS was spent."""
+    """The position at which an output (etl.ledger_state.conflict_reasons.FACTS) was spent."""
     milestone_index = known["spent_milestone_index"]
     return None if milestone_index is None else (milestone_index, known["spent_white_flag_index"])
 
 
 def _output(known: dict[str, Any]) -> Any:
-    """An output of either era."""
+    """Decodes an output of either era."""
     for kind in (SigLockedSingle, SigLockedDustAllowance):
         if known["output_type"] == kind.KIND:
             return kind(known["address"], known["amount"])

@@ -1,7 +1,7 @@
-"""The richest addresses and the distribution of tokens, from a whole ledger state or from the one before.
+"""The richest addresses and the distribution of tokens, from a whole ledger state or from the previous list.
 
-Rules of this file: nothing here knows a store; a step looks only at the addresses that it touches. The list is complete
-down to its last row: who is not on it owns less. More are kept than are shown, so it is seldom made from the whole.
+An update examines only the addresses that changed. The list is complete down to its last row: all other addresses own
+less. It stores more addresses than the API returns, so it is rarely recomputed from the whole state.
 """
 
 from collections import defaultdict
@@ -26,30 +26,30 @@ Holding: TypeAlias = tuple[bytes, int]
 
 @dataclass(frozen=True)
 class Wealth:
-    """`richest` by rank; `powers`: power of ten of the balance → how many addresses, what they own together."""
+    """`richest` by rank; `powers`: the number of addresses and their total balance by power of ten of the balance."""
 
     richest: Sequence[Holding]
     powers: dict[int, tuple[int, int]]
 
     @property
     def owners(self) -> int:
-        """Addresses that own anything."""
+        """The number of addresses that own anything."""
         return sum(addresses for addresses, _ in self.powers.values())
 
 
 def power_of_ten(balance: int) -> int:
-    """The n of a balance of 10^n to below 10^(n+1)."""
+    """The n of a balance from 10^n to below 10^(n+1)."""
     return len(str(balance)) - 1
 
 
 def rank_key(holding: Holding) -> tuple[int, bytes]:
-    """What the list is sorted by."""
+    """The sort key of the list."""
     address, balance = holding
     return -balance, address
 
 
 def whole(staging: Staging, changes: DataFrame) -> Wealth:
-    """By all changes since genesis (etl.ledger_state.changes.CHANGES)."""
+    """Computes the list from all changes since genesis (etl.ledger_state.changes.CHANGES)."""
     signed = F.when(F.col("is_spent"), -F.col("amount")).otherwise(F.col("amount"))
     balances = changes.groupBy("address").agg(F.sum(signed).alias("balance")).where("balance > 0")
     held = changes.sparkSession.read.schema(balances.schema).parquet(str(staging.write("balances", balances)))
@@ -65,7 +65,7 @@ def whole(staging: Staging, changes: DataFrame) -> Wealth:
 
 
 def touched(near: Near, to: int) -> list[tuple[bytes, int, int]]:
-    """Each address that a change up to that milestone touches, its balance before and after."""
+    """Each address that a change up to that milestone affects, with its balance before and after."""
     before = {address: balance for address, _, balance, *_ in near.before}
     after = defaultdict[bytes, int](int)
     columns = (near.changes[name].to_pylist() for name in ("milestone_index", "address", "is_spent", "amount"))
@@ -78,8 +78,8 @@ def touched(near: Near, to: int) -> list[tuple[bytes, int, int]]:
 def moved(
     wealth: Wealth, steps: Iterable[tuple[bytes, int, int]], *, shown: int = RICHEST, kept: int = KEPT
 ) -> Wealth | None:
-    """After some addresses' balances changed (address, before, after); None where fewer than `shown` of the addresses
-    that there are remain on the list, and it has to be made from the whole state.
+    """Updates the list after balances changed (address, before, after). Returns None if fewer than `shown` addresses
+    would remain; then the list must be recomputed from the whole state.
     """
     powers = defaultdict[int, list[int]](lambda: [0, 0], {power: list(sums) for power, sums in wealth.powers.items()})
     left: set[bytes] = set()

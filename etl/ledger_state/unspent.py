@@ -1,7 +1,7 @@
-"""Changes → unspent_outputs and its hints.
+"""Computes unspent_outputs and its hints from changes.
 
-Rules of this file: as in tables.py. A row stands where its output was created and is written in two halves, by what
-created it and by what spent it; each output stands under every role that it has (db/roles.py), and among all.
+A row is stored at the milestone that created its output. The creating and the spending change each write a part of it.
+An output has a row for each of its roles (db/roles.py), and one without a role.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -19,9 +19,10 @@ SPENT = "spent_milestone_index"
 
 
 def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int) -> list[FrameMaker]:
-    """The rows that changes above the frontier write, and the hints of those created.
+    """The frames that changes above the frontier write, and the hints of created outputs.
 
-    What was created above the frontier and spent by `dead_to` would be compacted at once, and is not written.
+    Outputs that were created above the frontier and spent by `dead_to` are not written, because compaction would delete
+    them at once.
     """
     created, spent = changes.where("NOT is_spent"), changes.where("is_spent")
     if dead_to > frontier:
@@ -48,14 +49,14 @@ def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> Da
 
 
 def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
-    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED, all after genesis."""
+    """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
     rows = (updates, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
 def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
-    """Changes once for each lookup that they stand in, with what their rows tell of the output."""
+    """The changes once for each lookup that contains them, with the output's columns for its rows."""
     told = rows.withColumns(told_by(F.col("stardust")))
     told = told.withColumn("output_kind", tables.output_kind(F.col("output_type")))
     among_all = _lookup_key(ALL, F.lit(None).cast("binary"))

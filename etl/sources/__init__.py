@@ -1,4 +1,7 @@
-"""Sources: one small module a format. A new format is a class with `claims` and `read`, and its place in SOURCES."""
+"""Input formats: a module per format. A new format is a class with `claims` and `read`, and an entry in SOURCES.
+
+Input: lines of files. Output: cones as the files contain them. Nothing is verified here.
+"""
 
 import re
 from typing import Any
@@ -33,13 +36,15 @@ MILESTONE_IN_HEAD = re.compile(
     rb'\s*\{\s*(?:"message_id"\s*:\s*"[^"]*"\s*,\s*)?'
     rb'(?:"milestone_index"\s*:\s*(\d+)|"milestone"\s*:\s*\{\s*"index"\s*:\s*(\d+))(?=\s*[,}])'
 )
-"""Formats A, B, C and node JSON of both eras name their milestone at once; all else is parsed whole to find it."""
+"""Finds the milestone index at the start of a line: formats A, B, C and node JSON of both eras. Other lines are parsed
+completely.
+"""
 
 HEAD = 256
 
 
 def read_cones(line: bytes) -> list[Cone]:
-    """The cones of a line, by the first source that claims it; JsonError says what was expected of a broken line."""
+    """Reads the cones of a line with the first source that claims it. Raises JsonError for a broken line."""
     if is_packed(line[:RAW_HEAD]):
         return [read_group(line)]
     source, document = claimed(line)
@@ -52,7 +57,7 @@ def read_cones(line: bytes) -> list[Cone]:
 
 
 def claimed(line: bytes) -> tuple[Source, Any]:
-    """The first source that claims a line of JSON, and its document; JsonError where none does."""
+    """The first source that claims a line of JSON, and its document. Raises JsonError if none does."""
     document = _parse(line)
     for source in SOURCES:
         if source.claims(document):
@@ -62,7 +67,7 @@ def claimed(line: bytes) -> tuple[Source, Any]:
 
 
 def read_cone(line: bytes, milestone_index: int | None = None) -> Cone:
-    """The cone of that milestone in a line; without one, of a line that has no other."""
+    """Reads the cone of a milestone from a line. Without `milestone_index` the line must contain a single cone."""
     cones = read_cones(line)
     if len(cones) == 1:
         return cones[0]
@@ -84,7 +89,9 @@ def _parse(line: bytes) -> Any:
 
 
 def milestones_of(line: bytes) -> list[int]:
-    """The milestones a line is about, none for a line of pending messages; JsonError when the line does not tell."""
+    """The milestone indices of a line; empty for a line of pending messages. Raises JsonError if they cannot be
+    found.
+    """
     if head := MILESTONE_IN_HEAD.match(line[:HEAD]):
         return [read_milestone_index(int(head[1] or head[2]), "milestone_index")]
     return [cone.milestone_index for cone in read_cones(line) if cone.milestone_index is not None]

@@ -1,8 +1,11 @@
-"""Chronicle archive lines, formats A to D (one JSON object a milestone, messages in bee's serde form).
+"""Chronicle archive lines, formats A to D: one JSON object per milestone, with messages in bee's serde form.
 
-A, B: {milestone_index, milestone, messages: {id: [message, metadata]}, …}, C: {message_id, milestone_index, payload,
-messages: [record]}, D: {milestone: {message: record}, messages: [record]}. A record carries message_id, message,
-milestone_index, inclusion_state and conflict_reason; newer writers tag ids and messages with their protocol.
+- A, B: {milestone_index, milestone, messages: {id: [message, metadata]}, …}
+- C: {message_id, milestone_index, payload, messages: [record]}
+- D: {milestone: {message: record}, messages: [record]}
+
+A record contains message_id, message, milestone_index, inclusion_state and conflict_reason. Newer writers tag ids and
+messages with their protocol.
 """
 
 from collections.abc import Iterator
@@ -41,11 +44,11 @@ class MessageMap:
     name = "archive A/B"
 
     def claims(self, document: Any) -> bool:
-        """By milestone_index, milestone and a map of messages."""
+        """Claims objects with milestone_index and a map of messages."""
         return has_key(document, "milestone_index") and isinstance(document.get("messages"), dict)
 
     def read(self, document: Any) -> list[Cone]:
-        """Each map entry is [message, metadata]; metadata says what the node knew."""
+        """Reads a cone. Each entry of the map is [message, metadata]; the metadata comes from the node."""
         index = read_milestone_index(document["milestone_index"], "milestone_index")
         milestone = document.get("milestone")
         cone = Cone(index, milestone_from_archive(milestone) if milestone is not None else None)
@@ -72,14 +75,14 @@ class RecordList:
     name = "archive C/D"
 
     def claims(self, document: Any) -> bool:
-        """By a list of messages that are records."""
+        """Claims objects with a list of records."""
         messages = document.get("messages") if isinstance(document, dict) else None
         if not isinstance(messages, list) or "whiteFlagIndex" in document:
             return False
         return "milestone_index" in document or has_key(document.get("milestone"), "message")
 
     def read(self, document: Any) -> list[Cone]:
-        """In D the milestone's own record stands beside the list; in C among it."""
+        """Reads a cone. Format D has the milestone's own record next to the list, format C in it."""
         own = document.get("milestone")
         index = document.get("milestone_index")
         if index is None and own is not None:
@@ -128,7 +131,7 @@ def _pair(text: str, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def untagged(value: Any) -> Any:
-    """What a tag of newer writers names the protocol of, or the value itself."""
+    """Removes the protocol tag of newer writers; returns other values unchanged."""
     if isinstance(value, dict) and len(value) == 1:
         ((protocol, inner),) = value.items()
         if protocol in ("Chrysalis", "Shimmer"):
@@ -137,12 +140,12 @@ def untagged(value: Any) -> Any:
 
 
 def bee_inclusion_state(value: Any) -> int | None:
-    """By bee's number or name."""
+    """Parses an inclusion state from bee's number or name."""
     name = BEE_INCLUSION_STATES.get(value, value) if type(value) is int else value
     return read_inclusion_state(name, "inclusion state")
 
 
 def bee_conflict_reason(value: Any) -> int | None:
-    """By bee's name or Hornet's code."""
+    """Parses a conflict reason from bee's name or Hornet's code."""
     code = BEE_CONFLICT_REASONS.get(value, value) if isinstance(value, str) else value
     return read_conflict_reason(code, "conflict reason")

@@ -1,8 +1,7 @@
-"""Archive lines of Stardust: format D, {milestone: {message: record}, messages: [record]}, whose ids and messages are
-tagged with their protocol.
+"""Stardust archive lines in format D, {milestone: {message: record}, messages: [record]}, with protocol tags.
 
-A record is {message_id: {"Shimmer": ID}, message: {"Shimmer": BLOCK}, milestone_index, inclusion_state, …}, its block
-as the node's core API v2 writes it. The milestone's record gives its payload; its block is of a later cone.
+A record is {message_id: {"Shimmer": ID}, message: {"Shimmer": BLOCK}, milestone_index, inclusion_state, …}. The block
+has the form of the node's core API v2. The milestone's record contains its payload; its block belongs to a later cone.
 """
 
 from typing import Any
@@ -21,12 +20,12 @@ TAG = "Shimmer"
 
 
 class BlockRecords:
-    """Format D of Stardust."""
+    """Format D with Stardust blocks."""
 
     name = "archive D of Stardust"
 
     def claims(self, document: Any) -> bool:
-        """By the protocol that the milestone's record is tagged with."""
+        """Claims objects whose milestone record has a protocol tag."""
         if not has_key(document, "milestone") or not isinstance(document.get("messages"), list):
             return False
         own = document["milestone"]
@@ -35,7 +34,7 @@ class BlockRecords:
         return has_key(own["message"]["message"], TAG)
 
     def read(self, document: Any) -> list[Cone]:
-        """The milestone of the one record, the blocks of the others."""
+        """Reads a cone: the milestone from its record, the blocks from the others."""
         payload = _block(document["milestone"]["message"]).payload
         if not isinstance(payload, Milestone):
             raise JsonError("milestone.message", "a block that carries a milestone")

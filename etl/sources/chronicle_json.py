@@ -1,8 +1,7 @@
-"""Documents of inx-chronicle, as its database and its tests write them: raw blocks beside their metadata, in the
-extended JSON of MongoDB.
+"""Documents of inx-chronicle from its database and its tests: raw blocks with metadata, in MongoDB's extended JSON.
 
-One form is an object of milestones, {INDEX: {milestone_data: {payload, milestone_id, …}, cone: {POSITION: {raw,
-metadata, block_id}}, …}}, the other a list of blocks, [{_id, raw, metadata}], which tells no milestone payload.
+There are two forms: an object of milestones, {INDEX: {milestone_data: {payload, milestone_id, …}, cone: {POSITION:
+{raw, metadata, block_id}}, …}}, and a list of blocks without milestone payloads, [{_id, raw, metadata}].
 """
 
 from base64 import b64decode
@@ -45,7 +44,7 @@ CONFLICT_REASONS = {
 ADDRESS_TYPES = {"ed25519": 0, "alias": 8, "nft": 16}
 
 MALFORMED = (KeyError, TypeError, AttributeError, ValueError)
-"""What reading a value may raise: a document holds many milestones, and the others are not lost with one of them."""
+"""The exceptions of an invalid value. A document contains many milestones; one of them must not reject the others."""
 
 
 class ChronicleMilestones:
@@ -54,29 +53,29 @@ class ChronicleMilestones:
     name = "inx-chronicle JSON, milestones"
 
     def claims(self, document: Any) -> bool:
-        """By milestone_data and cone in every member."""
+        """Claims objects whose members all have milestone_data and cone."""
         if not isinstance(document, dict) or not document:
             return False
         return all(has_key(each, "milestone_data") and has_key(each, "cone") for each in document.values())
 
     def read(self, document: Any) -> list[Cone]:
-        """A cone a member."""
+        """Reads a cone per member."""
         return [_cone(each) for each in document.values()]
 
 
 class ChronicleBlocks:
-    """Blocks of one milestone or several, their milestones' payloads apart."""
+    """Blocks of one or more milestones, without the payloads of the milestones."""
 
     name = "inx-chronicle JSON, blocks"
 
     def claims(self, document: Any) -> bool:
-        """By raw and metadata in every item."""
+        """Claims lists whose items all have raw and metadata."""
         if not isinstance(document, list) or not document:
             return False
         return all(has_key(each, "raw") and has_key(each, "metadata") for each in document)
 
     def read(self, document: Any) -> list[Cone]:
-        """A cone for each milestone that references some of the blocks."""
+        """Reads a cone for each milestone that references blocks of the list."""
         by_index: dict[int, list[Any]] = {}
         for each in document:
             index = read_milestone_index(
@@ -111,7 +110,7 @@ def _check_id(data: dict[str, Any], derived: bytes) -> None:
 
 
 def _coordinator(config: Any) -> Coordinator | None:
-    """Who signs by the node's configuration; a range whose ends are equal has no end."""
+    """The coordinator from the node's configuration. A range whose ends are equal is open."""
     if config is None:
         return None
     try:
@@ -129,7 +128,7 @@ def _coordinator(config: Any) -> Coordinator | None:
 
 
 def _milestone(essence: dict[str, Any], signatures: list[dict[str, Any]]) -> Milestone:
-    """By way of the node's JSON, whose parser has its say; what it refuses has the node's names."""
+    """Parses a milestone payload by converting it to the node's JSON. Errors use the names of the node's JSON."""
     return parse_milestone_json(
         {
             "type": Milestone.KIND,
@@ -155,7 +154,7 @@ def _milestone(essence: dict[str, Any], signatures: list[dict[str, Any]]) -> Mil
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
-    """As inx-chronicle's src/model/payload/milestone writes its two kinds; parameters are a list of numbers there."""
+    """Converts a milestone option from the form of inx-chronicle, where parameters are a list of numbers."""
     match value["kind"]:
         case "receipt":
             treasury = value["transaction"]

@@ -1,7 +1,6 @@
-"""What every source turns a line into: a milestone's cone, or messages that no milestone references yet.
+"""The result of every source: the cone of a milestone, or messages that no milestone references yet.
 
-Rules of this file: frozen values and the Source protocol; no format is known here. A message is what both eras call
-so in the tables: Stardust's blocks too.
+Contains frozen values and the Source protocol, and no format. "Message" also means Stardust blocks, like in the tables.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ Message: TypeAlias = chrysalis.Message | stardust_values.Block
 Milestone: TypeAlias = chrysalis.Milestone | stardust_values.Milestone
 
 NO_TRANSACTION, INCLUDED, CONFLICTING = 0, 1, 2
-"""inclusion_state as the tables keep it (db/schema)."""
+"""The values of inclusion_state in the tables (db/schema)."""
 
 INCLUSION_STATES = {
     "noTransaction": NO_TRANSACTION,
@@ -30,7 +29,7 @@ INCLUSION_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message as a source tells it; `referenced_by` None: not referenced."""
+    """A message as a source contains it. `referenced_by` is None if no milestone references it."""
 
     message_id: bytes
     message: Message
@@ -41,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A part of a line that was refused: the message id as hex, or '' for the whole line, and why."""
+    """A rejected part of a line: the message id as hex ('' for the whole line), and the reason."""
 
     item: str
     reason: str
@@ -49,10 +48,10 @@ class Refused:
 
 @dataclass(slots=True)
 class Cone:
-    """The messages of one line; `milestone` is the payload that the line names beside them, if it does.
+    """The messages of a line. `milestone` is the payload of the milestone, if the line contains it separately.
 
-    `codec` is of the protocol that the line is written in, whatever era the milestone falls to; `coordinator` is who
-    signs milestones by what the line says of its node.
+    `codec` is the protocol of the line, which may differ from the era of the milestone. `coordinator` contains the keys
+    from the configuration of the line's node.
     """
 
     milestone_index: int | None
@@ -64,14 +63,14 @@ class Cone:
 
 
 class Source(Protocol):
-    """One input format, a line a document: what orjson reads."""
+    """An input format with one document per line, parsed by orjson."""
 
     name: str
 
     def claims(self, document: Any) -> bool:
-        """Whether the document is of this format, by its keys alone."""
+        """Whether a document has this format. Looks only at keys."""
 
     def read(self, document: Any) -> list[Cone]:
-        """The cones, in most formats one; what is wrong with a single message is in `refused`, a line that is wrong as
-        a whole raises JsonError or CodecError.
+        """Reads the cones of a document, usually one. An invalid message is added to `refused`; an invalid document
+        raises JsonError or CodecError.
         """

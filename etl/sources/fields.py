@@ -1,6 +1,5 @@
-"""Values that several formats name alike, read with one refusal each.
-
-Rules of this file: a value of any JSON type may come in; out comes what the tables can hold, or JsonError.
+"""Values that several formats share. Each function takes a JSON value of any type and returns a value for the tables,
+or raises JsonError.
 """
 
 from typing import Any
@@ -9,7 +8,7 @@ from etl.sources.cone import INCLUSION_STATES
 from ledger.json_reader import JsonError
 
 MAX_MILESTONE_INDEX = (1 << 31) - 1
-"""The largest that the tables' INT holds; four thousand years at one milestone a minute."""
+"""The largest INT of the tables: four thousand years at one milestone per minute."""
 
 MAX_CONFLICT_REASON = 255
 
@@ -20,14 +19,14 @@ def has_key(value: Any, key: str) -> bool:
 
 
 def read_milestone_index(value: Any, path: str) -> int:
-    """A milestone index."""
+    """Reads a milestone index."""
     if type(value) is not int or not 0 <= value <= MAX_MILESTONE_INDEX:
         raise JsonError(path, f"a milestone index, found {value!r}")
     return value
 
 
 def read_message_id(value: Any, path: str) -> bytes:
-    """A message id, from hex."""
+    """Reads a message id from hex."""
     try:
         identity = bytes.fromhex(value)
     except (ValueError, TypeError):
@@ -38,14 +37,14 @@ def read_message_id(value: Any, path: str) -> bytes:
 
 
 def read_block_id(value: Any, path: str) -> bytes:
-    """A block or milestone id of Stardust, from hex with 0x."""
+    """Reads a Stardust block id or milestone id from hex with 0x."""
     if not isinstance(value, str) or not value.startswith("0x"):
         raise JsonError(path, f"0x and 64 hex digits, found {value!r}")
     return read_message_id(value[2:], path)
 
 
 def read_inclusion_state(value: Any, path: str) -> int | None:
-    """INCLUSION_STATES by name; null stays None."""
+    """Reads an inclusion state by name. Returns None for null."""
     if value is None:
         return None
     if not isinstance(value, str) or value not in INCLUSION_STATES:
@@ -54,7 +53,7 @@ def read_inclusion_state(value: Any, path: str) -> int | None:
 
 
 def read_conflict_reason(value: Any, path: str) -> int | None:
-    """Hornet's code; 0 and null are none."""
+    """Reads Hornet's conflict code. Returns None for 0 and null."""
     if value is None:
         return None
     if type(value) is not int or not 0 <= value <= MAX_CONFLICT_REASON:

@@ -1,7 +1,4 @@
-"""Which era files are of.
-
-Rules of this file: their content says it, never a name.
-"""
+"""Detects the era of files from their content. File names have no influence."""
 
 from collections.abc import Iterable
 
@@ -13,7 +10,7 @@ from ledger.reader import CodecError
 
 
 def codec_of(files: Iterable[str]) -> Codec | None:
-    """By which files are written, as the first line says that begins one and can be read."""
+    """The codec of the first readable line among the first lines of the files."""
     for file in files:
         try:
             with open_stream(file) as stream:

@@ -1,7 +1,7 @@
-"""Archive files: which there are, and their lines by offset, plain or compressed.
+"""Lists archive files and reads their lines by offset, plain or compressed.
 
-Rules of this file: a line is named by (file, line from 1, offset, length) in the uncompressed stream, so that any task
-can read it again; compression is told by the first bytes, never by the name.
+A line is identified by (file, line number from 1, offset, length) in the uncompressed stream, so any task can read it
+again. Compression is detected from the first bytes, not from the name.
 """
 
 import io
@@ -22,18 +22,20 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 VAA_HEAD = b"\x01\0\0\0"
-"""What a VAA in bytes begins with: its version and a set below 256; as packed blocks, a record of 1 byte."""
+"""The first bytes of a binary VAA: its version and a guardian set below 256. As packed blocks they would be a record of
+1 byte.
+"""
 
 PACKED_BYTES = 1 << 15
-"""Compressed bytes unpacked at once; what they grow to is in memory."""
+"""Compressed bytes that are unpacked at a time. The result is in memory."""
 
 BUFFER_BYTES = 1 << 17
 
 
 def archive_files(paths: list[Path]) -> list[Path]:
-    """The files below `paths`, sorted: a file named outright is taken as it is, a directory gives those with a known
-    suffix; a directory of raw blocks stands for them. FileNotFoundError names a path that is not there; ValueError says
-    when nothing was found.
+    """Lists the files below `paths`, sorted. A named file is used whatever its suffix; a directory contributes the
+    files with a known suffix; a directory of raw blocks is a single file. Raises FileNotFoundError for a missing path,
+    and ValueError if there are no files.
     """
     found: set[Path] = set()
     for path in paths:
@@ -63,8 +65,8 @@ def _is_archive(name: str) -> bool:
 
 
 def open_stream(path: str) -> io.BufferedReader:
-    """The uncompressed bytes of a file; of a directory of raw blocks their packed form. Reading raises EOFError where a
-    compressed file is cut off, OSError where it is damaged.
+    """Opens the uncompressed bytes of a file, or the packed form of a directory of raw blocks. Reading raises EOFError
+    for a truncated compressed file, and OSError for a damaged one.
     """
     if Path(path).is_dir():
         return io.BufferedReader(io.BytesIO(pack_folder(Path(path))), BUFFER_BYTES)
@@ -79,7 +81,7 @@ def open_stream(path: str) -> io.BufferedReader:
 
 
 class _Piece(Protocol):
-    """The decompressor of one gzip member or zstd frame."""
+    """The decompressor of a gzip member or zstd frame."""
 
     @property
     def eof(self) -> bool: ...
@@ -99,7 +101,7 @@ def _zstd_frame() -> _Piece:
 
 
 class _Unpacked(io.RawIOBase):
-    """Pieces one behind the other. Both libraries' own streams take a file that is cut off for its end, or leak it."""
+    """Decompresses members one after another. The streams of both libraries accept truncated files or leak them."""
 
     def __init__(self, raw: BinaryIO, begin: Callable[[], _Piece]) -> None:
         self._raw, self._begin = raw, begin
@@ -138,9 +140,8 @@ class _Unpacked(io.RawIOBase):
 
 
 def lines(stream: io.BufferedReader) -> Iterator[tuple[int, int, bytes]]:
-    """(line from 1, offset, bytes) of each line that holds more than white space; what else is read as one line is a
-    JSON document that is written over several, the bytes of a VAA, and the records of one milestone of packed blocks,
-    counted by record.
+    """Yields (line number from 1, offset, bytes) of each line that is not blank. A JSON document over several lines, a
+    binary VAA and the records of one milestone of packed blocks also count as a line; records are numbered by record.
     """
     head = stream.peek(RAW_HEAD)[:RAW_HEAD]
     if head.startswith(VAA_HEAD):
@@ -160,7 +161,7 @@ def lines(stream: io.BufferedReader) -> Iterator[tuple[int, int, bytes]]:
 
 
 class LineReader:
-    """Reads lines by offset; ascending offsets of one file cost one pass, also when it is compressed."""
+    """Reads lines by offset. Ascending offsets need a single pass over the file, even if it is compressed."""
 
     def __init__(self) -> None:
         self._path = ""
@@ -168,7 +169,7 @@ class LineReader:
         self._position = 0
 
     def read(self, path: str, offset: int, length: int) -> bytes:
-        """The bytes of one line; EOFError when the file no longer holds them."""
+        """Reads the bytes of a line. Raises EOFError if the file no longer contains them."""
         if self._stream is None or path != self._path or offset < self._position:
             self.close()
             self._path, self._stream, self._position = path, open_stream(path), 0
@@ -184,7 +185,7 @@ class LineReader:
         return data
 
     def close(self) -> None:
-        """Closes the file that is open."""
+        """Closes the open file."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

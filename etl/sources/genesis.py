@@ -1,12 +1,12 @@
-"""The state that an era of a ledger starts from: genesis.json, or a full snapshot of Hornet 1.x (Chrysalis) or 2.x
-(Stardust), told apart by content.
+"""The initial ledger state of an era: genesis.json, or a full Hornet 1.x (Chrysalis) or 2.x (Stardust) snapshot. The
+content determines which.
 
-genesis.json is one JSON object {networkId, ledgerIndex, treasury: {milestoneId, amount}, coordinatorPublicKeys,
-outputs: [{outputId, output}]} with outputs as the node's REST API writes them: v1, or v2, whose ids begin with 0x and
-whose amounts are text. Any file may be compressed.
+genesis.json is a JSON object {networkId, ledgerIndex, treasury: {milestoneId, amount}, coordinatorPublicKeys, outputs:
+[{outputId, output}]}. Its outputs have the form of the node's REST API: v1, or v2 with 0x before ids and amounts as
+text. All files may be compressed.
 
-Rules of this file: a file is read and checked to its end before anything is given out, so a bad one is refused while
-nothing has been written; outputs are then read again one by one, since a snapshot need not fit into memory.
+A file is read and checked completely before any output is returned, so an invalid file is rejected before anything is
+written. The outputs are then read again one by one, because a snapshot may not fit into memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -51,21 +51,21 @@ from ledger.stardust.json_parse import parse_output_json
 from ledger.stardust.protocol_parameters import decode_parameters
 
 MAX_AMOUNT = (1 << 63) - 1
-"""The most that the tables can tell."""
+"""The largest value that the tables can store."""
 
 _MAX_OUTPUTS = 1_000_000
-"""Of a genesis.json, which is read whole."""
+"""Maximum size of a genesis.json, which is read into memory."""
 
 _HEAD_BYTES = 64
 
 
 class GenesisError(ValueError):
-    """A genesis file that cannot be loaded; the text names the file, the place in it and what was expected."""
+    """A genesis file cannot be loaded. The message contains the file, the position and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenesisOutput:
-    """An output with its 34-byte id and the message that created it, 32 bytes, zeros where none did."""
+    """An output with its 34-byte id and the 32-byte id of the message that created it (zeros if there is none)."""
 
     output_id: bytes
     message_id: bytes
@@ -74,11 +74,11 @@ class GenesisOutput:
 
 @dataclass(frozen=True, slots=True)
 class Genesis:
-    """The ledger as the milestone `ledger_index` left it, 0 for a true genesis.
+    """The ledger after milestone `ledger_index`; 0 for the genesis.
 
-    `codec` is its era's. `treasury` is (milestone id, amount), None where the file names none. Only a snapshot has a
-    timestamp (in seconds), only a genesis.json names the coordinator's keys. `token_supply`: what outputs and treasury
-    are worth together, None where nothing tells, as a genesis.json of Stardust does not.
+    `codec` belongs to its era. `treasury` is (milestone id, amount), or None if the file contains none. Only a snapshot
+    has a timestamp (in seconds); only a genesis.json contains the coordinator's keys. `token_supply` is the sum of
+    outputs and treasury, or None if the file does not contain it (genesis.json with Stardust outputs).
     """
 
     codec: Codec
@@ -93,11 +93,11 @@ class Genesis:
 
 @contextmanager
 def open_genesis(path: Path, stardust_supply: int | None = None) -> Iterator[Genesis]:
-    """The checked state of a file; its outputs can be gone through once, inside the context.
+    """Opens and checks a file. Its outputs can be read once, inside the context.
 
-    `stardust_supply` is the token supply for a genesis.json of Stardust, which tells none. Raises GenesisError for a
-    file of another form, and for outputs and treasury that do not add up to the token supply; FileNotFoundError as it
-    is.
+    `stardust_supply` is the token supply for a genesis.json with Stardust outputs, which does not contain it. Raises
+    GenesisError for an invalid file, or if outputs and treasury do not add up to the token supply. Raises
+    FileNotFoundError for a missing file.
     """
     with _unchecked(path, stardust_supply) as genesis:
         _check(path, genesis)
@@ -122,7 +122,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _check(path: Path, genesis: Genesis) -> None:
-    """Goes through all outputs. Raises GenesisError."""
+    """Reads all outputs. Raises GenesisError."""
     total = 0 if genesis.treasury is None else genesis.treasury[1]
     supply = genesis.token_supply
     most = MAX_AMOUNT if supply is None else supply
@@ -148,7 +148,7 @@ def _head(path: Path) -> bytes:
 
 
 def _read_snapshot(path: Path, file: BinaryIO) -> Genesis:
-    """Of either era: the first byte of a snapshot is the version of its format."""
+    """Reads a snapshot of either era. Its first byte is the version of its format."""
     if _head(path)[:1] == bytes([stardust_snapshot.VERSION]):
         return _read_stardust_snapshot(path, file)
     header, parts = hornet_snapshot.decode_snapshot(file)
@@ -187,14 +187,14 @@ def _no_ledger() -> CodecError:
 
 
 def _parts(path: Path, parts: Iterator[Any]) -> Iterator[Any]:
-    """A snapshot's parts, which are gone through to their very end."""
+    """Yields the parts of a snapshot up to its end."""
     with _naming(path):
         yield from parts
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How an era's genesis.json is written: its outputs, its treasury, a key."""
+    """The form of an era's genesis.json: its outputs, treasury and keys."""
 
     output: Callable[[Any], GenesisOutput]
     treasury: Callable[[Any], tuple[bytes, int]]
@@ -220,7 +220,7 @@ def _read_json(file: BinaryIO, stardust_supply: int | None) -> Genesis:
 
 
 def _is_stardust(document: Any) -> bool:
-    """By the first output's id, which begins with 0x."""
+    """Detects the era from the first output's id, which begins with 0x in Stardust."""
     outputs = document.get("outputs")
     first = outputs[0] if isinstance(outputs, list) and outputs else None
     return isinstance(first, dict) and str(first.get("outputId")).startswith("0x")

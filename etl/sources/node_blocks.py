@@ -1,8 +1,8 @@
-"""Node JSON lines of Stardust: what a node's core API v2 answers, a milestone or a never-referenced block a line.
+"""Stardust node JSON lines: responses of a node's core API v2, one milestone or one pending block per line.
 
-A milestone line: {milestone: {index, payload, milestoneId?, blockId?, …}, blocks: [{id, block, metadata, bytes_hex?}]};
-the payload is the milestone's own, whose block lies in a later cone. A pending line: {id, block, metadata?} with
-metadata that names no milestone. All hex has 0x before it, but bytes_hex.
+A milestone line is {milestone: {index, payload, milestoneId?, blockId?, …}, blocks: [{id, block, metadata,
+bytes_hex?}]}. The payload is the milestone's own; its block belongs to a later cone. A pending line is {id, block,
+metadata?} with metadata that names no milestone. All hex except bytes_hex begins with 0x.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ class BlockLines:
     name = "node JSON of Stardust"
 
     def claims(self, document: Any) -> bool:
-        """By milestone.index and a list of blocks."""
+        """Claims objects with milestone.index and a list of blocks."""
         return (
             isinstance(document, dict)
             and has_key(document.get("milestone"), "index")
@@ -38,7 +38,7 @@ class BlockLines:
         )
 
     def read(self, document: Any) -> list[Cone]:
-        """Each block with its metadata."""
+        """Reads a cone: each block with its metadata."""
         milestone = document["milestone"]
         cone = Cone(read_milestone_index(milestone["index"], "milestone.index"), codec=STARDUST)
         try:
@@ -52,23 +52,23 @@ class BlockLines:
 
 
 class PendingBlocks:
-    """A block that was never referenced."""
+    """A block that no milestone references."""
 
     name = "node JSON of Stardust, pending"
 
     def claims(self, document: Any) -> bool:
-        """By an id and a block, and no milestone."""
+        """Claims objects with an id and a block, without a milestone."""
         return has_key(document, "id") and "block" in document
 
     def read(self, document: Any) -> list[Cone]:
-        """A cone of one, of no milestone."""
+        """Reads a cone of one block, without a milestone."""
         cone = Cone(None, codec=STARDUST)
         _take(cone, document, "block")
         return [cone]
 
 
 def _check_milestone(value: dict[str, Any], milestone: stardust_values.Milestone) -> None:
-    """Refuse what the line says beside the payload and the payload does not."""
+    """Rejects values next to the payload that contradict it."""
     block = stardust.milestone_block_bytes(milestone)
     for key, derived in (("milestoneId", stardust.milestone_id(milestone)), ("blockId", message_id(block))):
         if key in value and read_block_id(value[key], key) != derived:

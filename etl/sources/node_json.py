@@ -1,6 +1,6 @@
-"""Node JSON lines: what a node's REST API v1 answers, a milestone or a never-referenced message a line.
+"""Node JSON lines: responses of a node's REST API v1, one milestone or one pending message per line.
 
-A milestone line: {milestone: {index, payload, …}, messages: [{id, message, metadata, bytes_hex?}]}; a pending line:
+A milestone line is {milestone: {index, payload, …}, messages: [{id, message, metadata, bytes_hex?}]}. A pending line is
 {id, message, metadata?} with metadata that names no milestone.
 """
 
@@ -25,7 +25,7 @@ class MilestoneLines:
     name = "node JSON"
 
     def claims(self, document: Any) -> bool:
-        """By milestone.index and a list of messages."""
+        """Claims objects with milestone.index and a list of messages."""
         return (
             isinstance(document, dict)
             and has_key(document.get("milestone"), "index")
@@ -33,7 +33,7 @@ class MilestoneLines:
         )
 
     def read(self, document: Any) -> list[Cone]:
-        """Each message with its metadata."""
+        """Reads a cone: each message with its metadata."""
         milestone = document["milestone"]
         payload = milestone.get("payload")
         index = read_milestone_index(milestone["index"], "milestone.index")
@@ -44,16 +44,16 @@ class MilestoneLines:
 
 
 class PendingLines:
-    """A message that was never referenced."""
+    """A message that no milestone references."""
 
     name = "node JSON, pending"
 
     def claims(self, document: Any) -> bool:
-        """By an id and a message, and no milestone."""
+        """Claims objects with an id and a message, without a milestone."""
         return has_key(document, "id") and "message" in document
 
     def read(self, document: Any) -> list[Cone]:
-        """A cone of one, of no milestone."""
+        """Reads a cone of one message, without a milestone."""
         cone = Cone(None)
         _take(cone, document, "message")
         return [cone]

@@ -1,8 +1,8 @@
-"""What a run has to read: every line of every file by milestone, before anything is decoded.
+"""Scans the input files before a load: checksums, and the position of every line by milestone.
 
-Rules of this file: one cheap pass over the bytes gives checksums and line positions, 30 bytes a milestone in memory;
-a line is decoded later by whichever task its milestone falls to, so overlapping files, shuffled files and one huge
-file are the same case; no Spark here, as starting it costs more than the pass.
+The scan is a single pass over the bytes and keeps 30 bytes per milestone in memory. The task of a milestone decodes its
+lines later, so overlapping, shuffled and very large files need no special case. Spark is not used here, because it
+takes longer to start than the scan.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 
 UNKNOWN_MILESTONE = -1
-"""milestone_index of a line that does not tell it."""
+"""milestone_index of a line that does not contain it."""
 
 SCANNERS = 2
-"""Files read at once: checksums and decompression leave the interpreter lock alone."""
+"""Files that are read in parallel. Checksums and decompression release the interpreter lock."""
 
 PLACE = pa.struct([("file", pa.string()), ("line", pa.int32()), ("offset", pa.int64()), ("length", pa.int64())])
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file as it was read: `size` uncompressed bytes, and their BLAKE2b-256."""
+    """A file as it was read: its uncompressed size and BLAKE2b-256 checksum."""
 
     file: str
     lines: int
@@ -49,7 +49,7 @@ class SourceFile:
 
 @dataclass(slots=True)
 class Scanned:
-    """One file's lines, as flat numbers."""
+    """The lines of a file as arrays of numbers."""
 
     path: str
     milestones: array[int] = field(default_factory=lambda: array("i"))
@@ -63,7 +63,9 @@ class Scanned:
 
 @dataclass(frozen=True)
 class Plan:
-    """Lines by milestone: `lines` has milestone_index and PLACE's columns, sorted by milestone, file and line."""
+    """Lines by milestone. `lines` has the columns milestone_index and those of PLACE, sorted by milestone, file and
+    line.
+    """
 
     lines: pa.Table
     pending: pa.Table
@@ -71,11 +73,11 @@ class Plan:
     files: list[SourceFile]
 
     def milestones(self) -> Intervals:
-        """The milestones that the files hold."""
+        """The milestones in the files."""
         return of_indices(pc.unique(self.lines["milestone_index"]).to_pylist())
 
     def codec(self) -> Codec | None:
-        """By which the files are written."""
+        """The codec of the files."""
         return codec_of(each.file for each in self.files)
 
     def places(self, wanted: Intervals) -> pa.Table:
@@ -84,9 +86,9 @@ class Plan:
         return chosen.select(["milestone_index", "file", "line"])
 
     def copies(self, wanted: Intervals, task_bytes: int, least_tasks: int) -> pa.Table:
-        """One row a wanted milestone: milestone_index, copies, and the task it falls to.
+        """A row per wanted milestone: milestone_index, copies and its task.
 
-        A task is a run of consecutive milestones of about equal bytes, at most `task_bytes` where there is a choice.
+        A task is a range of milestones with about the same number of bytes, at most `task_bytes` if possible.
         """
         chosen = self.lines.filter(_within(self.lines["milestone_index"], wanted))
         if not chosen.num_rows:
@@ -105,11 +107,11 @@ class Plan:
 
 
 Note: TypeAlias = Callable[[Scanned, int, int, bytes], None]
-"""Notes a line: its number, its offset, its bytes."""
+"""Records a line: its number, offset and bytes."""
 
 
 def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
-    """Reads every file once; lines outside [first, last) are left out."""
+    """Reads every file once. Omits lines outside [first, last)."""
     with ThreadPoolExecutor(SCANNERS, thread_name_prefix="scan") as pool:
         scanned = [*pool.map(scan_file, map(str, files), repeat(_note))]
     table = pa.concat_tables([lines_table(each) for each in scanned])
@@ -131,7 +133,7 @@ def scan(files: list[Path], *, first: int | None, last: int | None) -> Plan:
 
 
 def scan_file(path: str, note: Note) -> Scanned:
-    """Notes every line of a file that is worth it, and the file itself."""
+    """Records the lines of a file with `note`, and the file itself."""
     found = Scanned(path)
     digest = hashlib.blake2b(digest_size=32)
     number, end = 0, 0
@@ -163,7 +165,7 @@ def _note(found: Scanned, number: int, offset: int, line: bytes) -> None:
 
 
 def lines_table(found: Scanned) -> pa.Table:
-    """The places that were noted: milestone_index, file, line, offset, length."""
+    """The recorded positions: milestone_index, file, line, offset, length."""
     return pa.table(
         {
             "milestone_index": pa.array(found.milestones, pa.int32()),
@@ -189,7 +191,7 @@ def _copies_table(milestones: pa.Array, copies: pa.Array, tasks: pa.Array) -> pa
 
 
 def reject_table(milestone_index: int, rejects: Iterable[Reject]) -> pa.Table:
-    """Rejects of one milestone as etl.lake.REJECTS_DDL."""
+    """The rejects of a milestone in the columns of etl.lake.REJECTS_DDL."""
     rows = list(rejects)
     return pa.table(
         {

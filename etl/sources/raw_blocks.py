@@ -1,11 +1,12 @@
-"""Raw Stardust blocks: what a node's core API v2 answers for `application/vnd.iota.serializer-v1`, without metadata.
+"""Raw Stardust blocks: the binary responses of core API v2 (`application/vnd.iota.serializer-v1`), without metadata.
 
-Packed, a file is a row of records, each a u32 (little-endian) length and so many bytes: a milestone payload, then the
-blocks of its cone in any order, then the next milestone payload. Blocks before the first payload are pending ones.
-A folder holds the same one by one: a file *.milestone a payload, a file *.block a block. Its blocks belong to the first
-milestone of the folder that reaches them, as milestones refer to what none before them did.
+A packed file is a sequence of records, each a u32 length (little-endian) and that many bytes: a milestone payload, then
+the blocks of its cone in any order, then the next milestone payload. Blocks before the first payload are pending.
 
-Rules of this file: a block's id is the hash of its bytes; nothing else is said of it.
+A folder contains the same in single files: *.milestone for a payload, *.block for a block. A block belongs to the first
+milestone of the folder that reaches it.
+
+The id of a block is the hash of its bytes; there is no other metadata.
 """
 
 import struct
@@ -27,18 +28,18 @@ BLOCK_SUFFIX, MILESTONE_SUFFIX = ".block", ".milestone"
 _LENGTH = struct.Struct("<I")
 _PAYLOAD = struct.pack("<I", Milestone.KIND)
 HEAD = _LENGTH.size + 1
-"""Bytes that tell packed records from JSON."""
+"""Bytes that distinguish packed records from JSON."""
 
 
 def is_packed(head: bytes) -> bool:
-    """Whether the first HEAD bytes of a file begin a record: no JSON has such a byte behind four others."""
+    """Whether the first HEAD bytes of a file begin a record. JSON never has such a byte at this position."""
     return len(head) == HEAD and head[-1] in (Milestone.KIND, stardust.PROTOCOL_VERSION)
 
 
 def groups(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """(record from 1, offset, bytes) of each milestone's records, and of those before the first.
+    """Yields (record number from 1, offset, bytes) for the records of each milestone and for those before the first.
 
-    Raises EOFError where the file is cut off, ValueError where no record can be.
+    Raises EOFError for a truncated file and ValueError for an invalid record.
     """
     first, offset = 1, 0
     held: list[bytes] = []
@@ -66,7 +67,7 @@ def _records(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read_group(data: bytes) -> Cone:
-    """The cone of one group. Raises CodecError for a milestone payload that cannot be read."""
+    """Reads the cone of one group. Raises CodecError for an invalid milestone payload."""
     cone = Cone(None, codec=STARDUST)
     offset = 0
     while offset < len(data):
@@ -96,7 +97,7 @@ def _take(cone: Cone, data: bytes) -> None:
 
 
 def pack_folder(folder: Path) -> bytes:
-    """The packed form of a folder's files; what cannot be decoded stands among the pending ones, to be refused."""
+    """Packs the files of a folder. Files that cannot be decoded go to the pending blocks, where they are rejected."""
     blocks = {message_id(data): data for data in _contents(folder, BLOCK_SUFFIX)}
     parents = {identity: block.parents for identity, block in _decoded(blocks)}
     payloads = [(_milestone(data), data) for data in _contents(folder, MILESTONE_SUFFIX)]

@@ -1,4 +1,4 @@
-"""Lake rows become rows of each table: frames, partition columns, lookups.
+"""Computes the rows of each table from lake rows: frames, partition columns, lookups.
 
-Input: lake rows. Output: frames in the columns of the schema. Nothing here writes into a store.
+Input: lake rows. Output: frames in the columns of the schema. Nothing here writes to a store.
 """

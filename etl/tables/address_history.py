@@ -1,8 +1,7 @@
-"""What an address did: its rows of transactions_by_address and ledger_updates_by_address, from the lake and from the
-ledger's changes.
+"""Computes transactions_by_address and ledger_updates_by_address from the lake and from the ledger's changes.
 
-Rules of this file: as in tables.py. Who signs and who is paid stands in the transaction itself; what a signer paid is
-known once its inputs are resolved, and goes into the same rows later.
+The transaction itself contains its signers and recipients. The amount that a signer spent is known when the inputs are
+resolved, and is written to the same rows later.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -13,11 +12,11 @@ from etl.tables import frames as tables
 from etl.tables.partition_columns import Placement
 
 AMOUNTS = "decimal(38,0)"
-"""What u64 amounts are summed in."""
+"""The type of sums of u64 amounts."""
 
 
 def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.TableFrame:
-    """Attachments and migrations under each address that they concern; `sent` is the ledger state's to write."""
+    """Attachments and migrations under each address that they concern. The ledger state writes `sent`."""
     rows = concerned(lake)
     nothing = F.lit(0).cast(AMOUNTS)
 
@@ -46,8 +45,8 @@ def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.Tab
 
 
 def concerned(lake: DataFrame) -> DataFrame:
-    """Addresses of each attachment, paid and signing ones, and of migrated funds: a message and one of them a row,
-    with its `outputs`, its `signers` and whether it took effect (`included`).
+    """Addresses of each attachment (paid and signing) and of migrated funds: a row per message and address, with its
+    `outputs`, its `signers` and whether it changed the ledger (`included`).
     """
     rows = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
         "*",
@@ -62,8 +61,8 @@ def concerned(lake: DataFrame) -> DataFrame:
 
 
 def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
-    """What included transactions took from those who signed them, of what was theirs; the rows are the load's, none
-    is new.
+    """The amounts that included transactions spent of their signers' outputs. The load has already written these
+    rows.
     """
     rows = (
         changes.where(F.col("is_spent") & (F.col("signer") == F.col("owner")))
@@ -76,6 +75,6 @@ def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
 
 
 def ledger_updates(changes: DataFrame, placement: Placement) -> tables.TableFrame:
-    """Every change under the address whose output it is then."""
+    """Every change under the address that owns the output at that time."""
     rows = changes.withColumn("address", F.col("owner"))
     return tables.conform(placement.place(rows, schema.ledger_updates_by_address), schema.ledger_updates_by_address)

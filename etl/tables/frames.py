@@ -1,7 +1,9 @@
-"""Lake rows → table frames, in native Spark columns.
+"""Computes table frames from lake rows, in native Spark columns.
 
-Rules of this file: each function is frame → frame and ends in `conform`, the closing select in the table's own column
-types; nothing reads or writes; ids stay binary (the writer of a store that wants text makes text of them).
+Invariants of this package:
+1. Each function maps a frame to a frame and ends in `conform`, which selects the table's columns with their types.
+2. Nothing reads or writes.
+3. Ids are binary; the writer of a store that needs text converts them.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -27,25 +29,25 @@ TREASURY_OUTPUT = 2
 
 OUTPUT_FIELDS = ("output_id", "kind", "address", "amount", "data", "stardust")
 UNLOCK_FIELDS = ("kind", "public_key", "signature", "reference", "address")
-"""What the lake tells of each output and of each unlock (etl/lake/message_rows.py)."""
+"""The lake's fields of each output and each unlock (etl/lake/message_rows.py)."""
 
 LEGACY_FIELDS = OUTPUT_FIELDS[:-1]
-"""All that outputs of Chrysalis have."""
+"""The fields of Chrysalis outputs."""
 
 
 def ms_timestamp() -> Column:
-    """The referencing milestone's time, in milliseconds since 1970."""
+    """The timestamp of the referencing milestone, in milliseconds since 1970."""
     return F.unix_millis("timestamp")
 
 
 def took_effect() -> Column:
-    """Whether a transaction, or a receipt, changed the ledger state."""
-    # Of a struct that it asks for itself Spark reads every field.
+    """Whether a transaction or receipt changed the ledger state."""
+    # Spark reads every field of a struct that is selected as a whole.
     return F.col("transaction.transaction_id").isNull() | F.col("inclusion_state").eqNullSafe(F.lit(INCLUDED))
 
 
 def carrier() -> Column:
-    """The message of an output; migrated ones of Stardust have none, for which nodes write zeros."""
+    """The message of an output. Migrated Stardust outputs have none; nodes return zeros for it."""
     return F.coalesce("message_id", F.lit(bytes(32)))
 
 
@@ -57,20 +59,21 @@ class EarlierFrames(Protocol):
 
 
 FACT = "fact"
-"""Beside a frame's columns: the milestone that its cells tell of, or what Batch.last_fact tells the next of; by it a
-cluster orders writes (decisions/0007)."""
+"""An additional column of a frame: the milestone that its cells belong to, or Batch.last_fact. Clusters order writes by
+it (decisions/0007).
+"""
 
 
 @dataclass(frozen=True)
 class TableFrame:
-    """Rows for one table; `columns` are those that are written, others of a row stay as they are."""
+    """Rows for one table. Only `columns` are written; other columns of existing rows do not change."""
 
     table: Table
     frame: DataFrame
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns written, in the frame's order."""
+        """The written columns, in the order of the frame."""
         return [name for name in self.frame.columns if name != FACT]
 
 
@@ -79,7 +82,7 @@ FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame]
 
 
 def conform(frame: DataFrame, table: Table) -> TableFrame:
-    """The closing select: the table's columns that the frame has, in the table's order and types."""
+    """Selects the table's columns that the frame has, in the table's order and with its types."""
     present = [F.col(each.name).cast(spark_type(each.type)) for each in table.columns if each.name in frame.columns]
     missing = [name for name in table.key if name not in frame.columns]
     if missing:
@@ -88,26 +91,28 @@ def conform(frame: DataFrame, table: Table) -> TableFrame:
 
 
 def messages(lake: DataFrame) -> TableFrame:
-    """Every message, its conflict reason apart."""
+    """All messages, without their conflict reasons."""
     rows = lake.where("message_id IS NOT NULL").drop("conflict_reason")
     return conform(rows.withColumn("ms_timestamp", ms_timestamp()), schema.messages)
 
 
 def conflict_reasons(reasons: DataFrame) -> TableFrame:
-    """Reasons alone, where there is one: what the ledger state found, a silent source read again must not erase."""
+    """The conflict reasons that are not null. They are separate so that a source without reasons does not erase reasons
+    that the ledger state found.
+    """
     return conform(
         reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason"), schema.messages
     )
 
 
 def messages_by_milestone(lake: DataFrame) -> TableFrame:
-    """Whole cones only."""
+    """The messages of complete cones."""
     rows = lake.where("message_id IS NOT NULL AND white_flag_index IS NOT NULL")
     return conform(rows, schema.messages_by_milestone)
 
 
 def parents(lake: DataFrame) -> TableFrame:
-    """One row a (parent, child)."""
+    """A row per (parent, child)."""
     rows = lake.select(
         F.explode("parents").alias("parent_id"),
         "milestone_index",
@@ -119,25 +124,25 @@ def parents(lake: DataFrame) -> TableFrame:
 
 
 def tags(lake: DataFrame, placement: Placement) -> TableFrame:
-    """Tags of payloads, direct and inside transactions."""
+    """Tags of payloads, both direct and inside transactions."""
     rows = tagged(lake).withColumn("ms_timestamp", ms_timestamp())
     return conform(placement.place(rows, schema.tags), schema.tags)
 
 
 def tagged(lake: DataFrame) -> DataFrame:
-    """Messages that carry a tag."""
+    """Messages that have a tag."""
     return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
 
 
 def hints(read: Callable[[Table], DataFrame], table: Table, lookup_tables: Collection[Table]) -> TableFrame:
-    """Where the rows of those lookups are that share a table of hints; `read` gives the rows of one."""
+    """The hints of lookups that share a hints table. `read` returns the rows of a lookup."""
     lookups = [each for each in LOOKUPS if each.table in lookup_tables and each.hints is table]
     rows = reduce(DataFrame.unionByName, [_partitions(lookup, read(lookup.table)) for lookup in lookups])
     return conform(rows.distinct(), table)
 
 
 def _partitions(lookup: Lookup, rows: DataFrame) -> DataFrame:
-    """The key of each row's partition as its hints name it, with what those add."""
+    """The key of each row's partition in the form of its hints, with the columns that hints add."""
     named = [F.col(name).alias(hint) for hint, name in lookup.hint_columns]
     return rows.select(*named, *(F.lit(value).alias(name) for name, value in lookup.hint_constants))
 
@@ -175,7 +180,7 @@ def transactions_by_state(lake: DataFrame) -> TableFrame:
 
 
 def created_outputs(created_rows: DataFrame) -> TableFrame:
-    """The creator's half of `outputs`."""
+    """The columns of `outputs` that the creating transaction determines."""
     rows = created_rows.select(
         "output_id",
         F.col("milestone_index").alias("created_milestone_index"),
@@ -190,12 +195,12 @@ def created_outputs(created_rows: DataFrame) -> TableFrame:
 
 
 def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
-    """Outputs that took effect, of included transactions and of receipts: as `owned`, without `included`."""
+    """Outputs of included transactions and of receipts: like `owned`, without `included`."""
     return owned(lake, fields).where("included").drop("included")
 
 
 def spent_outputs(lake: DataFrame) -> TableFrame:
-    """The spender's half of `outputs`, of included messages."""
+    """The columns of `outputs` that the spending transaction of an included message determines."""
     rows = spent(lake).select(
         "output_id",
         F.col("milestone_index").alias("spent_milestone_index"),
@@ -207,13 +212,16 @@ def spent_outputs(lake: DataFrame) -> TableFrame:
 
 
 def spent(lake: DataFrame) -> DataFrame:
-    """Inputs of included transactions: output_id, who spends it (message_id, transaction_id, idx, signer) and where."""
+    """Inputs of included transactions: output_id, the spender (message_id, transaction_id, idx, signer) and its
+    position.
+    """
     return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
 
 
 def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     """Outputs of addresses, of every attachment of a transaction and of receipts: where and by whom they were created,
-    their own columns, and whether they took effect (`included`). `fields`: of OUTPUT_FIELDS; others are null.
+    their own columns, and whether they changed the ledger (`included`). `fields` selects from OUTPUT_FIELDS; others are
+    null.
     """
     attached = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
         "milestone_index",
@@ -242,7 +250,7 @@ def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
 
 
 def output_fields(name: str) -> Column:
-    """That field of each output of a transaction or a receipt. Of structs that it explodes Spark reads every field."""
+    """One field of each output of a transaction or a receipt. Spark reads every field of a struct that it explodes."""
     return F.coalesce(f"transaction.outputs.{name}", f"milestone.receipt.funds.{name}")
 
 
@@ -255,12 +263,12 @@ def output_kind(output_type: Column) -> Column:
 
 
 def splits(grown: DataFrame) -> TableFrame:
-    """Splits as the store keeps them."""
+    """Splits in the form of the store."""
     return conform(grown.withColumn("first_milestones", F.to_json("first_milestones")), schema.splits)
 
 
 def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
-    """A row a milestone; synced_by, verified and layout only where it is complete."""
+    """A row per milestone. synced_by, verified and layout are set only for complete milestones."""
     complete = F.col("verified").isNotNull()
     rows = lake_milestones.select(
         F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
@@ -275,19 +283,19 @@ def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
 
 
 def rejects(lake_rejects: DataFrame) -> TableFrame:
-    """What was refused."""
+    """The rejects."""
     return conform(lake_rejects, schema.rejects)
 
 
 def transaction_outputs(lake: DataFrame) -> DataFrame:
-    """One row an output: idx and the output struct beside the message's columns."""
+    """A row per output: idx and the output struct, with the columns of the message."""
     return lake.where("transaction IS NOT NULL").select(
         "*", F.posexplode("transaction.outputs").alias("idx", "output"), F.expr("transaction.transaction_id")
     )
 
 
 def _inputs(lake: DataFrame) -> DataFrame:
-    """One row an input: idx, kind, output_id, its unlock block's bytes and the address that signed it."""
+    """A row per input: idx, kind, output_id, the bytes of its unlock block and the address that signed it."""
     attached = lake.where("transaction IS NOT NULL").select(
         "transaction.transaction_id",
         "message_id",
@@ -318,22 +326,22 @@ def _inputs(lake: DataFrame) -> DataFrame:
 
 
 def _u16(two_bytes: Column) -> Column:
-    """A little-endian u16 as a number."""
+    """Reads a little-endian u16 as a number."""
     return byte_at(two_bytes, 0) + byte_at(two_bytes, 1) * 256
 
 
 def byte_at(data: Column, position: int) -> Column:
-    """A byte of a binary value as a number."""
+    """Reads a byte of a binary value as a number."""
     # A character of Latin-1 is its byte.
     return F.ascii(F.decode(F.substring(data, position + 1, 1), "ISO-8859-1"))
 
 
 def _u8_bytes(number: Column) -> Column:
-    """A number as a byte."""
+    """Encodes a number as a byte."""
     return F.unhex(F.lpad(F.hex(number.cast("bigint")), 2, "0"))
 
 
 def _u16_bytes(number: Column) -> Column:
-    """A number as a little-endian u16."""
+    """Encodes a number as a little-endian u16."""
     swapped = F.pmod(number, F.lit(256)) * 256 + F.floor(number / 256)
     return F.unhex(F.lpad(F.hex(swapped.cast("bigint")), 4, "0"))

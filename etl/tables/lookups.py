@@ -1,6 +1,6 @@
-"""Outputs → the tables that they are looked up in, one row for each role that an output stands in.
+"""Computes the lookup tables of outputs: a row for each role of an output.
 
-Rules of this file: as in tables.py; which roles there are is db/roles.py's to say, nothing here knows one by name.
+The roles are defined in db/roles.py. This module does not know any role by name.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -16,25 +16,25 @@ from etl.tables.frames import FrameMaker, TableFrame, conform, hints, output_kin
 from etl.tables.partition_columns import Placement
 
 STARDUST_NAMES = ("chain_id", *(name for name, _, _ in FILTERS))
-"""What the lake's struct of a Stardust output tells that its rows here hold or stand under."""
+"""Fields of the lake's struct of a Stardust output that lookup rows contain or have in their key."""
 
 AMOUNT_BACK = "storage_deposit_return_amount"
 
 KEYS = frozenset({"address", "tag", "chain_id"})
-"""Columns that a role's key stands in, one of them in each table."""
+"""The key column of a role; each table has one of them."""
 
 TABLES_OF_ROLES = tuple(dict.fromkeys(role.table for role in ROLES))
 TABLES_OF_LEGACY = tuple(dict.fromkeys(role.table for role in ROLES if role.output_kind == LEGACY))
-"""Those that outputs stand in, and those that the outputs of Chrysalis do."""
+"""The lookup tables of outputs, and those of Chrysalis outputs."""
 
 KEY_FIELDS = ("kind", "address", "stardust")
-"""Of etl.tables.frames.OUTPUT_FIELDS those that say where an output stands."""
+"""The fields of etl.tables.frames.OUTPUT_FIELDS that determine the keys of an output."""
 
 CHAIN_TABLES = (schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs)
 
 
 def tables_of(fields: Collection[str]) -> tuple[Table, ...]:
-    """The tables that outputs which have those fields (etl.tables.frames.OUTPUT_FIELDS) may stand in."""
+    """The lookup tables for outputs that have these fields (etl.tables.frames.OUTPUT_FIELDS)."""
     return TABLES_OF_ROLES if "stardust" in fields else TABLES_OF_LEGACY
 
 
@@ -45,10 +45,10 @@ def told_by(stardust: Column) -> dict[str, Column]:
 
 
 def standing(outputs: DataFrame, table: Table) -> DataFrame:
-    """`outputs` (etl.tables.frames.owned) once for each role of a table that they stand in, with all columns of its
-    rows.
+    """`outputs` (etl.tables.frames.owned), once for each of their roles in a table, with all columns of the rows.
 
-    Of chain objects only what took effect, as nothing else is a state of theirs, and in a cone whose order is known.
+    Chain objects appear only if they changed the ledger, because nothing else is a state of them, and only in a cone
+    whose order is known.
     """
     (column,) = KEYS.intersection(table.partition)
     if table in CHAIN_TABLES:
@@ -61,7 +61,7 @@ def standing(outputs: DataFrame, table: Table) -> DataFrame:
 
 
 def inline_roles(roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column) -> Column:
-    """Explodes an output, told of as above: `row_of` each of the roles that it has, and `always` those."""
+    """Explodes an output into its roles: `row_of` each role that it has, and the roles in `always`."""
 
     def rows(some: Sequence[Role]) -> Column:
         return F.array_compact(F.array(*(F.when(_stands_by(role), row_of(role)) for role in some), *always))
@@ -69,7 +69,7 @@ def inline_roles(roles: Sequence[Role], row_of: Callable[[Role], Column], *alway
     legacy = [role for role in roles if role.output_kind == LEGACY]
     if not legacy:
         return F.inline(rows(roles))
-    # Most outputs are of Chrysalis, and shall not be held against the roles of all others.
+    # Most outputs are Chrysalis outputs. They skip the roles that only Stardust outputs have.
     others = [role for role in roles if role.output_kind != LEGACY]
     return F.inline(F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(rows(others)))
 
@@ -84,13 +84,13 @@ def _variant_and_key(role: Role) -> Column:
 
 
 def placed(outputs: DataFrame, placement: Placement, table: Table) -> TableFrame:
-    """The rows of one of those tables."""
+    """The rows of one lookup table."""
     return conform(placement.place(standing(outputs, table), table), table)
 
 
 def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]:
-    """The rows and hints of outputs that genesis holds (etl.ledger_state.changes.genesis_outputs), a place in a cone
-    apart.
+    """The rows and hints of genesis outputs (etl.ledger_state.changes.genesis_outputs), which have no position in a
+    cone.
     """
     role_tables = TABLES_OF_LEGACY if outputs.where("stardust IS NOT NULL").isEmpty() else TABLES_OF_ROLES
     rows = outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)})

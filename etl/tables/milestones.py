@@ -1,7 +1,4 @@
-"""Rows of the lake's milestones, and of genesis → table frames: one row a milestone, or fewer.
-
-Rules of this file: as in tables.py.
-"""
+"""Computes the tables with at most one row per milestone, from the lake's milestones and genesis."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -11,18 +8,18 @@ from etl.tables.frames import TREASURY_OUTPUT, TableFrame, conform
 
 
 def milestones(lake_milestones: DataFrame) -> TableFrame:
-    """Milestones whose own message is right."""
+    """Milestones whose own message is valid."""
     rows = lake_milestones.where("milestone_id IS NOT NULL").withColumn("timestamp", F.col("seconds"))
     return conform(rows, schema.milestones)
 
 
 def milestone_ids(lake_milestones: DataFrame) -> TableFrame:
-    """Index by milestone id."""
+    """Milestone index by milestone id."""
     return conform(lake_milestones.where("milestone_id IS NOT NULL"), schema.milestone_ids)
 
 
 def receipts(lake_milestones: DataFrame, network: str) -> TableFrame:
-    """Receipts of the milestones that carry one."""
+    """The receipts of milestones."""
     rows = lake_milestones.where("receipt IS NOT NULL").select(
         F.lit(network).alias("network"), F.col("receipt.migrated_at"), "milestone_index", F.col("receipt.payload")
     )
@@ -30,7 +27,7 @@ def receipts(lake_milestones: DataFrame, network: str) -> TableFrame:
 
 
 def treasury(lake_milestones: DataFrame, network: str) -> TableFrame:
-    """What each receipt left in the treasury."""
+    """The treasury after each receipt."""
     rows = lake_milestones.where("receipt IS NOT NULL").select(
         F.lit(network).alias("network"),
         "milestone_index",
@@ -41,7 +38,7 @@ def treasury(lake_milestones: DataFrame, network: str) -> TableFrame:
 
 
 def protocol_parameters(lake_milestones: DataFrame, network: str) -> TableFrame:
-    """Parameters of the milestones that announce some."""
+    """The protocol parameters that milestones announce."""
     rows = lake_milestones.where("parameters IS NOT NULL").select(
         F.lit(network).alias("network"),
         F.col("parameters.target_milestone_index").alias("milestone_index"),
@@ -53,7 +50,7 @@ def protocol_parameters(lake_milestones: DataFrame, network: str) -> TableFrame:
 
 
 def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:
-    """The treasury that genesis began with."""
+    """The treasury of the genesis."""
     rows = lake_genesis.where(F.col("kind") == TREASURY_OUTPUT).select(
         F.lit(network).alias("network"), "milestone_index", F.col("output_id").alias("milestone_id"), "amount"
     )
@@ -61,7 +58,7 @@ def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:
 
 
 def date_cache(lake_milestones: DataFrame) -> TableFrame:
-    """First and last complete milestone of each UTC day."""
+    """The first and last complete milestone of each UTC day."""
     days = lake_milestones.where("verified IS NOT NULL").groupBy(F.to_date("timestamp").alias("date"))
     rows = days.agg(F.min("milestone_index").alias("start_ms"), F.max("milestone_index").alias("end_ms"))
     return conform(rows, schema.date_cache)

@@ -1,7 +1,7 @@
-"""Partitions of lookups in Spark columns: which splits a run opens, and where each row stands.
+"""Partitions of lookups as Spark columns: the splits that a run adds, and the partition of each row.
 
-Rules of this file: the arithmetic is db/partitions.py's, said in native columns and held equal to it by tests; splits
-are few (hot keys only), so they are broadcast; nothing here reads or writes.
+The rules are those of db/partitions.py in native columns; tests compare both. Splits are few (hot keys only) and are
+therefore broadcast. Nothing here reads or writes.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ TAILS = pa.schema({"lookup": pa.string(), "ms_range_id": pa.int32(), "tail": pa.
 
 
 def key_text(table: Table, key: tuple[str, ...]) -> Column:
-    """A lookup key as `splits` keeps it: columns joined by ':', ids as lowercase hex."""
+    """A lookup key in the form of `splits`: columns joined by ':', ids as lowercase hex."""
     parts = [hex_text(F.col(name)) if table.column(name).type is Type.HEX else F.col(name) for name in key]
     return F.concat_ws(":", *(part.cast("string") for part in parts))
 
@@ -42,7 +42,7 @@ def hex_text(data: Column) -> Column:
 
 
 def key_columns(table: Table, key: tuple[str, ...]) -> list[Column]:
-    """The key columns again, from their text in `key`."""
+    """Parses the key columns from `key`."""
     parts, columns = F.split("key", ":"), []
     for position, column in enumerate(map(table.column, key)):
         part = F.get(parts, F.lit(position))
@@ -53,14 +53,14 @@ def key_columns(table: Table, key: tuple[str, ...]) -> list[Column]:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where rows stand: `splits` is SPLITS for the ranges of the run, or None when no key is hot."""
+    """The partitions of rows. `splits` contains SPLITS for the ranges of the run, or is None if no key is hot."""
 
     chunk_size: int
     lookups: tuple[Lookup, ...]
     splits: DataFrame | None
 
     def place(self, rows: DataFrame, table: Table) -> DataFrame:
-        """`rows` with their range and partition_id: the greatest split <= the position of its key, else 0."""
+        """Adds the range and partition_id to `rows`: the greatest split <= the position in its key, else 0."""
         (lookup,) = (each for each in self.lookups if each.table is table)
         range_column, position = lookup.range_column, lookup.position_column
         ranged = rows.withColumn(range_column, range_of(position, self.chunk_size))
@@ -80,7 +80,7 @@ def range_of(position: str, chunk_size: int) -> Column:
 
 
 def rows_of_keys(rows: DataFrame, lookup: Lookup, chunk_size: int) -> DataFrame:
-    """(lookup, ms_range_id, key, milestone_index) of a lookup's rows, whatever its ranges and positions are called."""
+    """(lookup, ms_range_id, key, milestone_index) of a lookup's rows, whatever their columns are named."""
     return rows.select(
         F.lit(lookup.table.name).alias("lookup"),
         range_of(lookup.position_column, chunk_size).alias("ms_range_id"),
@@ -98,11 +98,11 @@ def grow_splits(
     partition_size: int,
     window: int = WINDOW,
 ) -> DataFrame:
-    """SPLITS of every key with rows in the run's windows that is hot after it: the rules of db/partitions.py, key by
-    key.
+    """SPLITS of every key that has rows in the run's windows and is hot after the run, by the rules of
+    db/partitions.py.
 
-    `rows` are rows_of_keys over every milestone of each window that the run touches, `existing` the splits of those
-    ranges, `tails` their tails before the run. `window`: how large windows are at most.
+    `rows` are rows_of_keys over every milestone of each window that the run touches. `existing` contains the splits of
+    these ranges, `tails` their tails before the run. `window` is the maximum size of a window.
     """
     range_key = ["lookup", "ms_range_id", "key"]
     stored = existing.select(*range_key, F.struct("first_milestones", "open_count", "counted_to").alias("stored"))
@@ -126,7 +126,7 @@ def grow_splits(
 
 
 def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int, at_most: int) -> Column:
-    """The first window of `counts` that holds enough rows and has a milestone of the run above the tail, or null."""
+    """The first window of `counts` with enough rows and a milestone of the run above the tail; else null."""
     size = window_size(chunk_size, at_most)
     range_last = (F.col("ms_range_id") + 1) * chunk_size - 1
 
@@ -153,7 +153,7 @@ def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int, at_m
 
 
 def _counted_on(run: Intervals, partition_size: int, size: int) -> Column:
-    """first_milestones, open_count and counted_to after `counts`; `stored` is null for a key that was not yet hot."""
+    """first_milestones, open_count and counted_to after `counts`. `stored` is null for a key that was not hot."""
     first_hot, tail, stored = F.col("first_hot"), F.col("tail"), F.col("stored")
     window_end = first_hot + size
     counted_from = F.greatest(tail, stored["counted_to"])

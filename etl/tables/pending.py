@@ -1,7 +1,4 @@
-"""Pending rows of the lake → frames of the pending tables.
-
-Rules of this file: as in tables.py; nothing here enters a final table.
-"""
+"""Computes the pending tables from pending rows of the lake. Nothing here enters a final table."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -55,6 +52,6 @@ def pending(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
 
 
 def pending_hints(lake_pending: DataFrame, est_milestone_index: int) -> TableFrame:
-    """Where pending rows are."""
+    """The ranges with pending rows."""
     rows = pending(lake_pending, est_milestone_index).frame
     return conform(rows.select("lookup", "key", "bucket").distinct(), schema.pending_hints)

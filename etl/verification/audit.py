@@ -1,7 +1,6 @@
-"""How far the milestones of a lake are proved, from their bytes alone: `permanode verify`.
+"""Verifies the milestones of the lake again from their bytes: `permanode verify`.
 
-Rules of this file: nothing that an earlier run wrote down about a proof is believed, and nothing is changed; what
-crosses to the driver is intervals.
+Results of earlier proofs are ignored, and nothing is changed. Only intervals are collected in the driver.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,18 +36,19 @@ PROVED = pa.schema(
         "previous_id": pa.binary(),
     }
 )
-"""A milestone, how far it is proved (null: not whole), why not further; of Stardust's its id, and that of the one
-before, as it names it."""
+"""A milestone, its proof level (null if incomplete) and why it is not higher; for Stardust also its id and the id of
+the previous milestone that it names.
+"""
 
 SHOWN = 1_000
-"""Intervals that an answer holds at most."""
+"""Maximum number of intervals in a result."""
 
 INCOMPLETE = "incomplete"
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """Milestones that are proved equally far, for the same reason no further; `level` INCOMPLETE: not whole."""
+    """Consecutive milestones with the same proof level and reason. `level` is INCOMPLETE if they are incomplete."""
 
     first: int
     last: int
@@ -57,10 +57,10 @@ class Proved:
 
 
 def reprove(publication: Publication, wanted: Intervals | None, level: str | None) -> tuple[str, list[Proved]]:
-    """The level that was asked for, by default the strongest but `full` that can be reached, and how far each of the
-    lake's milestones in `wanted` (all) is proved, ascending; the first SHOWN intervals.
+    """The required level, and the proof level of each of the lake's milestones in `wanted` (default: all), ascending;
+    the first SHOWN intervals. The default of `level` is the strongest level below `full` that can be reached.
 
-    Raises ValueError for `full` without a genesis or with gaps since, and for `signed` where nobody says who signs.
+    Raises ValueError for `full` without a genesis or with gaps since, and for `signed` if the coordinator is unknown.
     """
     lake = publication.lake
     held = intervals_of(lake.read("milestones")) if lake.exists() else []
@@ -70,7 +70,7 @@ def reprove(publication: Publication, wanted: Intervals | None, level: str | Non
     if not chosen:
         return asked, []
     if coordinator is None and asked in (SIGNED, FULL):
-        raise ValueError("nobody says who signs milestones: set coordinator_keys, or load a genesis that names them")
+        raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
     known = known_rows(lake.messages(add(chosen, intersect(beside(chosen), held))))
     proved = known.mapInArrow(partial(_prove, eras=eras, coordinator=coordinator), PROVED_DDL)
@@ -82,7 +82,7 @@ def reprove(publication: Publication, wanted: Intervals | None, level: str | Non
 
 
 def reaches(proved: Proved, level: str) -> bool:
-    """Whether they are proved so far."""
+    """Whether milestones reach a level."""
     return proved.level in LEVELS and LEVELS.index(proved.level) >= LEVELS.index(level)
 
 
@@ -106,7 +106,7 @@ def _prove(
 
 
 def _chained(rows: DataFrame) -> DataFrame:
-    """Those that do not fit their neighbours are not proved at all, as a load refuses them."""
+    """Milestones that contradict their neighbours have no proof level, because a load rejects them."""
     broken = broken_links(rows.where("level IS NOT NULL")).withColumnRenamed("reason", "broken")
     joined = rows.join(broken, "milestone_index", "left")
     return joined.select(
@@ -117,13 +117,15 @@ def _chained(rows: DataFrame) -> DataFrame:
 
 
 def _with_faults(publication: Publication, rows: DataFrame, held: Intervals, chosen: Intervals) -> DataFrame:
-    """What is signed and without faults is `full`."""
+    """Signed milestones without faults become `full`."""
     if not publication.lake.has("genesis"):
-        raise ValueError("full: a genesis expected, from which the ledger state follows; `permanode load` takes one")
+        raise ValueError("full: the lake has no genesis; load one with `permanode load --genesis`")
     genesis = publication.lake.genesis_index()
     known_to = next((last for first, last in held if first <= genesis + 1 <= last), genesis)
     if chosen[-1][1] > known_to:
-        raise ValueError(f"full: milestones up to {known_to} expected, where the first gap since genesis is")
+        raise ValueError(
+            f"full: possible only up to milestone {known_to}, the last one before the first gap since genesis"
+        )
     faults = find_faults(publication, chosen[0][0], chosen[-1][1])
     first = faults.groupBy("milestone_index").agg(
         F.min(F.concat_ws(": ", hex_text(F.col("message_id")), "reason")).alias("fault")
@@ -137,7 +139,7 @@ def _with_faults(publication: Publication, rows: DataFrame, held: Intervals, cho
 
 
 def _told(rows: DataFrame) -> list[Proved]:
-    """Intervals of equal milestones: one row for the driver."""
+    """Intervals of milestones with equal results: a row for the driver."""
     same = Window.partitionBy("level", "reason").orderBy("milestone_index")
     islands = (
         rows.withColumn("island", F.col("milestone_index") - F.row_number().over(same))

@@ -1,8 +1,8 @@
-"""Whether each Stardust milestone names the one before it, and what becomes of those that do not.
+"""Checks that each Stardust milestone names the previous one, and rejects those that do not.
 
-Rules of this file: native columns. Only what is whole is asked, and only beside a neighbour that is known: over a gap
-nothing is compared, nor over the change of eras, as it is not written down which id Stardust's first milestone names.
-Of two that do not fit either may be wrong: a load refuses both, but for what was complete in the lake before it.
+Uses native columns. Only complete milestones with a known neighbour are compared. Gaps are skipped, and so is the
+change of eras, because no specification says which id Stardust's first milestone names. If two milestones do not match,
+either may be wrong: a load rejects both, except those that were already complete in the lake.
 """
 
 from dataclasses import replace
@@ -18,18 +18,18 @@ from etl.verification.ingest import Ingested
 from etl.writers.publish import Publication
 
 ENDS = pa.schema({"milestone_index": pa.int32(), "milestone_id": pa.binary(), "previous_id": pa.binary()})
-"""A milestone, its id, and that of the one before it, as it names it."""
+"""A milestone, its id, and the id of the previous milestone that it names."""
 
 NAMED = "substring(payload, 14, 32)"
-"""previousMilestoneId in a milestone payload, behind its kind, index, timestamp and version."""
+"""previousMilestoneId in a milestone payload, after its kind, index, timestamp and version."""
 
 IS_STARDUST = "substring(payload, 1, 4) = X'07000000'"
 
 
 def broken_links(ends: DataFrame) -> DataFrame:
-    """(milestone_index, reason) of neighbours that do not fit, both of them.
+    """(milestone_index, reason) of both neighbours that do not match.
 
-    `ends` has ENDS, once a milestone; without ids where none are to be compared.
+    `ends` has the columns ENDS, once per milestone. Milestones without ids are not compared.
     """
     own, neighbour = F.col("milestone_index"), "OVER (ORDER BY milestone_index)"
     beside = ends.where("milestone_id IS NOT NULL").selectExpr(
@@ -57,8 +57,8 @@ def broken_links(ends: DataFrame) -> DataFrame:
 
 
 def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
-    """Takes from the lake's messages that the load decoded, and not yet committed, that their milestones are whole
-    where those do not fit their neighbours; the reason is a reject of each line that has one.
+    """Marks milestones of this load that do not match their neighbours as incomplete in the uncommitted lake rows, and
+    rejects their lines.
     """
     lake = publication.lake
     ends = few_rows(publication.spark, ENDS, sorted(found.links))
@@ -81,6 +81,6 @@ def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
 
 
 def beside(those: Intervals) -> Intervals:
-    """The milestones right before and behind them."""
+    """The milestones directly before and after."""
     ends = [(end, end) for first, last in those for end in (first - 1, last + 1)]
     return subtract(intervals(ends), those)

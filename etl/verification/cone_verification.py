@@ -1,11 +1,14 @@
-"""Verification of one milestone: ids recomputed, strangers refused, white-flag order derived, what it proves tried.
+"""Verifies one milestone: recomputes ids, rejects messages outside the cone, derives the white-flag order, checks
+proofs.
 
-In Chrysalis the cone begins at the message that carries the milestone, and is its last. In Stardust it begins at the
-milestone payload, which the line names beside the cone, and may be empty.
+In Chrysalis the cone starts at the message with the milestone, which is its last message. In Stardust it starts at the
+milestone payload, which the line contains separately; the cone may be empty.
 
-Rules of this file: pure; what is refused is a value with file, line, item and reason; nothing that is good is lost
-because something beside it is bad. Several copies of a milestone (files that overlap, rows the lake has) are read until
-one is whole; when none is, what is right in any of them is kept.
+Invariants:
+1. The functions are pure. A reject is a value with file, line, item and reason.
+2. An invalid item does not affect valid ones.
+3. Several copies of a milestone (overlapping files, lake rows) are read until one is complete. If none is, the valid
+   parts of all copies are kept.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,8 +36,8 @@ Order: TypeAlias = tuple[Milestone, list[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One copy of a milestone: where it stands, and how to read it. `partial`: what it has is right, but something of
-    the milestone was refused, so it never stands for the whole.
+    """A copy of a milestone: its position and a function that reads it. `partial` means that some of it was rejected,
+    so it is never the complete milestone.
     """
 
     file: str
@@ -44,9 +47,9 @@ class Copy:
 
 
 def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator: Coordinator | None = None) -> Checked:
-    """The best that the copies give: the first whole one, a proved one before one that is not.
+    """The best result of several copies: the first complete one; a proved one precedes an unproved one.
 
-    `coordinator`: who signs milestones, None where that is not known.
+    `coordinator` is None if it is unknown.
     """
     checked: list[Checked] = []
     for copy in copies:
@@ -62,7 +65,7 @@ def check_milestone(index: int, copies: Iterable[Copy], eras: Eras, coordinator:
 
 
 def check_copy(index: int, copy: Copy, eras: Eras, coordinator: Coordinator | None = None) -> Checked:
-    """One copy on its own."""
+    """Verifies one copy."""
     era = eras.at(index)
     try:
         cone = copy.read()
@@ -78,7 +81,7 @@ def check_copy(index: int, copy: Copy, eras: Eras, coordinator: Coordinator | No
 
 
 def check_pending(copy: Copy, eras: Eras) -> Checked:
-    """A line of messages that no milestone references: ids and network only."""
+    """Verifies a line of messages that no milestone references: ids and network only."""
     try:
         cone = copy.read()
     except (JsonError, CodecError, EOFError) as refusal:
@@ -91,7 +94,7 @@ def check_pending(copy: Copy, eras: Eras) -> Checked:
 
 
 def _known_by_id(index: int | None, cone: Cone, copy: Copy, era: Era) -> Checked:
-    """What of a cone is what it says it is."""
+    """The messages of a cone whose bytes match their ids."""
     result = Checked(-1 if index is None else index, cone.milestone, codec=era.codec, named=cone.coordinator)
     result.rejects = [Reject(copy.file, copy.line, refused.item, refused.reason) for refused in cone.refused]
     network_id = era.network_id
@@ -117,7 +120,7 @@ def _stranger(entry: Entry, data: bytes, index: int | None, network_id: int) -> 
 
 
 def _network_id(message: Message) -> int | None:
-    """What the message says of its network; in Stardust only a transaction does."""
+    """The network id of the message; in Stardust only transactions contain one."""
     if isinstance(message, chrysalis.Message):
         return message.network_id
     payload = message.payload
@@ -125,7 +128,7 @@ def _network_id(message: Message) -> int | None:
 
 
 def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None:
-    """Puts the messages in white-flag order and proves them, or says why that cannot be."""
+    """Sorts the messages in white-flag order and verifies them, or returns why that is impossible."""
     by_id = {entry.message_id: (entry, data) for entry, data in result.messages}
     if result.codec.protocol_version == stardust.PROTOCOL_VERSION:
         found = _stardust_order(result, by_id)
@@ -180,7 +183,7 @@ def _stardust_order(result: Checked, by_id: ById) -> Order | str:
 
 
 def _agreeing(whole: list[Checked]) -> Checked:
-    """The first of several whole but unproved copies, unless they tell different inclusion states."""
+    """The first of several complete but unproved copies, unless their inclusion states differ."""
     first = whole[0]
     states = {entry.message_id: entry.inclusion_state for entry, _ in first.messages}
     for other in whole[1:]:
@@ -193,7 +196,9 @@ def _agreeing(whole: list[Checked]) -> Checked:
 
 
 def _united(index: int, checked: list[Checked], coordinator: Coordinator | None) -> Checked:
-    """What is right in any copy. A copy whose every reject another copy has right is mended: it may now be whole."""
+    """The valid messages of all copies. If another copy has a valid version of every reject, the copy is repaired and
+    may be complete.
+    """
     right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
     unmended: list[Reject] = []
     for one in checked:

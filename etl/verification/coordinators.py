@@ -1,8 +1,7 @@
-"""Who may sign a network's milestones: what the operator configured, what is known of it, or what its genesis names.
+"""The keys that may sign a network's milestones: from the settings, else built-in, else from the genesis.
 
-Rules of this file: the first of these that tells anything stands alone. A genesis is believed in its keys as it is in
-its outputs, which whoever gave it vouches for. What a line of an archive says of keys is not asked here: it may refute
-a milestone and prove none (etl/verification/milestone_checks.py).
+Only the first of these sources counts. The keys of a genesis are trusted like its outputs. Keys in the lines of an
+archive are not used here: they can refute a milestone but not prove it (etl/verification/milestone_checks.py).
 """
 
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from ledger.eras import Coordinator, KeyRange
 
 
 def find_coordinator(settings: StoreSettings, lake: Lake) -> Coordinator | None:
-    """None where nobody says who signs. Raises ValueError for settings that do not fit each other."""
+    """The coordinator; None if it is unknown. Raises ValueError if the settings contradict each other."""
     told = settings.coordinator()
     if told is not None:
         return told
@@ -32,8 +31,8 @@ def find_coordinator(settings: StoreSettings, lake: Lake) -> Coordinator | None:
 
 
 def keep_keys(lake: Lake, keys: Sequence[bytes], first: int) -> None:
-    """Puts a genesis's keys into the lake: all of them sign, from milestone `first` on. Raises ValueError when the lake
-    has others.
+    """Stores the keys of a genesis in the lake. All of them sign from milestone `first`. Raises ValueError if the lake
+    contains other keys.
     """
     if not keys:
         return
@@ -41,7 +40,7 @@ def keep_keys(lake: Lake, keys: Sequence[bytes], first: int) -> None:
     if not lake.has("key_ranges"):
         lake.replace("key_ranges", rows, "true")
     elif not _same(lake, keys):
-        raise ValueError("other coordinator's keys than the lake's")
+        raise ValueError("the genesis contains other coordinator keys than the lake; use the genesis of the first load")
 
 
 def _same(lake: Lake, keys: Sequence[bytes]) -> bool:

@@ -1,7 +1,7 @@
-"""The Python crossing of every message: lines of a milestone in, decoded and verified rows out, in Arrow batches.
+"""Python worker for all messages: takes the lines of milestones, yields decoded and verified rows in Arrow batches.
 
-Rules of this file: a task gets milestones in ascending order and yields rows in that order and within a milestone in
-white-flag order; a batch holds whole milestones, about BATCH_MESSAGES rows, so memory does not grow with the archive.
+A task gets milestones in ascending order, and yields rows in that order and in white-flag order within a milestone. A
+batch contains whole milestones with about BATCH_MESSAGES rows, so memory does not grow with the archive.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -35,18 +35,19 @@ ARRAY<STRUCT<
   message_id: BINARY, version: TINYINT, message: BINARY, inclusion_state: TINYINT, conflict_reason: SMALLINT,
   verified: STRING, milestone: BINARY>>
 """
-"""Messages of a milestone that the lake has already: one more copy, read last. `milestone` is a Stardust milestone's
-payload, in a row without message_id."""
+"""Messages of a milestone that are already in the lake: one more copy, read last. `milestone` is the payload of a
+Stardust milestone, in a row without message_id.
+"""
 
 
 Link: TypeAlias = tuple[int, bytes, bytes]
-"""A whole Stardust milestone: its index, its id, and the id of the one before it, as it names it."""
+"""A complete Stardust milestone: its index, its id, and the id of the previous milestone that it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What tasks tell the driver: the milestones that had a reject, those whose inclusion states nothing proves, and
-    the links at the ends of each task's rows of milestones that name each other.
+    """Results of tasks for the driver: the milestones with rejects, those whose inclusion states are not proved, and
+    the links at both ends of each task's sequence of milestones that name each other.
     """
 
     rejected: TaskSet
@@ -54,14 +55,16 @@ class Told:
     links: TaskSet
 
     def tell(self, checked: Checked) -> None:
-        """Repeating a task changes nothing."""
+        """Adds results. Repeating a task does not change them."""
         if checked.rejects:
             self.rejected.add({checked.milestone_index})
         if checked.verified == BELIEVED:
             self.believed.add({checked.milestone_index})
 
     def follow(self, last: Link | None, link: Link | None) -> Link | None:
-        """The next link of a task, None where there is none; both are told unless it names the last one."""
+        """Adds the next link of a task, or None if there is none. Both ends are kept unless the link names the previous
+        one.
+        """
         fits = last is not None and link is not None and (link[0] - 1, link[2]) == last[:2]
         if not fits and (ends := {each for each in (last, link) if each is not None}):
             self.links.add(ends)
@@ -69,18 +72,18 @@ class Told:
 
 
 def decode_milestones(planned: DataFrame, eras: Eras, coordinator: Coordinator | None, told: Told | None) -> DataFrame:
-    """(milestone_index, copies, known) → DECODED_DDL: a row a message, a row a reject."""
+    """(milestone_index, copies, known) → DECODED_DDL: a row per message and a row per reject."""
     check = partial(_check, eras=eras, coordinator=coordinator)
     return planned.mapInArrow(partial(_decode, check=check, told=told), DECODED_DDL)
 
 
 def decode_pending(planned: DataFrame, eras: Eras, told: Told | None) -> DataFrame:
-    """(copies) of pending lines → DECODED_DDL, their milestone_index UNKNOWN_MILESTONE."""
+    """(copies) of pending lines → DECODED_DDL with milestone_index UNKNOWN_MILESTONE."""
     return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), told=told), DECODED_DDL)
 
 
 def start_workers(spark: Session) -> None:
-    """Starts a Python worker a core and lets it import what decoding needs, while the driver is still planning."""
+    """Starts a Python worker per core and imports the modules for decoding while the driver is still planning."""
     cores = parallelism(spark)
     spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
 
@@ -148,7 +151,7 @@ def _copy(place: dict[str, Any], reader: LineReader, index: int | None) -> Copy:
 
 
 def _keep_reasons(checked: Checked, known: list[dict[str, Any]]) -> None:
-    """Conflict reasons that an earlier source told stay where this one is silent."""
+    """Keeps the conflict reasons of an earlier source where this source has none."""
     told = {row["message_id"]: row["conflict_reason"] for row in known if row["conflict_reason"] is not None}
     checked.messages = [
         (replace(entry, conflict_reason=told.get(entry.message_id)) if _lacks_reason(entry) else entry, data)
@@ -168,7 +171,7 @@ def known_rows(messages: DataFrame) -> DataFrame:
 
 
 def known_copy(index: int, known: list[dict[str, Any]]) -> Copy:
-    """What the lake has of a milestone; what it has in part never stands for the whole."""
+    """The lake's copy of a milestone. An incomplete one never counts as the complete milestone."""
     in_part = any(row["verified"] is None for row in known)
     return Copy("lake", 0, partial(_known_cone, index, known), partial=in_part)
 

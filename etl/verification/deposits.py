@@ -1,7 +1,7 @@
-"""Transactions of Stardust against the protocol parameters of their milestones: deposits, sums, network.
+"""Checks Stardust transactions against the protocol parameters of their milestones: deposits, sums, network.
 
-Rules of this file: what a transaction may be is ledger/stardust/protocol_parameters.py's to say, and which parameters
-hold where ledger/eras.py's; where none are known nothing is looked at.
+The rules are in ledger/stardust/protocol_parameters.py, the parameters of each milestone in ledger/eras.py. Milestones
+with unknown parameters are not checked.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,9 +1,9 @@
-"""What keeps milestones from the level `full`: verdicts and parents that do not follow from what came before them, and
+"""Verification for the level `full`: finds inclusion states and parents that do not follow from earlier milestones, and
 transactions that the protocol parameters forbid.
 
-Rules of this file: native columns but for the verdicts, which tasks give side by side
-(etl/ledger_state/conflict_worker.py): all states are
-settled by now, so nothing has to go in order. What came before is the lake's, since genesis.
+Uses native columns, except for the conflict reasons, which parallel tasks compute
+(etl/ledger_state/conflict_worker.py). All states are already final, so no order is necessary. The lake contains all
+earlier milestones since genesis.
 """
 
 from functools import partial
@@ -30,18 +30,18 @@ from ledger.stardust.codec import decode_payload
 from ledger.stardust.values import Milestone
 
 FAULTS_SHOWN = 20
-"""Faults that a report spells out."""
+"""Maximum number of faults in a report."""
 
 NO_PARENT = bytes(32)
-"""What the first messages of a network name as their parent."""
+"""The parent of the first messages of a network."""
 
 BELOW_MAX_DEPTH = 15
-"""Milestones behind a snapshot whose messages may still name parents from before it, as nodes allow."""
+"""Milestones after a snapshot whose messages may have parents from before the snapshot; nodes allow this."""
 
 
 def promote(publication: Publication, run: Intervals) -> None:
-    """Tells the store which of the run's milestones are `full`, as far as the ledger state goes; the report names the
-    faults of the others.
+    """Marks the milestones of this run that are `full`, as far as the ledger state goes. The report contains the faults
+    of the others.
     """
     lake, report, chunk_size = publication.lake, publication.report, publication.store_settings.chunk_size
     if report.ledger_index is None or not lake.has("genesis"):
@@ -68,7 +68,7 @@ def promote(publication: Publication, run: Intervals) -> None:
 
 
 def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
-    """FAULTS of the milestones [first, last], which the lake has without a gap since genesis."""
+    """FAULTS of the milestones [first, last]. The lake has no gap between genesis and `last`."""
     genesis = publication.lake.genesis_index()
     faults = (
         _wrong_verdicts(publication, genesis, first, last)
@@ -80,7 +80,7 @@ def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
 
 
 def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
-    """Transactions that did something and should not have, or the other way round."""
+    """Transactions whose inclusion state is wrong."""
     changes = far(publication, genesis, genesis, last).changes
     asked = spending(publication.lake.messages([(first, last)]))
     folder = publication.staging.write("verdicts", asked)
@@ -104,8 +104,8 @@ def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: in
 
 
 def find_strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
-    """FAULTS: messages that name a parent which nothing up to their milestone holds, or that an earlier milestone has;
-    of `messages`, all after genesis, those from milestone `first` on.
+    """FAULTS: messages with a parent that is missing up to their milestone, and messages that an earlier milestone
+    contains. `messages` are all since genesis; only those from milestone `first` are checked.
     """
     cones = messages.where("message_id IS NOT NULL")
     homes = cones.groupBy("message_id").agg(F.min("milestone_index").alias("home"))
@@ -124,8 +124,8 @@ def find_strangers(messages: DataFrame, genesis: int, first: int) -> DataFrame:
 
 
 def _violations(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
-    """Transactions of Stardust that took effect though the parameters of their milestone forbid them, and parameters
-    that no milestone may announce.
+    """Stardust transactions that changed the ledger although the parameters of their milestone forbid them, and invalid
+    parameters.
     """
     lake, eras, refused = publication.lake, publication.store_settings.eras(STARDUST), []
     announcing = lake.milestones([(genesis + 1, last)]).where("parameters IS NOT NULL")

@@ -1,7 +1,8 @@
-"""The ordered Python crossing: milestones whose inclusion states nothing proves in, those that the ledger decides out.
+"""Python worker with ordered input: takes milestones with unproved inclusion states, returns those that the ledger
+determines.
 
-Rules of this file: one task goes through these milestones in order, one of them in memory at a time; what they change
-is kept on disk, as a later one may spend it. The Merkle root has the last word: what does not give it decides nothing.
+A single task processes these milestones in order, with one of them in memory at a time. It keeps their changes on disk,
+because later milestones may spend them. The result for a milestone counts only if it gives the Merkle root.
 """
 
 import sqlite3
@@ -31,15 +32,15 @@ LEGACY_KINDS = frozenset(kind.KIND for kind in LEGACY)
 
 DECIDED_DDL = "milestone_index INT, message_id BINARY, inclusion_state TINYINT"
 DECIDED = pa.schema({"milestone_index": pa.int32(), "message_id": pa.binary(), "inclusion_state": pa.int8()})
-"""A transaction of a milestone whose Merkle root proves it."""
+"""A transaction of a milestone whose Merkle root proves its state."""
 
 Row: TypeAlias = dict[str, Any]
 Facts: TypeAlias = OutputFacts[Any] | None
 
 
 def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """DECIDED of rows in order: for each transaction its place, `message`, `inputs` (output ids), what is `known` of
-    them and the `dust` of the addresses it touches (as etl.verdicts has them), then the milestone's own `payload`.
+    """Yields DECIDED for rows in order: for each transaction its position, `message`, `inputs` (output ids), the
+    `known` facts about them and the `dust` of the addresses that it changes, then the milestone's own `payload`.
     """
     rows = (row for batch in batches for row in batch.to_pylist())
     with closing(Changes()) as changes:
@@ -55,7 +56,7 @@ def decide(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _decide(milestone_index: int, rows: Sequence[Row], last: Row, changes: "Changes") -> list[tuple[int, bytes, int]]:
-    """DECIDED of one milestone, nothing where its root contradicts that."""
+    """DECIDED of one milestone; empty if its Merkle root contradicts the result."""
     known: dict[bytes, Row] = {}
     dust: dict[bytes, Dust] = {}
     for row in rows:
@@ -88,8 +89,8 @@ def _decide(milestone_index: int, rows: Sequence[Row], last: Row, changes: "Chan
 
 
 class Changes:
-    """What the milestones decided so far did to outputs and to the dust of addresses, in a database of its own on disk,
-    which is gone when it is closed.
+    """The changes of the processed milestones to outputs and to the dust of addresses, in a temporary database on
+    disk.
     """
 
     def __init__(self) -> None:
@@ -105,12 +106,12 @@ class Changes:
         )
 
     def close(self) -> None:
-        """Forgets all of it."""
+        """Deletes the database."""
         self._database.close()
 
     def facts(self, output_id: bytes, known: Row) -> Facts:
-        """An output as these changes leave it; `known` (etl.ledger_state.conflict_reasons.FACTS): as it is without
-        them, and where what is settled spent it, though it was created here.
+        """An output after these changes. `known` (etl.ledger_state.conflict_reasons.FACTS) is its state without them,
+        with the spender in proved milestones even if the output was created here.
         """
         facts, spent = facts_of(known), spent_of(known)
         row = self._one("SELECT data, milestone, place FROM created WHERE output_id = ?", output_id)
@@ -122,12 +123,12 @@ class Changes:
         return OutputFacts(facts.output, facts.created, min(filter(None, (spent, here)), default=None))
 
     def dust(self, address: bytes) -> Dust:
-        """What they added to the dust of an address."""
+        """The changes to the dust of an address."""
         row = self._one("SELECT allowance, outputs FROM dust WHERE address = ?", address)
         return NO_DUST if row is None else Dust(*row)
 
     def add(self, applied: Applied[Any], place: Position) -> None:
-        """Adds those of one transaction."""
+        """Adds the changes of a transaction."""
         self._database.executemany(
             "INSERT OR IGNORE INTO created VALUES (?, ?, ?, ?)",
             [(output_id, _encode_output(output), *place) for output_id, output in applied.created],

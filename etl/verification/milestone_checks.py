@@ -1,8 +1,8 @@
-"""What a milestone proves of its cone: that it is signed, and which transactions changed the ledger.
+"""What a milestone proves about its cone: its signatures, and the transactions that changed the ledger.
 
-Rules of this file: pure; a source's word about a message is taken only where nothing proves it, and refused with its
-reason where something proves the contrary. Which transactions changed the ledger is guessed cheaply and decided by the
-Merkle root: a guess that gives it is right, as another set of messages that does is not to be found.
+The functions are pure. A claim of the source counts only if nothing proves it; a refuted claim is rejected with the
+reason. Which transactions changed the ledger is guessed and then checked with the Merkle root. A guess that gives the
+root is right, because nobody can find another set of messages with the same root.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,19 +21,19 @@ from ledger.stardust import values as stardust_values
 TRANSACTIONS = (chrysalis.Transaction, stardust_values.Transaction)
 
 STATE_NAMES = {state: name for name, state in reversed(INCLUSION_STATES.items())}
-"""As a node calls them."""
+"""The names of inclusion states in a node's API."""
 
 OTHER_BLOCKS = "inclusionMerkleRoot: not that of the blocks, so some are missing, too many or not the milestone's"
 WRONG_STATES = "inclusion states: by them the Merkle root is not the milestone's"
 
 Messages: TypeAlias = list[tuple[Entry, bytes]]
-"""Of a whole cone in white-flag order, with their bytes."""
+"""The messages of a complete cone in white-flag order, with their bytes."""
 
 
 @dataclass(slots=True)
 class Proof:
-    """The messages with the inclusion states that hold, what of the source's word is refused, and how far that is
-    proved; `level` None: the milestone itself is refused.
+    """The messages with their final inclusion states, the rejected claims of the source, and the proof level. `level`
+    is None if the milestone itself is rejected.
     """
 
     level: str | None
@@ -44,8 +44,8 @@ class Proof:
 def prove(
     milestone: Milestone, messages: Messages, coordinator: Coordinator | None, named: Coordinator | None = None
 ) -> Proof:
-    """As far as the cone alone goes. Without a coordinator nobody knows who may sign; whom the line itself names
-    (`named`) may refute the milestone then, and proves nothing.
+    """Verifies a cone on its own. If the coordinator is unknown, the keys that the line contains (`named`) can refute
+    the milestone but prove nothing.
     """
     signers = coordinator or named
     if signers is not None and (fault := find_signature_fault(milestone, signers)):
@@ -85,13 +85,13 @@ def applied_root(milestone: Milestone) -> bytes:
 
 
 def state_refused(message_id: bytes, expected: int, found: int) -> Refused:
-    """A source's word about a message that is proved to be wrong."""
+    """The reject for a claim of the source that is proved wrong."""
     reason = f"inclusion state: {STATE_NAMES[expected]} expected, as is proved, found {STATE_NAMES[found]}"
     return Refused(message_id.hex(), reason)
 
 
 def _settle(entry: Entry, state: int | None, refused: list[Refused]) -> Entry:
-    """A message with the state that holds; what the source says against it goes to `refused`."""
+    """A message with its final state. A contradicting claim of the source is added to `refused`."""
     told, reason = entry.inclusion_state, entry.conflict_reason
     if state is not None and told is not None and told != state:
         refused.append(state_refused(entry.message_id, state, told))
@@ -107,8 +107,8 @@ def _settle(entry: Entry, state: int | None, refused: list[Refused]) -> Entry:
 
 
 def _guesses(milestone: Milestone, messages: Messages) -> Iterator[Sequence[bool]]:
-    """Which messages may have changed the ledger: as told, where nothing is told all transactions; all of them; all but
-    those that spend again what one of the cone did, or what never came to be.
+    """Possible sets of messages that changed the ledger: as the source claims (all transactions if it claims nothing);
+    all; all except those that spend an output that another one of the cone spent, or one that does not exist.
     """
     payloads = [entry.message.payload for entry, _ in messages]
     every = [isinstance(payload, TRANSACTIONS) for payload in payloads]

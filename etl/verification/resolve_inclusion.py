@@ -1,8 +1,9 @@
-"""Which transactions changed the ledger, where no Merkle root bears out what the source says, or it says nothing.
+"""Determines which transactions changed the ledger if the Merkle root does not confirm the source, or the source does
+not contain states.
 
-Rules of this file: it works on milestones that are in the lake and not yet committed, so that all that follows sees
-decided states; rows go from the lake to the lake. What is known of inputs comes as it does for conflict reasons: from
-the store near its frontier, else from all changes since genesis. Without genesis nothing is decided here.
+Processes uncommitted milestones in the lake, so that all later steps see final states. Facts about inputs come from the
+same places as for conflict reasons: from the store near its frontier, else from all changes since genesis. Without a
+genesis nothing is determined here.
 """
 
 from pathlib import Path
@@ -22,12 +23,12 @@ from etl.verification.milestone_checks import STATE_NAMES, WRONG_STATES
 from etl.writers.publish import Publication
 
 LAST = 2**31 - 1
-"""Behind every message of a milestone."""
+"""Greater than the position of any message in a milestone."""
 
 
 def decide_states(publication: Publication, believed: Intervals, level: str) -> None:
-    """Puts the states that the ledger decides and the Merkle root proves into the lake; those milestones are proved to
-    `level`. What a source said against it is among the rejects.
+    """Writes the states that the ledger determines and the Merkle root proves to the lake, and sets the level of these
+    milestones to `level`. Contradicting claims of a source become rejects.
     """
     lake = publication.lake
     if not lake.has("genesis"):
@@ -56,7 +57,7 @@ def decide_states(publication: Publication, believed: Intervals, level: str) -> 
 def _known(
     publication: Publication, genesis: int, believed: Intervals, asked: DataFrame, folder: Path
 ) -> tuple[DataFrame, DataFrame]:
-    """FACTS of the inputs and DUST_STEPS, by all that is decided already; `asked` stands in `folder`."""
+    """FACTS of the inputs and DUST_STEPS from all milestones with final states. `asked` is in `folder`."""
     frontier, last = publication.reads.ledger_index(), believed[-1][1]
     is_near = frontier is not None and frontier < believed[0][0] and last - frontier <= publication.settings.ledger_near
     if frontier is None or not is_near:
@@ -74,7 +75,7 @@ def _known(
 
 
 def _merged(facts: DataFrame) -> DataFrame:
-    """FACTS of two who each know some: an output is created once, and counts as spent where it was first."""
+    """Merges FACTS from two sources: an output is created once, and the first spender counts."""
     own = [name for name in FACTS.names if not name.startswith(("created_", "spent_")) and name != "output_id"]
     ends = {}
     for end in ("created", "spent"):
@@ -85,7 +86,7 @@ def _merged(facts: DataFrame) -> DataFrame:
 
 
 def _settle(publication: Publication, done: Intervals, decided: DataFrame, level: str) -> None:
-    """The lake's messages of those milestones, anew."""
+    """Rewrites the lake's messages of these milestones."""
     told = decided.withColumnRenamed("inclusion_state", "decided")
     rows = publication.lake.messages(done).join(told, ["milestone_index", "message_id"], "left")
     rows = rows.withColumns(
@@ -99,7 +100,7 @@ def _settle(publication: Publication, done: Intervals, decided: DataFrame, level
 
 
 def _refuse(publication: Publication, done: Intervals, decided: DataFrame, asked: DataFrame) -> None:
-    """Rejects for what the source said of the states, each where the line stands that nothing bore out."""
+    """Rejects for claims of the source about states, one per line whose claims were not confirmed."""
     lake = publication.lake
     if not lake.has("rejects"):
         return

@@ -1,7 +1,7 @@
-"""Who signed: the address of the key that a recoverable secp256k1 signature was made with.
+"""Recovers the signer's address from a recoverable secp256k1 signature.
 
-Rules of this file: the one importer of coincurve (libsecp256k1). An address is the last 20 bytes of Keccak-256 of the
-public key, as Ethereum has it.
+Only this module imports coincurve (libsecp256k1). An address is the last 20 bytes of the public key's Keccak-256,
+as in Ethereum.
 """
 
 from functools import lru_cache
@@ -15,14 +15,14 @@ SIGNATURE_BYTES = 65
 
 @lru_cache(maxsize=4096)
 def _address(public_key: bytes) -> bytes:
-    # Guardians are few and sign everything: hashing a key costs a sixth of recovering it.
+    # A few guardians sign everything, and hashing a key costs a sixth of recovering it.
     return keccak256(public_key[1:])[12:]
 
 
 def recover_address(digest: bytes, signature: bytes) -> bytes | None:
-    """The 20-byte address behind a signature (r, s, each 32 bytes, then v, 0 or 1) of a 32-byte digest.
+    """The signer's 20-byte address, from a signature (r, s, each 32 bytes, then v, 0 or 1) of a 32-byte digest.
 
-    None for a signature that no key can have made. As in Ethereum's contracts, which add 27 to v, 2 and 3 are none.
+    None for an invalid signature. A v of 2 or 3 is invalid, as in Ethereum's contracts, which add 27 to v.
     """
     if signature[64] > 1:
         return None

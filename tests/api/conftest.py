@@ -73,7 +73,7 @@ def filled_with(settings: StoreSettings, rows: Rows) -> WritableStore:
 
 STORES = [
     pytest.param(("sqlite", "default"), id="default"),
-    pytest.param(("sqlite", "tiny"), id="tiny"),
+    pytest.param(("sqlite", "tiny"), id="tiny", marks=pytest.mark.thorough),
     pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
     pytest.param(("cassandra", "acsylla"), id="acsylla", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]

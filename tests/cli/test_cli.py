@@ -69,7 +69,7 @@ def test_a_missing_extra_is_answered_with_its_install_line(module: str, extra: s
 
 
 def test_an_error_of_many_lines_is_cut_to_its_first() -> None:
-    assert cli.describe_error(RuntimeError("first\nsecond")) == "first … (--debug shows all)"
+    assert cli.describe_error(RuntimeError("first\nsecond")) == "first … (--debug prints all lines)"
     assert cli.describe_error(RuntimeError()) == "RuntimeError"
 
 

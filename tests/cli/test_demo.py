@@ -58,8 +58,8 @@ def ask(url: str) -> dict[str, Any]:
 
 
 def asked_line(sample: demo.Sample) -> str:
-    """The line that the questions are about."""
-    return json.dumps(dict(sample.milestones())[demo.ASKED_MILESTONE])
+    """The line with the ids of the example requests."""
+    return json.dumps(dict(sample.milestones())[demo.EXAMPLE_MILESTONE])
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
         blocks = {each["id"]: each for each in json.loads(asked_line(demo.STARDUST))["blocks"]}
         of_sample = blocks[metadata["blockId"]]
         assert (block, metadata) == (of_sample["block"], of_sample["metadata"])
-        assert output["metadata"]["milestoneIndexBooked"] == milestone["index"] == demo.ASKED_MILESTONE
+        assert output["metadata"]["milestoneIndexBooked"] == milestone["index"] == demo.EXAMPLE_MILESTONE
         assert proof["block"] == block
         signed, shown, verification, operation, row = map(ask, wormhole)
         (vaa,) = {
@@ -154,9 +154,9 @@ def test_a_busy_port_is_said_before_anything_is_loaded(tmp_path: Path) -> None:
 
 
 def test_the_questions_are_asked_of_the_samples() -> None:
-    message, children, *_ = (path for _, path in demo.chrysalis_questions())
+    message, children, *_ = (path for _, path in demo.chrysalis_requests())
     held = asked_line(demo.CHRYSALIS)
     assert message.rpartition("/")[2] in held
     assert children.split("/")[-2] in held
     held = asked_line(demo.STARDUST)
-    assert all(re.findall("0x[0-9a-f]+", path)[0] in held for _, path in demo.stardust_questions())
+    assert all(re.findall("0x[0-9a-f]+", path)[0] in held for _, path in demo.stardust_requests())

@@ -74,30 +74,30 @@ def test_the_only_network_of_a_file_needs_no_naming(tmp_path: Path) -> None:
 def test_several_networks_need_one_that_is_named(tmp_path: Path) -> None:
     path = tmp_path / "two.toml"
     path.write_text('[networks.a]\nurl = "sqlite:///a"\n[networks.b]\nurl = "sqlite:///b"\n')
-    assert refusal(path) == f"{path}: several networks (a, b) and no `network` that names one"
+    assert refusal(path) == f"{path}: several networks (a, b) but no `network`: pass --network NAME, or set it"
 
 
 def test_a_network_that_the_file_does_not_define_is_refused(file: Path) -> None:
-    assert refusal(file, {"PERMANODE_NETWORK": "c"}) == "PERMANODE_NETWORK: no network c; there are a, b"
+    assert refusal(file, {"PERMANODE_NETWORK": "c"}) == "PERMANODE_NETWORK: unknown network c; expected one of a, b"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[api]\nprot = 1\n", "{file}: no setting api.prot; did you mean port?"),
-        ("[apy]\nport = 1\n", "{file}: no section apy; did you mean api?"),
+        ("[api]\nprot = 1\n", "{file}: unknown setting api.prot; did you mean port?"),
+        ("[apy]\nport = 1\n", "{file}: unknown section apy; did you mean api?"),
         (
             '[networks.a]\nurl = "x"\nchunk_sise = 1\n',
-            "{file}: no setting networks.a.chunk_sise; did you mean chunk_size?",
+            "{file}: unknown setting networks.a.chunk_sise; did you mean chunk_size?",
         ),
-        ('[networks.a]\nurl = "x"\nnetwork = "b"\n', "{file}: no setting networks.a.network"),
-        ('[api]\nport = "9000"\n', "{file}: api.port must be a whole number, not '9000'"),
-        ("[api]\nport = true\n", "{file}: api.port must be a whole number, not True"),
+        ('[networks.a]\nurl = "x"\nnetwork = "b"\n', "{file}: unknown setting networks.a.network"),
+        ('[api]\nport = "9000"\n', "{file}: api.port must be an integer, not '9000'"),
+        ("[api]\nport = true\n", "{file}: api.port must be an integer, not True"),
         ("[api]\naccess_log = 1\n", "{file}: api.access_log must be true or false, not 1"),
         ("network = 1\n", "{file}: network must be text, not 1"),
         ("api = 1\n", "{file}: api must be a table, not 1"),
         ("[networks]\na = 1\n", "{file}: networks.a must be a table, not 1"),
-        ("[api\n", "{file}: not TOML: "),
+        ("[api\n", "{file}: invalid TOML: "),
     ],
 )
 def test_what_does_not_fit_in_the_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
@@ -109,14 +109,14 @@ def test_what_does_not_fit_in_the_file_is_refused_by_name(tmp_path: Path, text: 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("PERMANODE_API_PORT", "many", "PERMANODE_API_PORT: api.port must be a whole number, not 'many'"),
+        ("PERMANODE_API_PORT", "many", "PERMANODE_API_PORT: api.port must be an integer, not 'many'"),
         (
             "PERMANODE_API_ACCESS_LOG",
             "yes",
             "PERMANODE_API_ACCESS_LOG: api.access_log must be true or false",
         ),
-        ("PERMANODE_API_PROT", "1", "PERMANODE_API_PROT: no setting api.prot; did you mean port?"),
-        ("PERMANODE_STROE", "x", "PERMANODE_STROE: no such setting; did you mean PERMANODE_STORE?"),
+        ("PERMANODE_API_PROT", "1", "PERMANODE_API_PROT: unknown setting api.prot; did you mean port?"),
+        ("PERMANODE_STROE", "x", "PERMANODE_STROE: unknown setting; did you mean PERMANODE_STORE?"),
     ],
 )
 def test_what_does_not_fit_among_the_variables_is_refused_by_name(name: str, value: str, message: str) -> None:
@@ -136,11 +136,13 @@ def test_without_a_network_the_store_is_asked_for_and_the_rest_still_holds() -> 
 
 
 def test_a_store_alone_is_asked_for_its_network() -> None:
-    assert refusal(None, {}, {"store.url": ("--store", "sqlite:///x")}).startswith("--store: which network")
+    assert refusal(None, {}, {"store.url": ("--store", "sqlite:///x")}).startswith(
+        "--store: unknown network of the store"
+    )
 
 
 def test_a_network_without_a_store_is_refused() -> None:
-    assert refusal(None, {"PERMANODE_NETWORK": "x"}).startswith("networks.x.url is needed and has no default")
+    assert refusal(None, {"PERMANODE_NETWORK": "x"}).startswith("missing setting networks.x.url")
 
 
 def test_what_the_part_itself_refuses_is_said_with_its_place() -> None:

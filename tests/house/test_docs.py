@@ -91,7 +91,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_the_readme_asks_what_the_demo_asks() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    for meaning, path in (*demo.chrysalis_questions(), *demo.stardust_questions()):
+    for meaning, path in (*demo.chrysalis_requests(), *demo.stardust_requests()):
         assert f"# {meaning}\ncurl -s 'http://127.0.0.1:8000{path}'" in readme
 
 

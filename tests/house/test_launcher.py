@@ -69,7 +69,7 @@ def test_no_python_is_named_with_what_to_install(machine: Machine) -> None:
     machine.add_java("17.0.15")
     done = machine.start("demo")
     assert done.returncode == 1
-    assert "Python 3.11 or newer is needed. Install python3.13" in done.stderr
+    assert "Python 3.11 or newer is required. Install python3.13" in done.stderr
 
 
 def test_an_old_python_is_named_with_its_version(machine: Machine) -> None:
@@ -77,7 +77,7 @@ def test_an_old_python_is_named_with_its_version(machine: Machine) -> None:
     machine.add_python("python3", "3.9.18", too_old=1)
     done = machine.start("demo")
     assert done.returncode == 1
-    assert "Python 3.11 or newer is needed; python3 here is 3.9.18." in done.stderr
+    assert "Python 3.11 or newer is required; found python3 3.9.18." in done.stderr
 
 
 def test_a_python_that_does_not_start_is_passed_over(machine: Machine) -> None:
@@ -101,7 +101,7 @@ def test_no_java_is_named_before_anything_is_installed(machine: Machine) -> None
     machine.add_python("python3.12")
     done = machine.start("demo")
     assert done.returncode == 1
-    assert "Spark needs Java 17 or 21, and there is no java." in done.stderr
+    assert "Spark requires Java 17 or 21; java was not found." in done.stderr
     assert "openjdk-17-jre-headless" in done.stderr
     assert machine.log == []
 
@@ -127,7 +127,7 @@ def test_java_home_goes_before_the_path(machine: Machine, tmp_path: Path) -> Non
     machine.add_java("17.0.15")
     done = machine.start("demo", JAVA_HOME=str(tmp_path / "nowhere"))
     assert done.returncode == 1
-    assert f"there is no {tmp_path / 'nowhere'}/bin/java" in done.stderr
+    assert f"{tmp_path / 'nowhere'}/bin/java was not found" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["status", "archive export --into folder"])
@@ -168,7 +168,7 @@ def test_a_changed_requirement_installs_again(machine: Machine, name: str) -> No
 def test_an_install_that_failed_is_said_and_tried_again(machine: Machine) -> None:
     machine.add_python("python3.12", pip=1)
     assert machine.start("status").returncode == 1
-    assert "the install failed" in machine.start("status").stderr
+    assert "the installation failed" in machine.start("status").stderr
     assert len(machine.log) == 4
 
 

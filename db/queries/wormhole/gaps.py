@@ -57,8 +57,8 @@ async def find_gaps(
     Raises:
         CursorError: The cursor belongs to another query.
     """
-    question = f"gaps {chain} {emitter} {'with unverified' if with_unverified else 'verified'}"
-    before, looked_at = (None, None) if cursor is None else map(_sequence, parse_cursor(cursor, question).key)
+    query = f"gaps {chain} {emitter} {'with unverified' if with_unverified else 'verified'}"
+    before, looked_at = (None, None) if cursor is None else map(_sequence, parse_cursor(cursor, query).key)
     start = None if looked_at is None else Bound((sequence_key(looked_at),), inclusive=False)
     signed: list[int] = []
     observed: list[int] = []
@@ -67,7 +67,7 @@ async def find_gaps(
         async for each in known:
             if count == page_size:
                 last = signed[-1] if signed else before
-                following = format_cursor(Cursor((last, looked_at)), question)
+                following = format_cursor(Cursor((last, looked_at)), query)
                 break
             count, looked_at = count + 1, each.sequence
             if each.signed:

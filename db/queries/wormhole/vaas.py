@@ -169,8 +169,8 @@ async def list_vaas(
         sources = [within(each, spans, SENT_AT) for each in sources]
     texts = " ".join(map(lookup_key_text, asked))
     shown = "with unverified" if with_unverified else "verified"
-    question = f"{LOOKUP.table.name} {texts} {shown} {where.text} {span or ''}"
-    listing = Listing(LOOKUP.table, sources, question, keep=keep)
+    query = f"{LOOKUP.table.name} {texts} {shown} {where.text} {span or ''}"
+    listing = Listing(LOOKUP.table, sources, query, keep=keep)
     return await list_page(store, listing, newest=newest, page_size=page_size, cursor=cursor, start=start)
 
 

@@ -104,8 +104,8 @@ async def list_values(
         ]
 
     named = await _of_chains(store, indexed.kind, keys[0]) if indexed.of_a_chain else keys
-    question = f"values {':'.join(column)} {value} {where.text}"
-    return await _page(store, indexed.kind, named, keep, question, page_size, cursor)
+    query = f"values {':'.join(column)} {value} {where.text}"
+    return await _page(store, indexed.kind, named, keep, query, page_size, cursor)
 
 
 async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page_size: int, cursor: str | None) -> Page:
@@ -122,10 +122,10 @@ async def list_sent(store: Store, transaction: str, *, where: Filter = ANY, page
 
 
 async def _page(
-    store: Store, kind: str, keys: Sequence[str], keep: Keep, question: str, page_size: int, cursor: str | None
+    store: Store, kind: str, keys: Sequence[str], keep: Keep, query: str, page_size: int, cursor: str | None
 ) -> Page:
     sources = [lookup_source(LOOKUP, (kind, key)) for key in keys]
-    listing = Listing(vaa_lookups, sources, question, keep=keep)
+    listing = Listing(vaa_lookups, sources, query, keep=keep)
     return await list_page(store, listing, newest=True, page_size=page_size, cursor=cursor)
 
 

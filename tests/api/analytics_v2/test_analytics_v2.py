@@ -193,7 +193,7 @@ class Answers:
             protocol = figures.protocol_at(index)
             if protocol is None:
                 refusal = await ledger.refused("ledger/storage-deposit", 501, **at)
-                assert f"the protocol parameters of milestone {index} are unknown" in refusal
+                assert f"unknown protocol parameters of milestone {index}" in refusal
             else:
                 found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
                 assert found == figures.deposits(index, protocol["rentStructure"])
@@ -595,7 +595,7 @@ async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
     costs = {each["vByteCost"] for each in items_of(figures, "milestone", names)}
     assert costs == {None, 250}
     late = served(replace(mount, stardust_from=10), stardust_figures)
-    assert "of Chrysalis" in await late.refused("ledger/storage-deposit", 501, ledgerIndex=9)
+    assert "a Chrysalis milestone" in await late.refused("ledger/storage-deposit", 501, ledgerIndex=9)
     expected = items_of(replace(stardust_figures, protocol={10: protocol, KNOWN_TO: changed}), "milestone", names)
     assert await late.walk("series/milestone", answers.MilestoneSeries, 7, measures=",".join(names)) == expected
     store.close()
@@ -641,6 +641,7 @@ class TestBothEras(Answers):
         for each in items:
             told = {each[name] is not None for name in names}
             assert told == {each["milestoneIndex"] >= FIRST}
-        assert f"milestone {FIRST - 1}: it is of Chrysalis" in await ledger.refused(path, 501, ledgerIndex=FIRST - 1)
+        refusal = await ledger.refused(path, 501, ledgerIndex=FIRST - 1)
+        assert f"milestone {FIRST - 1}: it is a Chrysalis milestone" in refusal
         found = await ledger.body(path, answers.StorageDepositStatistics, ledgerIndex=FIRST)
         assert found["totalByteCost"] == items[FIRST - 1]["byteCost"] != "0"

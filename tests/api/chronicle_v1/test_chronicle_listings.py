@@ -13,6 +13,8 @@ from tests.api.node_v1.test_listings import check, walk
 from tests.api.node_v1.test_node_v1 import data
 from tests.api.oracle import PENDING, Json, Oracle
 
+pytestmark = pytest.mark.thorough
+
 
 def record(oracle: Oracle, name: str, message_id: str) -> Json:
     """Chronicle's record of a row that this message caused; what genesis or a receipt created took effect too."""

@@ -17,6 +17,8 @@ from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import NETWORK, World
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.thorough
+
 EXAMPLES = 3
 """Random questions an operation, beside the examples of the contract and the edges of each parameter."""
 

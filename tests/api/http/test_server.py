@@ -17,6 +17,8 @@ from tests.api.oracle import Oracle
 from tests.api.processes import free_port, permanode, started, wait_for
 from tests.api.served import SLOW_S
 
+pytestmark = pytest.mark.thorough
+
 WORKERS = (1, 2)
 
 

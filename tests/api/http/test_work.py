@@ -18,6 +18,8 @@ from tests.api.asgi import ask
 from tests.api.oracle import Oracle
 from tests.api.paths import OF_WORMHOLE
 
+pytestmark = pytest.mark.thorough
+
 ROWS_PER_RESULT = 10
 LEAST_PAGE = 100
 """Small pages may cost what a page of this size costs."""

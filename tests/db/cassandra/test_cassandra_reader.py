@@ -14,7 +14,7 @@ from db import schema
 from db.cassandra import reader as cassandra_reader
 from db.cassandra.address import parse_address
 from db.cassandra.reader import TIMES, AcsyllaReader, _Client
-from db.cassandra.session import Misfit
+from db.cassandra.session import OutOfRange
 from db.listing.deadline import DEADLINE
 from db.model import Type
 from db.store import DeadlinePassed, StoreError, StoreMismatch, StoreUnavailable
@@ -95,7 +95,7 @@ async def test_where_it_has_no_connection_the_other_driver_may_have_one(monkeypa
         (errors.CassErrorServerInvalidQuery("table t does not exist"), StoreMismatch),
         (errors.CassErrorServerInvalidQuery("no such thing"), StoreError),
         (errors.CassErrorServerUnauthorized(), StoreError),
-        (OverflowError(), Misfit),
+        (OverflowError(), OutOfRange),
     ],
     ids=lambda value: str(value),
 )

@@ -130,7 +130,7 @@ def test_the_command_says_what_the_store_lacks(ledger: Ledger, tmp_path: Path, m
     assert CliRunner().invoke(cli.app, [*command, "5:10"]).exit_code == 0
     short = CliRunner().invoke(cli.app, [*command, "45:55"])
     assert short.exit_code == 3
-    assert "not to be had whole: 51–54" in short.output
+    assert "incomplete, not written: 51–54" in short.output
 
 
 def test_an_export_that_is_killed_again_and_again_writes_the_same_bytes(ledger: Ledger, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_each_run_is_in_the_store_when_the_next_begins_and_in_the_end_the_whole_
         finally:
             follower.kill()
     assert held[: len(HEADS) + 1] == [0, 0, 25, 50]
-    assert "50 milestones fetched, 0 were there already" in follower.out
+    assert "50 milestones fetched, 0 already there" in follower.out
     assert sorted(path.name for path in (tmp_path / "archive").glob("*.log")) == ["1to26.log", "26to51.log"]
     expected = reference((store.chunk_size, store.partition_size))
     # The files that were loaded are durable, so all milestones are logged.

@@ -25,6 +25,8 @@ from db.connect import StoreSettings
 from etl.fetch.fill import FetchSettings
 from etl.fetch.follow import Pace, follow
 
+pytestmark = pytest.mark.thorough
+
 LEDGER = GeneratorSettings(seed="days", milestone_size=5)
 
 RUNS = 50

@@ -154,7 +154,7 @@ def test_at_level_full_what_is_wrong_inside_a_line_lets_nothing_be_written_and_i
         assert done.exit_code == 3
         assert done.output.count(where) == 1
         assert "5 milestones written" in done.output
-        assert "not to be had whole: 3" in done.output
+        assert "incomplete, not written: 3" in done.output
         assert lines_of(tmp_path / name) == [*ledger.lines(1, 3), *ledger.lines(4, 7)]
 
 

@@ -156,4 +156,4 @@ def test_the_command_names_file_and_line_and_ends_with_3(folder: Path) -> None:
 def test_a_range_without_an_end_is_refused_as_nobody_could_say_what_is_missing(text: str, folder: Path) -> None:
     done = CliRunner().invoke(cli.app, ["archive", "validate", str(folder), "--level", "light", "--range", text])
     assert done.exit_code == 2
-    assert "both ends expected" in done.output
+    assert "both ends are required" in done.output

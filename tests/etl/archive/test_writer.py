@@ -117,7 +117,7 @@ def test_what_another_program_left_is_named_and_stays(tmp_path: Path, left: list
 
 def test_a_file_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "1to3.log").write_bytes(b"of another\n")
-    with pytest.raises(ValueError, match=r"1to3\.log: no file of that name expected, as 1\.part is to get it"):
+    with pytest.raises(ValueError, match=r"1to3\.log: exists, but 1\.part must get this name"):
         write(tmp_path, [1, 2])
     assert contents(tmp_path) == {"1to3.log": b"of another\n", "1.part": line_of(1) + line_of(2)}
     (tmp_path / "1to3.log").unlink()

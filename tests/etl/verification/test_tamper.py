@@ -31,6 +31,8 @@ from tests.etl.archives import Json, dump, eras_of, oracle, sample
 from tests.etl.stardust_archives import archive_d, chronicle_json, packed
 from tests.etl.stardust_archives import oracle as blocks
 
+pytestmark = pytest.mark.thorough
+
 FORMS: dict[str, Callable[[], list[Json]]] = {
     "archive": sample,
     "node": oracle,

@@ -101,7 +101,7 @@ def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stor
     finally:
         load.kill()
     assert [line for line in load.err if not line.startswith("{")] == []
-    assert list(work.glob("app-*/*/permanode_env/etl/decode.py")), "an executor worked with what travelled"
+    assert list(work.glob("app-*/*/permanode_env/etl/verification/decode.py")), "an executor worked with what travelled"
     assert not list(tmp_path.glob("permanode-*")), "what travelled is removed afterwards"
     local, _ = stores.loaded("chrysalis")
     assert stored_rows(tmp_path / "store") == local.rows()
