@@ -24,7 +24,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from bench.load import GENERATED, archive, load
@@ -34,8 +34,7 @@ from db.connect import StoreSettings, open_store
 from db.model import Table, Type
 from db.store import WritableStore
 from etl.engine.class_archive import java
-from etl.engine.jars import CONNECTOR
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.session import EtlSettings, Session, spark_session
 from etl.lake.delta import Lake, intervals_of
 from etl.tables import frames as tables
 from etl.tables.frames import TableFrame
@@ -100,7 +99,7 @@ def spelt(table: Table, name: str) -> Column:
 class Keyspace:
     """A keyspace of the server, and the ways to write a table into it, in rows per second."""
 
-    def __init__(self, spark: SparkSession, store: WritableStore, server: CassandraServer, rows: Path) -> None:
+    def __init__(self, spark: Session, store: WritableStore, server: CassandraServer, rows: Path) -> None:
         self._spark, self._store, self._server, self._rows = spark, store, server, rows
         self._jars = class_path(
             Path(sys.prefix) / "share" / "permanode" / f"dsbulk-{DSBULK}",
@@ -165,7 +164,7 @@ Way = Callable[[Table], float]
 def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
     """A warm server's keyspace, and the ways to write into it by name."""
     server = CassandraServer(folder / "server", heap="2g", java_options=())
-    with running(server), spark_session(EtlSettings(), beside=CONNECTOR) as spark:
+    with running(server), spark_session(EtlSettings(), cluster=True) as spark:
         name = "bench"
         settings = StoreSettings(f"cassandra://{server.contact}/{name}?rf=1", GENERATED.network)
         migrate(settings)

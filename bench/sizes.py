@@ -23,7 +23,7 @@ from db import schema
 from db.admin.migrate import migrate
 from db.admin.sizing import SIZES
 from db.connect import StoreSettings
-from etl import jobs
+from etl import runs
 from etl.engine.class_archive import java
 from etl.engine.session import EtlSettings
 from etl.writers.cassandra_java import JAVA_OPTIONS, cassandra_jars
@@ -89,11 +89,11 @@ def measure(folder: Path) -> dict[str, Any]:
     settings = EtlSettings(lake=str(folder / "lake"))
     embedded = StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK)
     migrate(embedded)
-    report = jobs.load(embedded, settings, [SAMPLE], genesis=SAMPLE / "genesis.json")
+    report = runs.load(embedded, settings, [SAMPLE], genesis=SAMPLE / "genesis.json")
     with running(CassandraServer(folder / "cassandra")) as server:
         cluster = StoreSettings(f"cassandra://{server.contact}/{KEYSPACE}?rf=1", NETWORK)
         migrate(cluster)
-        if jobs.rebuild(cluster, settings).messages != report.messages:
+        if runs.rebuild(cluster, settings).messages != report.messages:
             raise SystemExit("the cluster was not filled with what SQLite was")
         on_cluster = measure_cassandra(server)
     tables = measure_sqlite(folder / "store" / (folder / "store" / "CURRENT").read_text().strip())

@@ -22,9 +22,9 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
-from etl import jobs
-from etl.engine.jars import CONNECTOR
-from etl.engine.session import EtlSettings, Span, spark_session
+from etl import runs
+from etl.engine.session import EtlSettings, spark_session
+from etl.engine.spans import Span
 from etl.report import Progress
 from etl.sources.files import archive_files, lines, open_stream
 from ledger.crypto.bech32 import format_address
@@ -105,18 +105,18 @@ def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> N
 def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
     """Loads the samples one after another in one Spark session."""
     with closing(open_store(settings.store())) as store:
-        beside = CONNECTOR if store.nodes() else ()
+        cluster = bool(store.nodes())
     with ExitStack() as stack:
         with shown() as notify:
             notify(Progress("spark", 0, None, "starting"))
             etl = settings.build("etl", EtlSettings)
-            stack.enter_context(spark_session(etl, span=Span.SECONDS, beside=beside))
+            stack.enter_context(spark_session(etl, span=Span.SECONDS, cluster=cluster))
         for sample in samples:
             option, name = sample.beside
             given: dict[str, Any] = {option: sample.files / name}
             with shown() as notify:
                 of_sample = settings.build("etl", EtlSettings, lake=str(lakes / sample.network))
-                done = jobs.load(settings.store(sample.network), of_sample, [sample.files], notify=notify, **given)
+                done = runs.load(settings.store(sample.network), of_sample, [sample.files], notify=notify, **given)
             print(present(done))
 
 

@@ -15,10 +15,10 @@ def compact_lake(context: typer.Context) -> None:
 
     Example: permanode lake compact
     """
-    from etl import jobs
+    from etl import runs
 
     store, etl = etl_settings(context)
-    for table, files in jobs.compact_lake(etl, lake=jobs.lake_path(store, etl)).items():
+    for table, files in runs.compact_lake(etl, lake=runs.lake_path(store, etl)).items():
         typer.echo(f"{table}: {files} files")
 
 
@@ -31,11 +31,11 @@ def lake_views(
 
     Example: permanode lake views > lake.sql && duckdb -init lake.sql
     """
-    from etl import jobs
+    from etl import runs
     from etl.lake import table_export as export
 
     store, etl = etl_settings(context)
-    for statement in export.view_statements(etl, lake=jobs.lake_path(store, etl), engine=engine):
+    for statement in export.view_statements(etl, lake=runs.lake_path(store, etl), engine=engine):
         typer.echo(f"{statement};")
 
 
@@ -54,9 +54,9 @@ def export_rows(
 
     Example: permanode export "SELECT * FROM outputs WHERE amount > 1000000" --into rich/ --format parquet
     """
-    from etl import jobs
+    from etl import runs
     from etl.lake import table_export as export
 
     store, etl = etl_settings(context)
-    rows = export.export(etl, lake=jobs.lake_path(store, etl), what=what, into=into, form=form)
+    rows = export.export(etl, lake=runs.lake_path(store, etl), what=what, into=into, form=form)
     typer.echo(f"{rows:,} rows in {into}")

@@ -1,4 +1,4 @@
-"""Commands that run the pipelines of etl/jobs.py: load, rebuild, analytics, job, verify, compact."""
+"""Commands that run the pipelines of etl/jobs.py or a part of them: load, rebuild, analytics, job, verify, compact."""
 
 import dataclasses
 import json
@@ -61,11 +61,11 @@ def load(
     if not sources and genesis is None and prices is None:
         raise typer.BadParameter("pass archive files or folders, --genesis or --prices", param_hint="SOURCES")
     first, last = parse_range(milestones)
-    from etl import jobs
+    from etl import runs
 
     store, etl = etl_settings(context)
     with shown() as notify:
-        done = jobs.load(
+        done = runs.load(
             store,
             etl,
             sources or [],
@@ -86,11 +86,11 @@ def rebuild(context: typer.Context, bulk: Bulk = False, analytics: Analytics = T
 
     Example: permanode --store sqlite:///new --network mainnet --lake data/lake rebuild
     """
-    from etl import jobs
+    from etl import runs
 
     store, etl = etl_settings(context)
     with shown() as notify:
-        done = jobs.rebuild(store, etl, bulk=bulk, analytics=analytics, notify=notify)
+        done = runs.rebuild(store, etl, bulk=bulk, analytics=analytics, notify=notify)
     _finish(done)
 
 
@@ -111,39 +111,48 @@ def analyse(
     if (milestones is None) is not whole:
         raise typer.BadParameter("pass either FIRST:LAST or --all", param_hint="RANGE")
     first, last = parse_range(milestones, hint="RANGE")
-    from etl import jobs
+    from etl import runs
 
     store, etl = etl_settings(context)
     with shown() as notify:
-        done = jobs.analytics(store, etl, first=first, last=last, notify=notify)
+        done = runs.analytics(store, etl, first=first, last=last, notify=notify)
     _finish(done)
 
 
 def job(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The job to run. Default: list the jobs.")
+        str | None, typer.Argument(metavar="[NAME]", help="The job to run. Default: list steps and jobs.")
     ] = None,
     milestones: Annotated[
         str | None, typer.Argument(metavar="[RANGE]", help="Milestones as FIRST:LAST, LAST excluded. Default: all.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Runs a named job, which fills tables from the lake, and prints the rows and seconds of each step.
+    """Runs a part of the pipeline again, from the lake. Prints the rows and seconds of each step.
+
+    Without NAME, lists the steps of each pipeline and the jobs that you can run.
 
     Example: permanode job analytics-days 1:8641
     """
     first, last = parse_range(milestones, hint="RANGE")
-    from etl.named_jobs import JOBS, find
+    from etl import runs
+    from etl.jobs import JOBS, PIPELINES
 
     if name is None:
-        listed = [{"name": each.name, "meaning": each.meaning, "tables": each.tables} for each in JOBS]
-        typer.echo(json.dumps(listed, indent=2) if as_json else "\n".join(job_lines(JOBS)))
+        steps = [
+            {"pipeline": pipeline, "name": step.name, "meaning": step.meaning}
+            for pipeline, each in PIPELINES.items()
+            for step in each
+        ]
+        jobs = [{"name": each.name, "meaning": each.meaning, "tables": each.tables} for each in JOBS]
+        listed = {"steps": steps, "jobs": jobs}
+        typer.echo(json.dumps(listed, indent=2) if as_json else "\n".join(job_lines(PIPELINES, JOBS)))
         return
-    chosen = find(name)
+    chosen = runs.find_job(name)
     store, etl = etl_settings(context)
     with shown() as notify:
-        done = chosen.run(store, etl, first, last, notify)
+        done = runs.analytics(store, etl, first=first, last=last, only=chosen.only, notify=notify)
     typer.echo(json.dumps(done.as_json()) if as_json else "\n".join(step_lines(done)))
     raise typer.Exit(done.exit_code)
 
@@ -166,12 +175,12 @@ def verify(
     Example: permanode verify 1:1001 --level full
     """
     first, last = parse_range(milestones, hint="RANGE")
-    from etl import jobs
+    from etl import runs
     from etl.verification.audit import reaches
 
     store, etl = etl_settings(context)
     with shown() as notify:
-        required, found = jobs.verify(store, etl, first=first, last=last, level=level, notify=notify)
+        required, found = runs.verify(store, etl, first=first, last=last, level=level, notify=notify)
     values = {"level": required, "milestones": [dataclasses.asdict(each) for each in found]}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(proved_lines(found)))
     raise typer.Exit(0 if all(reaches(each, required) for each in found) else WITH_REJECTS)
@@ -182,11 +191,11 @@ def compact(context: typer.Context) -> None:
 
     Example: permanode compact
     """
-    from etl import jobs
+    from etl import runs
 
     store, etl = etl_settings(context)
     with shown() as notify:
-        deleted = jobs.compact(store, etl, notify=notify)
+        deleted = runs.compact(store, etl, notify=notify)
     typer.echo(f"{deleted} rows deleted")
 
 

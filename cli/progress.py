@@ -5,9 +5,9 @@ Progress goes to stderr, the final report to stdout. Jobs report to a callable a
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from etl.archive.validate import Fault
     from etl.archive.written import Written
     from etl.fetch.fill import Fetched
-    from etl.named_jobs import Job
+    from etl.pipeline import Job, Step
     from etl.verification.audit import Proved
 
 BAR = 60
@@ -96,9 +96,19 @@ def report_lines(report: Report) -> list[str]:
     return lines
 
 
-def job_lines(jobs: Sequence["Job"]) -> list[str]:
-    """Formats the named jobs: the description of each, then the tables that it fills."""
-    return [line for job in jobs for line in (f"{job.name:<24}{job.meaning}", f"{'':<24}{', '.join(job.tables)}")]
+def job_lines(pipelines: "Mapping[str, Sequence[Step[Any]]]", jobs: Sequence["Job"]) -> list[str]:
+    """The steps of each pipeline in order, then the jobs, each with the tables that it fills."""
+    lines = []
+    for protocol, steps in pipelines.items():
+        lines += [
+            f"steps of `permanode load`, protocol {protocol}",
+            *(f"  {step.name:<22}{step.meaning}" for step in steps),
+            "",
+        ]
+    lines.append("jobs that run a part again")
+    for job in jobs:
+        lines += [f"  {job.name:<22}{job.meaning}", f"{'':<24}{', '.join(job.tables)}"]
+    return lines
 
 
 def step_lines(report: Report) -> list[str]:

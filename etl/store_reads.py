@@ -1,7 +1,4 @@
-"""What a load asks of its store, answered outside an event loop.
-
-Rules of this file: a thin bridge; the questions are db/queries', each a bounded number of partition reads.
-"""
+"""Synchronous reads of a store for loads. Each runs one query of db/queries, a bounded number of partition reads."""
 
 import asyncio
 import json
@@ -27,7 +24,7 @@ OWNERS_AT_ONCE = 32
 
 
 class StoreReads:
-    """Synchronous reads of one store; any thread may ask."""
+    """Synchronous reads of one store. Threads may share it."""
 
     def __init__(self, store: Store, network: str) -> None:
         self._store = store
@@ -67,7 +64,7 @@ class StoreReads:
         return self._answer(ledger.find_ledger_index(self._store, self.network))
 
     def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
-        """etl.changes.OWNED of those of the outputs that were created here."""
+        """etl.ledger_state.changes.OWNED of those of the outputs that were created here."""
         return {
             output_id: (
                 row["data"][0],
@@ -81,7 +78,7 @@ class StoreReads:
         }
 
     def facts(self, output_ids: Sequence[bytes]) -> list[tuple[Any, ...]]:
-        """etl.conflicts.FACTS of those of the outputs that were created here."""
+        """etl.ledger_state.conflict_reasons.FACTS of those outputs that were created here."""
         return [
             (
                 output_id,
@@ -98,7 +95,7 @@ class StoreReads:
         ]
 
     def balances(self, addresses: Sequence[bytes], ledger_index: int) -> list[tuple[Any, ...]]:
-        """etl.changes.BALANCES of those addresses after that milestone, at that milestone; none for unknown ones."""
+        """etl.ledger_state.changes.BALANCES of those addresses after that milestone; none for unknown addresses."""
         return [
             (
                 address,

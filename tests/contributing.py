@@ -127,15 +127,16 @@ def generate(tree: Path) -> None:
 def load(sources: dict[str, str], network: str, genesis: str) -> None:
     """Migrates stores and loads a file into each, in one Spark session."""
     from db.admin.migrate import migrate
-    from etl import jobs
-    from etl.engine.session import Span, spark_session
+    from etl import runs
+    from etl.engine.session import spark_session
+    from etl.engine.spans import Span
     from tests.etl.conftest import SETTINGS
 
     with spark_session(SETTINGS, span=Span.SECONDS):
         for url, file in sources.items():
             settings = StoreSettings(url, network, 7, 3)
             migrate(settings)
-            report = jobs.load(settings, SETTINGS, [Path(file)], genesis=Path(genesis))
+            report = runs.load(settings, SETTINGS, [Path(file)], genesis=Path(genesis))
             assert report.exit_code == 0, report
 
 

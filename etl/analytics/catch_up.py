@@ -32,8 +32,8 @@ from etl.ledger_state.balances import balances
 from etl.ledger_state.changes import Found, far
 from etl.report import Progress
 from etl.tables import milestones as tables_milestones
-from etl.tables.frames import TableFrame, ms_timestamp
-from etl.writers.frame_writer import Earlier, FrameMaker, Prepared, upsert_frames
+from etl.tables.frames import FrameMaker, TableFrame, ms_timestamp
+from etl.writers.frame_writer import Earlier, Prepared, upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
 
 DAYS_AT_ONCE = 30

@@ -5,8 +5,10 @@
 from dataclasses import dataclass
 
 from db.connect import StoreSettings
+from etl.lake.checked import Checked
 from etl.sources.cone import Cone
-from etl.verification.cone_verification import Checked, Copy, Reject, check_copy, check_milestone, check_pending
+from etl.sources.rejects import Reject
+from etl.verification.cone_verification import Copy, check_copy, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, Codec, Coordinator, Eras
 
 

@@ -3,7 +3,7 @@
 Invariants:
 1. Reads whole partitions, one milestone at a time.
 2. Milestones are verified with the checks of a load before they are written.
-3. A milestone counts as archived when its file is durable (etl/archive/archived_milestones.py).
+3. A milestone counts as archived when its file is durable (etl/writers/archived_marks.py).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from db.queries.milestones import get_milestone, list_cone
 from db.store import Store, WritableStore
 from db.sync import complete, find_newest_milestone
 from etl.archive import MAX_FILE_BYTES
-from etl.archive.archived_milestones import note_logged, sealed_in
+from etl.archive.archived_milestones import sealed_in
 from etl.archive.checks import Checks
 from etl.archive.validate import Fault
 from etl.archive.writer import archive_writer, sealed_span
@@ -30,6 +30,7 @@ from etl.sources import read_cone
 from etl.sources.cone import Cone, Entry
 from etl.sources.files import lines, open_stream
 from etl.store_reads import StoreReads
+from etl.writers.archived_marks import note_logged
 from ledger.eras import CHRYSALIS, STARDUST, Codec
 from ledger.stardust import codec as stardust
 from ledger.stardust import values as stardust_values

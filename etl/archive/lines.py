@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
+from etl.lake.checked import Checked
 from etl.sources.cone import Entry
-from etl.verification.cone_verification import Checked
 from etl.verification.milestone_checks import STATE_NAMES
 from ledger.chrysalis import json as rest_json
 from ledger.chrysalis import values as chrysalis_values

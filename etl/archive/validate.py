@@ -30,7 +30,8 @@ from etl.sources import claimed, milestones_of, read_cone
 from etl.sources.files import lines, open_stream
 from etl.sources.raw_blocks import HEAD as RAW_HEAD
 from etl.sources.raw_blocks import is_packed
-from etl.verification.cone_verification import Copy, Reject
+from etl.sources.rejects import Reject
+from etl.verification.cone_verification import Copy
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError
 

@@ -10,7 +10,7 @@ from db.intervals import Intervals, add
 from etl.archive.lines import milestone_line
 from etl.archive.validate import Fault, fault_of
 from etl.archive.writer import ArchiveWriter
-from etl.verification.cone_verification import Checked
+from etl.lake.checked import Checked
 
 REPORTED_EVERY = 100
 

@@ -10,11 +10,11 @@ import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * The files of a Delta table's newest snapshot, as Delta Kernel reads them from its log: the first query that Spark
- * plans over one, to say the same, takes seconds. All in one call, as each one from Python has its price.
+ * Lists the files of a Delta table's newest snapshot. Delta Kernel reads them from the log, which takes less time than
+ * the first query that Spark plans. One call returns all files, because each call from Python is slow.
  */
 public class LakeFiles {
-    /** Two lines a file: its path, and what Delta noted of its columns (JSON; {} where nothing is). */
+    /** Returns two lines for each file: its path, and its column statistics as JSON ({} if it has none). */
     public String of(Configuration configuration, String table) throws IOException {
         Engine engine = DefaultEngine.create(configuration);
         ScanImpl scan = (ScanImpl) TableManager.loadSnapshot(table).build(engine).getScanBuilder().build();

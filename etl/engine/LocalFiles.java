@@ -7,8 +7,8 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * Hadoop's local file system, checksums and all, but for one thing: to give a new file or folder its permissions it
- * runs the program chmod, where this one asks the operating system. A load makes some 400 of them.
+ * Hadoop's local file system, with its checksums. Hadoop starts the program chmod to set the permissions of a new file
+ * or directory; this class calls the operating system. A load makes about 400 of them.
  */
 public class LocalFiles extends LocalFileSystem {
     public LocalFiles() {

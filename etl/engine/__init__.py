@@ -1,4 +1,6 @@
-"""The engine that runs the pipelines: Spark sessions, jars, the JVM and its options, progress.
+"""The engine that runs the pipelines: sessions, jars, JVM options, files, progress.
 
-Input: settings. Output: a session. Knows no ledger, no table and no store.
+Input: settings. Output: a session, and functions for what a pipeline needs from the engine. Only this package and the
+cluster writers name Spark's session and context, py4j and jars. Not allowed here: knowledge of a ledger, a table or a
+store.
 """

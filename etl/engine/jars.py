@@ -1,7 +1,6 @@
-"""Jars: which ones a session takes beside Spark's own, and how they come into a cache.
+"""The jars that a session uses in addition to Spark's own, their versions, and the cache of them.
 
-Rules of this file: their versions stand here and nowhere else (docs/decisions/0002-engine-versions.md); they are
-resolved once, through the Ivy that pyspark ships, and then named by path; what a load does not need it does not fetch.
+The Ivy in pyspark resolves each jar once. Sessions then name it by path.
 """
 
 import fcntl
@@ -17,7 +16,7 @@ import pyspark
 from etl.engine.class_archive import java
 
 Coordinates: TypeAlias = tuple[str, str, str]
-"""Group, artifact and version on Maven. Transitive dependencies are left out: those needed are named."""
+"""Group, artifact and version on Maven. Transitive dependencies are not resolved, so the lists name all."""
 
 LAKE: tuple[Coordinates, ...] = (
     ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
@@ -25,7 +24,7 @@ LAKE: tuple[Coordinates, ...] = (
     ("io.delta", "delta-kernel-api", "4.4.0"),
     ("io.delta", "delta-kernel-defaults", "4.4.0"),
 )
-"""pyspark ships what these need."""
+"""What reads and writes the lake. pyspark contains what these jars need."""
 
 CONNECTOR: tuple[Coordinates, ...] = (
     ("com.datastax.spark", "spark-cassandra-connector_2.13", "3.5.1"),
@@ -40,17 +39,17 @@ CONNECTOR: tuple[Coordinates, ...] = (
     ("org.reactivestreams", "reactive-streams", "1.0.3"),
     ("org.scala-lang.modules", "scala-collection-compat_2.13", "2.11.0"),
 )
-"""What writes into a cluster. Of scala-library, scala-reflect, slf4j, metrics-core and the like pyspark ships its own:
-a second copy of an older version would break it."""
+"""What writes to a Cassandra cluster. pyspark contains scala-library, scala-reflect, slf4j and metrics-core: a second,
+older copy would break it."""
 
 
 def jar_cache(folder: str) -> Path:
-    """Where jars are kept: the folder of the setting, else inside the Python environment."""
+    """Returns the directory of jars. `folder` empty: a directory inside the Python environment."""
     return Path(folder) if folder else Path(sys.prefix) / "share" / "permanode" / "jars"
 
 
 def resolve_jars(cache: Path, coordinates: Sequence[Coordinates]) -> list[Path]:
-    """Paths of those jars, fetched on first use; one process fetches, others wait. RuntimeError: cannot be fetched."""
+    """Returns the paths of those jars and downloads missing ones; other processes wait. RuntimeError if that fails."""
     jars = {cache / f"{name}-{version}.jar": (group, name, version) for group, name, version in coordinates}
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / ".lock").open("w") as lock:

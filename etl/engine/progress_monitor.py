@@ -1,24 +1,20 @@
-"""How far Spark is, told while a stage of a run works.
-
-Rules of this file: it only looks; a change is told, standing still is not.
-"""
+"""Reports how many Spark tasks of a stage are finished while the stage runs."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark import SparkContext
-
+from etl.engine.session import Session
 from etl.report import Notify, Progress
 
 LOOK_EVERY_S = 0.5
 
 
 @contextmanager
-def watched(context: SparkContext, stage: str, notify: Notify) -> Iterator[None]:
-    """Tells the finished and all tasks of the Spark stages that were active since the block began."""
+def watched(session: Session, stage: str, notify: Notify) -> Iterator[None]:
+    """Sends finished and total tasks of all Spark stages that run in the block, whenever the numbers change."""
     done = threading.Event()
-    thread = threading.Thread(target=_look, args=(context, stage, notify, done), name="watch", daemon=True)
+    thread = threading.Thread(target=_look, args=(session, stage, notify, done), name="watch", daemon=True)
     thread.start()
     try:
         yield
@@ -27,15 +23,15 @@ def watched(context: SparkContext, stage: str, notify: Notify) -> Iterator[None]
         thread.join()
 
 
-def _look(context: SparkContext, stage: str, notify: Notify, done: threading.Event) -> None:
-    tracker = context.statusTracker()
+def _look(session: Session, stage: str, notify: Notify, done: threading.Event) -> None:
+    tracker = session.sparkContext.statusTracker()
     seen: dict[int, tuple[int, int]] = {}
-    told = (0, 0)
+    sent = (0, 0)
     while not done.wait(LOOK_EVERY_S):
         for stage_id in [*tracker.getActiveStageIds(), *seen]:
             if info := tracker.getStageInfo(stage_id):
                 seen[stage_id] = (info.numCompletedTasks, info.numTasks)
         now = (sum(finished for finished, _ in seen.values()), sum(total for _, total in seen.values()))
-        if now != told:
-            told = now
+        if now != sent:
+            sent = now
             notify(Progress(stage, now[0], now[1], "tasks"))

@@ -1,107 +1,51 @@
-"""The Spark session: its settings, its jars and what travels to executors.
+"""The Spark session: its settings and options.
 
-Rules of this file: the session runs in UTC, and so do its Python workers; what it is given beside Spark's own jars is
-etl/engine/jars.py's, and no secret is among its settings.
+The session and its Python workers use UTC. No option contains a secret.
 """
 
-import importlib.metadata
 import os
 import shlex
 import sys
 import time
-import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from etl.engine.class_archive import class_archive
-from etl.engine.compiler import directives
+from etl.engine.compiler import compiler_options
+from etl.engine.executors import DIRECTORY, pack_environment
 from etl.engine.gateway import spark_context
-from etl.engine.jars import LAKE, Coordinates, jar_cache, resolve_jars
+from etl.engine.jars import CONNECTOR, LAKE, jar_cache, resolve_jars
+from etl.engine.spans import Span
 from ledger.levels import FULL, SIGNED
 
+Session: TypeAlias = SparkSession
+"""The engine's session. Code outside `etl/engine` names this type only."""
 
-class Span(Enum):
-    """How long a run lasts, about: what it may spend on compiling code follows from that. ANALYTICS: a minute too, of
-    Spark's own work alone.
-    """
-
-    SECONDS = auto()
-    MINUTE = auto()
-    ANALYTICS = auto()
-    MINUTES = auto()
-
-
-SECONDS_BYTES, MINUTE_BYTES = 64 << 20, 512 << 20
-"""Files of messages below these sizes in all make a run of seconds, of about a minute."""
-
-VAA_WEIGHT = 4
-"""A byte of VAAs makes so many times the rows of a byte of messages, about."""
-
-
-def span_of(files: Sequence[Path], weight: int = 1) -> Span:
-    """How long a load of those files lasts, about."""
-    size = weight * sum(path.stat().st_size for path in files)
-    return Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
-
-
-ANALYTICS_MESSAGES = 2_000_000
-"""The analytics of fewer messages than these take about a minute."""
-
-
-def span_of_analytics(messages: int) -> Span:
-    """How long making the analytics of a store with so many messages lasts, about."""
-    return Span.ANALYTICS if messages < ANALYTICS_MESSAGES else Span.MINUTES
-
-
-JAVA_OPTIONS = (
-    "-Duser.timezone=UTC",
-    "-XX:+UseParallelGC",
-    "-XX:+UseTransparentHugePages",
-    "-XX:Tier0ProfilingStartPercentage=1000",
-    "-XX:Tier3DelayOn=1",
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=6000",
-    "-XX:Tier4CompileThreshold=150000",
-    "-XX:Tier4BackEdgeThreshold=400000",
-    "-XX:+UnlockDiagnosticVMOptions",
-)
-"""Of the driver's JVM. A load of minutes runs each generated stage once or twice: with the defaults the optimizing
-compiler took as much processor time as the work itself (docs/performance.md)."""
-
-QUICK_COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
-"""No optimizing compiler. Alone, the quick one has 48 MB for its code by default, which one load fills."""
-
-JAVA_OPTIONS_OF = {
-    Span.MINUTES: JAVA_OPTIONS,
-    Span.ANALYTICS: JAVA_OPTIONS,
-    Span.MINUTE: ("-Duser.timezone=UTC", "-XX:+UseParallelGC", "-XX:+UseTransparentHugePages", *QUICK_COMPILER),
-    Span.SECONDS: ("-Duser.timezone=UTC", "-XX:+UseSerialGC", *QUICK_COMPILER),
-}
 
 LOCAL_OPTIONS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # What is shuffled is hashes and what is around them, and it stays on this machine.
+    # Shuffled rows are mostly hashes, which do not compress, and they stay on this machine.
     "spark.shuffle.compress": "false",
     "spark.shuffle.spill.compress": "false",
 }
 
 UNREVISED = {"spark.sql.adaptive.enabled": "false"}
-"""Nothing planned once more when its first stages have run."""
+"""No query is planned again after its first stages."""
 
 INTERPRETED = UNREVISED | {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""Nor any code generated and compiled for a query."""
+"""As UNREVISED, and no code is generated and compiled for a query."""
 
 COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-"""Code is, whatever the run is like."""
+"""Code is generated and compiled, whatever the run's span is."""
 
 OPTIONS_OF: dict[Span, dict[str, str]] = {
     Span.SECONDS: INTERPRETED,
@@ -111,15 +55,6 @@ OPTIONS_OF: dict[Span, dict[str, str]] = {
 }
 
 GROUPINGS = ("", "partition", "replica_set", "none")
-
-TRAVELLING = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome")
-"""Distributions that executors need beside our own packages, pyspark and pyarrow."""
-
-TRAVELLING_SUFFIXES = {".py", ".java", ".xml"}
-"""Of the files of our own packages; the two others are for the JVM that writes SSTables."""
-
-TRAVELLED = "permanode_env"
-"""Where an executor finds them: below the folder that it and its Python workers run in."""
 
 
 @dataclass(frozen=True)
@@ -202,14 +137,13 @@ class EtlSettings:
 
 
 @contextmanager
-def spark_session(
-    settings: EtlSettings, *, span: Span = Span.MINUTES, beside: Sequence[Coordinates] = ()
-) -> Iterator[SparkSession]:
-    """A session for one catch-up, stopped at the end; `beside`: jars that it has beside the lake's. Inside another one
-    that one serves, with its settings, and stays: start-up dominates small runs.
+def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster: bool = False) -> Iterator[Session]:
+    """Starts a session and stops it at the end of the block. `cluster`: it can write into a Cassandra cluster.
+
+    Inside another such block, yields that one's session with its settings: start-up dominates small runs.
     """
     if SparkSession.getActiveSession() is not None:
-        # The first one: of those beside it, which have other settings, any may be the active one by now.
+        # getOrCreate returns the first session. The active one may be another, with other options.
         yield SparkSession.builder.getOrCreate()
         return
     local = settings.master.startswith("local")
@@ -217,17 +151,17 @@ def spark_session(
     os.environ["TZ"] = "UTC"
     time.tzset()
     cache = jar_cache(settings.jars)
-    jars = resolve_jars(cache, (*LAKE, *beside))
+    jars = resolve_jars(cache, (*LAKE, *CONNECTOR) if cluster else LAKE)
     options = {
         "spark.master": settings.master,
         "spark.app.name": "permanode",
-        # Beside Spark's own, where the class archive reaches them; `spark.jars` is for executors.
+        # The class archive covers jars on this path. `spark.jars` is for executors.
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.maxResultSize": settings.max_result_size,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Beside what Spark hides of itself: what a write is told may be a secret, and plans show it.
+        # Options of a write may contain a secret, and plans show them. Spark hides only some by itself.
         "spark.sql.redaction.options.regex": "(?i)url|secret|password",
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -236,26 +170,26 @@ def spark_session(
         "spark.executorEnv.TZ": "UTC",
         "spark.databricks.delta.snapshotPartitions": "2",
         "spark.sql.parquet.compression.codec": "snappy",
-        # Most bytes here are hashes: building dictionaries of them costs a quarter of the writing time.
+        # Most bytes are hashes. Building dictionaries of them takes a quarter of the writing time.
         "spark.hadoop.parquet.enable.dictionary": "false",
-        # Of the lake's columns only these are asked for by value (Delta keeps what it needs of files in its log).
+        # Queries filter by these columns only. Delta has its own statistics of files in its log.
         "spark.hadoop.parquet.column.statistics.enabled": "false",
         "spark.hadoop.parquet.column.statistics.enabled#milestone_index": "true",
         "spark.hadoop.parquet.column.statistics.enabled#version": "true",
         "spark.hadoop.parquet.size.statistics.enabled": "false",
-        # A task of a lake's write has a partition or two: their files are open at once, and nothing is sorted before.
+        # A task that writes to the lake has one or two partitions. With open files for all, Spark sorts nothing before.
         "spark.sql.maxConcurrentOutputFileWriters": "8",
-        # Where a join's rows are seen to be few they are hashed; sorting both sides takes longer.
+        # For few rows a hash join is faster than sorting both sides.
         "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
-        # Lists of counts are collected for each key of a lookup: of more keys than this all rows are sorted before.
+        # Lookups collect a list of counts per key. Above this number of keys Spark sorts all rows first.
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "50000",
         "spark.python.worker.reuse": "true",
-        # Set in some of a session's queries and not in others, it gives each kind Python workers of its own.
+        # If queries of a session differ in this option, Spark starts separate Python workers for them.
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
-        # Which line of ours made a column is told nobody, and noting it is two thirds of the calls to the JVM.
+        # Nothing shows which line made a column, and recording it is two thirds of the calls to the JVM.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.scheduler.mode": "FAIR",
-        # What is made lower case here is hex; nothing loads the tables of all the world's alphabets for that.
+        # Only hex is converted to lower case. This avoids loading tables of all alphabets.
         "spark.sql.icu.caseMappings.enabled": "false",
         **OPTIONS_OF[span],
     }
@@ -264,16 +198,18 @@ def spark_session(
     with ExitStack() as stack:
         scratch = stack.enter_context(TemporaryDirectory(prefix="permanode-"))
         java_options = [
-            *_java_options(span, Path(scratch)),
-            *stack.enter_context(_prepared_jvm(cache / "beside" if beside else cache, jars)),
+            "-Duser.timezone=UTC",
+            *collector_options(span),
+            *compiler_options(span, Path(scratch)),
+            *stack.enter_context(_prepared_jvm(cache / "beside" if cluster else cache, jars)),
         ]
         options["spark.driver.extraJavaOptions"] = shlex.join(java_options)
         options["spark.sql.warehouse.dir"] = f"{scratch}/warehouse"
         if not local:
             options |= {
                 "spark.jars": ",".join(str(jar) for jar in jars),
-                "spark.archives": f"{pack_environment(Path(scratch))}#{TRAVELLED}",
-                "spark.executorEnv.PYTHONPATH": TRAVELLED,
+                "spark.archives": f"{pack_environment(Path(scratch))}#{DIRECTORY}",
+                "spark.executorEnv.PYTHONPATH": DIRECTORY,
                 "spark.executor.memory": settings.executor_memory,
             }
         conf = SparkConf().setAll(list(options.items()))
@@ -285,9 +221,21 @@ def spark_session(
         yield session
 
 
-def session_beside(spark: SparkSession, options: dict[str, str]) -> SparkSession:
-    """Another session of the same run, with other options for its queries."""
-    beside = spark.newSession()
+def collector_options(span: Span) -> list[str]:
+    """Returns the Java options for garbage collection."""
+    if span is Span.SECONDS:
+        return ["-XX:+UseSerialGC"]
+    return ["-XX:+UseParallelGC", "-XX:+UseTransparentHugePages"]
+
+
+def new_session(spark: Session) -> Session:
+    """Returns another session of the same run, with the run's default options and its own temporary views."""
+    return spark.newSession()
+
+
+def session_beside(spark: Session, options: dict[str, str]) -> Session:
+    """Returns another session of the same run, with other options for its queries."""
+    beside = new_session(spark)
     partitions = "spark.sql.shuffle.partitions"
     for name, value in ({partitions: str(spark.conf.get(partitions))} | options).items():
         beside.conf.set(name, value)
@@ -298,24 +246,16 @@ def _partitions(span: Span, cores: int) -> int:
     return {Span.SECONDS: 1, Span.ANALYTICS: cores}.get(span, 2 * cores)
 
 
-def _java_options(span: Span, scratch: Path) -> list[str]:
-    options = [*JAVA_OPTIONS_OF[span]]
-    if JAVA_OPTIONS_OF[span] is JAVA_OPTIONS:
-        file = scratch / "compiler.json"
-        file.write_text(directives(generated=span is Span.MINUTES))
-        options.append(f"-XX:CompilerDirectivesFile={file}")
-    return options
-
-
 @contextmanager
 def _prepared_jvm(cache: Path, jars: Sequence[Path]) -> Iterator[list[str]]:
-    """Java options that hush Spark's logging and bring the class archive, kept in that folder: an archive is of one
-    class path. An operator's SPARK_CONF_DIR forgoes both.
+    """Yields Java options that reduce Spark's logging and use the class archive in that directory.
+
+    An archive is for one class path. If SPARK_CONF_DIR is set, yields no options.
     """
     if "SPARK_CONF_DIR" in os.environ:
         yield []
         return
-    # On the class path; the JVM archives no classes beside a folder that holds something.
+    # Spark adds this directory to the class path. The JVM archives no classes if a directory there has content.
     empty = cache / "conf"
     empty.mkdir(parents=True, exist_ok=True)
     os.environ["SPARK_CONF_DIR"] = str(empty)
@@ -325,20 +265,3 @@ def _prepared_jvm(cache: Path, jars: Sequence[Path]) -> Iterator[list[str]]:
             yield [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}", *options]
     finally:
         del os.environ["SPARK_CONF_DIR"]
-
-
-def pack_environment(folder: Path) -> Path:
-    """A zip of our packages and of TRAVELLING, for executors whose machines have only pyspark and pyarrow."""
-    target = folder / "environment.zip"
-    root = Path(__file__).parents[2]
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in ("ledger", "db", "etl"):
-            for path in sorted((root / package).rglob("*")):
-                if path.suffix in TRAVELLING_SUFFIXES:
-                    archive.write(path, path.relative_to(root))
-        for name in TRAVELLING:
-            distribution = importlib.metadata.distribution(name)
-            for file in distribution.files or ():
-                if ".." not in file.parts and "__pycache__" not in file.parts:
-                    archive.write(str(distribution.locate_file(file)), str(file))
-    return target

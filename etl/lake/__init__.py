@@ -1,4 +1,5 @@
 """Checked rows ⇄ Delta tables: the lake, its row formats, views and exports.
 
-Input: checked milestones. Output: lake rows. A store can be rebuilt from the lake alone. Nothing here verifies.
+Input: checked milestones. Output: lake rows. A store can be rebuilt from the lake alone. Not allowed here:
+verification, and knowledge of a store.
 """

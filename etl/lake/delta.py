@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, size
-from etl.engine.session import COMPILED, INTERPRETED, session_beside
-from etl.lake.files import LakeFile, LakeLog
+from etl.engine.files import list_names
+from etl.engine.session import COMPILED, INTERPRETED, Session, session_beside
+from etl.lake.files import LakeFile, lake_files
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.lake.wormhole_tables import PRICES_DDL, VAAS_DDL
@@ -88,11 +89,10 @@ MANY = 1_000
 class Lake:
     """The Delta tables below one directory (or object store prefix that Spark can write)."""
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
+    def __init__(self, spark: Session, root: str) -> None:
         self.spark = spark
         self._few = session_beside(spark, FEW_ROWS)
         self.root = root
-        self._log = LakeLog(spark)
         self._listing = threading.Lock()
         self._files: dict[str, list[LakeFile]] = {}
         self._asking = threading.Lock()
@@ -100,7 +100,7 @@ class Lake:
         self._genesis_index: int | None = None
 
     @cached_property
-    def _many(self) -> SparkSession:
+    def _many(self) -> Session:
         return session_beside(self.spark, COMPILED)
 
     def path(self, table: str) -> str:
@@ -113,10 +113,7 @@ class Lake:
 
     def has(self, table: str) -> bool:
         """Whether the table was ever committed; a run that died before its first commit leaves an empty log."""
-        path = getattr(self.spark._jvm, "org.apache.hadoop.fs.Path")
-        log = path(f"{self.path(table)}/_delta_log")
-        files = log.getFileSystem(self.spark._jsc.hadoopConfiguration())
-        return files.exists(log) and any(each.getPath().getName()[0].isdecimal() for each in files.listStatus(log))
+        return any(name[0].isdecimal() for name in list_names(self.spark, f"{self.path(table)}/_delta_log"))
 
     def read(self, table: str) -> DataFrame:
         """A table's rows; none when it was never written."""
@@ -165,7 +162,7 @@ class Lake:
             return None
         return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
 
-    def _rows(self, table: str, intervals: Intervals, spark: SparkSession) -> DataFrame:
+    def _rows(self, table: str, intervals: Intervals, spark: Session) -> DataFrame:
         """Rows of the files of today's snapshot that hold those milestones."""
         schema = TABLES[table][0].replace("lake_range INT,", "")
         files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
@@ -181,7 +178,7 @@ class Lake:
 
     def _listed(self, table: str) -> list[LakeFile]:
         """The table's files now; none when it was never written."""
-        return self._log.files(self.path(table)) if self.has(table) else []
+        return lake_files(self.spark, self.path(table)) if self.has(table) else []
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
@@ -279,7 +276,7 @@ def _digest(genesis: DataFrame) -> tuple[int, int, int]:
     return row[0], row[1], int(row[2] or 0)
 
 
-def few_rows(spark: SparkSession, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
+def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
     """Rows that the driver knows, as part of the plan: broadcasting them needs no job."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     return spark.createDataFrame(

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etl.lake.arrow_builders import ListColumn, StructColumn
+from etl.lake.checked import Checked
 from etl.lake.output_rows import OUTPUT, U64, OutputColumn
 from etl.sources.cone import Message
 from etl.sources.fields import MAX_MILESTONE_INDEX
-from etl.verification.cone_verification import Checked
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis.codec import Indexation, SigLockedSingle, SignatureUnlock, TreasuryInput
 from ledger.eras import CHRYSALIS, Codec

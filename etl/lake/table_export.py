@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
 
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.files import delete, exists
+from etl.engine.session import EtlSettings, Session, new_session, spark_session
 from etl.lake.delta import Lake, lake_root
 from etl.lake.views import ask, statements
 
@@ -34,27 +35,25 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
     """
     with spark_session(settings) as spark:
         try:
-            return _export(spark.newSession(), lake, what, into, form)
+            return _export(new_session(spark), lake, what, into, form)
         except PySparkException as error:
             # It asks the JVM for its text, which will have ended.
             raise ValueError(str(error)) from None
 
 
-def _export(apart: SparkSession, lake: str, what: str, into: str, form: str) -> int:
+def _export(apart: Session, lake: str, what: str, into: str, form: str) -> int:
     rows = _named_once(ask(Lake(apart, lake_root(lake)), what))
     if form == "csv":
         rows = _named_once(as_text(rows))
     options = CSV if form == "csv" else {}
-    folder = getattr(apart._jvm, "org.apache.hadoop.fs.Path")(into)
-    files = folder.getFileSystem(apart._jsc.hadoopConfiguration())
-    if files.exists(folder):
+    if exists(apart, into):
         raise ValueError(f"{into} is there already: an export goes into a new folder")
     try:
         rows.write.format(form).options(**options).mode("errorifexists").save(into)
         return apart.read.schema(rows.schema).format(form).options(**options).load(into).count()
     except BaseException:
         # What it began would refuse the same command later, or be taken for the whole.
-        files.delete(folder, True)  # noqa: FBT003 (Java takes no names)
+        delete(apart, into)
         raise
 
 

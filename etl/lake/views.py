@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from pyspark.errors import ParseException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType, StructType
 
+from etl.engine.queries import is_query
 from etl.lake.delta import TABLES, Lake
 
 
@@ -149,19 +149,9 @@ def ask(lake: Lake, what: str) -> DataFrame:
         lake.spark.sql(statement)
     if what in TABLES or what in VIEWS:
         return lake.spark.table(what)
-    _only_reads(lake.spark, what)
+    if not is_query(lake.spark, what):
+        raise ValueError("only a table, a view or a query (SELECT, WITH, VALUES) is exported, no other SQL")
     return lake.spark.sql(what)
-
-
-def _only_reads(spark: SparkSession, text: str) -> None:
-    """Raises ValueError and ParseException as `ask` does."""
-    parser = spark._jsparkSession.sessionState().sqlParser()
-    parser.parsePlan(text)
-    try:
-        # Between brackets nothing but a query is one, and it is the whole text: alone, `FROM a INSERT …` begins as one.
-        parser.parseQuery(f"(\n{text.rstrip().rstrip(';')}\n)")
-    except ParseException:
-        raise ValueError("only a table, a view or a query (SELECT, WITH, VALUES) is exported, no other SQL") from None
 
 
 def _literal(file: str) -> str:

@@ -1,4 +1,5 @@
-"""Computes the ledger state from complete milestones: changes, balances, unspent outputs, address history, rich list.
+"""Complete milestones become the ledger state: changes, balances, unspent outputs, rich list, reasons of conflicts.
 
-Input: lake rows in milestone order, and the previous state. Output: frames of the ledger tables.
+Input: lake rows in milestone order, and the state before them. Output: rows of the ledger tables. Not allowed here:
+milestones out of order or with gaps.
 """

@@ -9,6 +9,7 @@ Invariants:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -16,21 +17,20 @@ from pyspark.sql import functions as F
 from db import schema
 from db.model import Lookup, Table
 from db.store import Batch, Value
-from etl.analytics.catch_up import begun_at, ledger_makers
-from etl.analytics.milestones import Begun
 from etl.lake.delta import few_rows
-from etl.ledger_state import address_history as history
 from etl.ledger_state import compaction, rich_list, unspent
 from etl.ledger_state.balances import balance_makers, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
+from etl.ledger_state.conflict_reasons import reason_makers
 from etl.ledger_state.rich_list import Wealth
 from etl.report import Progress
+from etl.tables import address_history as history
 from etl.tables import frames as tables
 from etl.tables import lookups
 from etl.tables import milestones as tables_milestones
+from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import SPLITS, Placement
-from etl.verification.conflict_reasons import reason_makers
-from etl.writers.frame_writer import FrameMaker, upsert_frames
+from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
 
 MILESTONES_AT_ONCE = 1_000
@@ -43,14 +43,32 @@ STEPS_KEPT = 10
 """Number of frontiers whose rich list and distribution are kept for readers that read the frontier before."""
 
 
+class StateMeasures(Protocol):
+    """Further frames that follow from the ledger's changes and are written in the same transaction as the state."""
+
+    def at_genesis(self, changes: DataFrame, genesis: int) -> list[FrameMaker]:
+        """Returns the frames of the state that genesis begins with."""
+
+    def after(
+        self, found: Found, news: DataFrame, balances_after: DataFrame, genesis: int, frontier: int, to: int
+    ) -> list[FrameMaker] | None:
+        """Returns the frames of the milestones (frontier, to]. None if the store has none up to the frontier.
+
+        `found`: the changes of the ledger. `news`: those of them above the frontier.
+        """
+
+
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger state of one store, and the lake that it follows from. With `analytics` it also writes the measures of
-    the ledger state, if they are up to date.
+    """The ledger state of one store.
+
+    Attributes:
+        publication: the store, and the lake that the state follows from.
+        measures: further frames to write with the state. Default: none.
     """
 
     publication: Publication
-    analytics: bool = True
+    measures: StateMeasures | None = None
 
     def advance(self) -> None:
         """Applies genesis if necessary, then every complete milestone that follows without a gap.
@@ -94,14 +112,13 @@ class Ledger:
             *balance_makers(balances(changes, None, genesis - 1), chunk_size),
             lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
         ]
-        if self.analytics:
-            whole = balances(changes, None, genesis - 1)
-            makers += ledger_makers(self.publication, changes, whole, Begun(genesis, genesis), genesis)
+        if self.measures is not None:
+            makers += self.measures.at_genesis(changes, genesis)
         wealth = rich_list.whole(self.publication.staging, changes)
         publish = outputs.count() > self.publication.settings.batch_messages
         with self.publication.store.batch(publish=publish) as batch:
             compaction.forget(batch, self.publication.reads)
-            self._write(batch, makers, wealth, genesis, analysed=self.analytics)
+            self._write(batch, makers, wealth, genesis, analysed=self.measures is not None)
 
     def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
         """Writes the state after (frontier, to], or as far as it is known. Returns the new frontier."""
@@ -126,13 +143,12 @@ class Ledger:
             *balance_makers(after, chunk_size),
             *reason_makers(publication, applied, frontier, to, near=found.near is not None),
         ]
-        begun = begun_at(publication, found, genesis, frontier, to) if self.analytics else None
-        if begun is not None:
-            makers += ledger_makers(publication, news, after, begun, to)
+        further = self.measures and self.measures.after(found, news, after, genesis, frontier, to)
+        makers += further or []
         wealth = self._wealth(found, genesis, frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
             publication.record(batch, opened)
-            self._write(batch, makers, wealth, to, analysed=begun is not None)
+            self._write(batch, makers, wealth, to, analysed=further is not None)
         if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
             # Only rows that existed before. Outputs created since then are written only if they are unspent.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))

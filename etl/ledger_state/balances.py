@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 from db import schema
 from db.roles import ADDRESS
 from etl.ledger_state.changes import BALANCES
+from etl.ledger_state.conflict_reasons import dust_change
 from etl.tables import frames as tables
+from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import range_of
-from etl.verification.conflict_reasons import dust_change
-from etl.writers.frame_writer import FrameMaker
 
 SUMS = BALANCES.names[2:]
 

@@ -10,9 +10,9 @@ from pyspark.sql import functions as F
 from db import schema
 from db.roles import ALL, ROLES
 from etl.tables import frames as tables
+from etl.tables.frames import FrameMaker
 from etl.tables.lookups import inline_roles, told_by
 from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
-from etl.writers.frame_writer import FrameMaker
 
 TABLE = schema.unspent_outputs
 SPENT = "spent_milestone_index"

@@ -23,7 +23,7 @@ from db.intervals import Intervals, contains, of_indices
 from etl.sources import milestones_of
 from etl.sources.file_eras import codec_of
 from etl.sources.files import lines, open_stream
-from etl.verification.cone_verification import Reject
+from etl.sources.rejects import Reject
 from ledger.eras import Codec
 from ledger.json_reader import JsonError
 from ledger.reader import CodecError

@@ -9,6 +9,7 @@ Invariants of this package:
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Protocol, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -50,6 +51,13 @@ def carrier() -> Column:
     return F.coalesce("message_id", F.lit(bytes(32)))
 
 
+class EarlierFrames(Protocol):
+    """Frames of the same batch that were prepared before."""
+
+    def read(self, table: Table) -> DataFrame:
+        """Returns the rows of a lookup table. Waits until they are prepared."""
+
+
 FACT = "fact"
 """An additional column of a frame: the milestone that its cells belong to, or Batch.last_fact. Clusters order writes by
 it (decisions/0007).
@@ -67,6 +75,10 @@ class TableFrame:
     def columns(self) -> Sequence[str]:
         """The written columns, in the order of the frame."""
         return [name for name in self.frame.columns if name != FACT]
+
+
+FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame]
+"""Makes a frame, perhaps from frames before it in the same batch."""
 
 
 def conform(frame: DataFrame, table: Table) -> TableFrame:

@@ -12,9 +12,8 @@ from db import schema
 from db.model import Table
 from db.roles import KIND_OF_TYPE, LEGACY, ROLES, Role, in_table
 from db.schema import FILTERS
-from etl.tables.frames import TableFrame, conform, hints, output_kind
+from etl.tables.frames import FrameMaker, TableFrame, conform, hints, output_kind
 from etl.tables.partition_columns import Placement
-from etl.writers.frame_writer import FrameMaker
 
 STARDUST_NAMES = ("chain_id", *(name for name, _, _ in FILTERS))
 """Fields of the lake's struct of a Stardust output that lookup rows contain or have in their key."""

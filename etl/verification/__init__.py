@@ -1,5 +1,5 @@
-"""Verifies milestones: ids, cones, Merkle roots, signatures, inclusion, conflicts, proof levels.
+"""Milestones become checked rows of the lake: ids, cones, Merkle roots, signatures, inclusion, proof levels.
 
-Input: milestones as sources read them, or lake rows. Output: rows with their proof level, and rejects with reasons.
-Nothing here writes tables of a store.
+Input: milestones as sources read them, or lake rows. Output: rows of the lake with what was proved of them, and rejects
+with reasons. Not allowed here: rows of the tables, except marks of completeness and proof levels.
 """

@@ -13,13 +13,13 @@ from pyspark.sql import functions as F
 
 from db.intervals import Intervals, add, intersect
 from etl.lake.delta import either, intervals_of
-from etl.sources.load_eras import eras_of
 from etl.tables.partition_columns import hex_text
 from etl.verification.chain import beside, broken_links
 from etl.verification.cone_verification import check_milestone
 from etl.verification.coordinators import find_coordinator
 from etl.verification.decode import known_copy, known_rows
 from etl.verification.full_verification import find_faults
+from etl.verification.load_eras import eras_of
 from etl.writers.publish import Publication
 from ledger.eras import Coordinator, Eras
 from ledger.levels import FULL, LEVELS, MERKLE, SIGNED

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 
 from db.intervals import Intervals, intervals, subtract
 from etl.lake.delta import either, few_rows, intervals_of
-from etl.lake.ingest import Ingested
 from etl.tables.partition_columns import hex_text
+from etl.verification.ingest import Ingested
 from etl.writers.publish import Publication
 
 ENDS = pa.schema({"milestone_index": pa.int32(), "milestone_id": pa.binary(), "previous_id": pa.binary()})

@@ -1,7 +1,7 @@
-"""Counts the rows of the store's newest complete milestones, and reopens milestones with missing rows.
+"""Counts the rows of the store's newest complete milestones and marks those that miss rows as incomplete.
 
-On a cluster, acknowledged rows may not be durable yet, so a node that loses power may lose rows. Incomplete milestones
-are marked in `sync`, then in `ranges`, and the next load writes them again from the lake. Spark is not used here.
+An acknowledged write is not yet durable on a cluster, so a power failure can lose rows. The marks go to `sync` first
+and then to `ranges`. The next load writes these milestones again from the lake. This module does not need Spark.
 """
 
 import os
@@ -13,19 +13,20 @@ from db.connect import StoreSettings, open_store
 from db.intervals import Intervals, in_words, nth, of_indices, size
 from db.partitions import ms_range_id
 from db.store import LeaseHeld, WritableStore
-from db.sync import is_complete, proof_row, range_row
+from db.sync import is_complete
 from etl.store_reads import StoreReads
+from etl.writers.ranges import rewrite_ranges
 
 CHECKED_BY_LOADS = 100
-"""Number of newest complete milestones that every load counts before it starts."""
+"""Number of newest complete milestones that every load counts first."""
 
 LEASE_S = 60
 
 
 def check_newest(settings: StoreSettings, newest: int) -> Intervals:
-    """The milestones with missing rows among the newest `newest` complete ones. They are reopened.
+    """Reopens those of the `newest` complete milestones that miss rows, and returns them.
 
-    Raises StoreUnavailable, and LeaseHeld with the milestones if they cannot be reopened because another run writes.
+    Raises StoreUnavailable. Raises LeaseHeld, which names the milestones, if another run holds the store's lease.
     """
     with (
         closing(open_store(settings, writable=True)) as store,
@@ -45,8 +46,8 @@ def check_newest(settings: StoreSettings, newest: int) -> Intervals:
 
 
 def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
-    """The milestones among the `newest` complete ones that have fewer rows in messages_by_milestone than messages in
-    `sync`, or are not complete in `sync`.
+    """Returns those of the `newest` complete milestones that have fewer rows in messages_by_milestone than `sync` says,
+    or are incomplete in `sync`.
     """
     complete = reads.complete()
     count = size(complete)
@@ -62,10 +63,10 @@ def find_short(reads: StoreReads, chunk_size: int, newest: int) -> Intervals:
 
 
 def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Intervals) -> None:
-    """Marks milestones as incomplete, under the caller's lease.
+    """Marks those milestones as incomplete. The caller holds the lease.
 
-    A ledger state beyond the first of them may have lost rows too. It is reset, and the next load applies it from
-    genesis.
+    A ledger state beyond the first of them may have lost rows too. It is deleted, and the next load applies it again
+    from genesis on.
     """
     if not short:
         return
@@ -79,12 +80,3 @@ def reopen(store: WritableStore, reads: StoreReads, chunk_size: int, short: Inte
         batch.upsert(schema.sync, columns, rows)
     ranges = sorted({ms_range_id(index, chunk_size) for index in indices})
     rewrite_ranges(store, reads, ranges)
-
-
-def rewrite_ranges(store: WritableStore, reads: StoreReads, ranges: list[int]) -> None:
-    """Rewrites the rows of `ranges` and `proofs` from `sync`."""
-    states = [(each, reads.sync_rows(each)) for each in ranges]
-    with store.batch() as batch:
-        for table, make in ((schema.proofs, proof_row), (schema.ranges, range_row)):
-            rows = [make(reads.network, each, rows) for each, rows in states]
-            batch.upsert(table, table.names, [[row[name] for name in table.names] for row in rows])

@@ -12,14 +12,16 @@ Invariants:
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from etl.lake.checked import Checked
 from etl.sources.cone import Cone, Entry, Message, Milestone
+from etl.sources.rejects import Reject
 from etl.verification.milestone_checks import prove
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis.json import JsonError
-from ledger.eras import CHRYSALIS, Codec, Coordinator, Era, Eras
+from ledger.eras import Coordinator, Era, Eras
 from ledger.ids import message_id
 from ledger.levels import BELIEVED, LEVELS
 from ledger.reader import CodecError
@@ -30,35 +32,6 @@ from ledger.white_flag import white_flag_order
 ById: TypeAlias = dict[bytes, tuple[Entry, bytes]]
 Order: TypeAlias = tuple[Milestone, list[bytes]]
 """A milestone, and the ids of its cone in white-flag order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reject:
-    """A rejected item. `item` is a message id as hex, or '' for a whole line."""
-
-    file: str
-    line: int
-    item: str
-    reason: str
-
-
-@dataclass(slots=True)
-class Checked:
-    """The valid messages of a milestone.
-
-    `messages` contains (entry, canonical bytes). If the cone is complete, they are in white-flag order (in Chrysalis
-    with the milestone's own message last), and `verified` is the proof level (ledger/levels.py). Claims of the source
-    may still be among the rejects. Otherwise `verified` is None.
-    """
-
-    milestone_index: int
-    milestone: Milestone | None = None
-    messages: list[tuple[Entry, bytes]] = field(default_factory=list)
-    rejects: list[Reject] = field(default_factory=list)
-    verified: str | None = None
-    codec: Codec = CHRYSALIS
-    named: Coordinator | None = None
-    """The coordinator according to the line."""
 
 
 @dataclass(frozen=True, slots=True)

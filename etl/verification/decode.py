@@ -4,32 +4,31 @@ A task gets milestones in ascending order, and yields rows in that order and in 
 batch contains whole milestones with about BATCH_MESSAGES rows, so memory does not grow with the archive.
 """
 
-import gc
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyspark.accumulators import Accumulator
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from etl.engine.garbage import collect_rarely
+from etl.engine.queries import TaskSet, parallelism
+from etl.engine.session import Session
+from etl.lake.checked import Checked
 from etl.lake.message_rows import DECODED_DDL, MessageRows
 from etl.sources import read_cone
 from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
 from etl.sources.files import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
-from etl.verification.cone_verification import Checked, Copy, check_milestone, check_pending
+from etl.verification.cone_verification import Copy, check_milestone, check_pending
 from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
 from ledger.levels import BELIEVED
 from ledger.stardust import codec as stardust
 from ledger.stardust.values import Milestone
 
 BATCH_MESSAGES = 4_000
-
-GC_THRESHOLD = (200_000, 100, 1_000)
-"""Thresholds of Python's cyclic garbage collector in a decoding task."""
 
 KNOWN_TYPE = """
 ARRAY<STRUCT<
@@ -51,9 +50,9 @@ class Told:
     the links at both ends of each task's sequence of milestones that name each other.
     """
 
-    rejected: Accumulator[set[int]]
-    believed: Accumulator[set[int]]
-    links: Accumulator[set[Link]]
+    rejected: TaskSet
+    believed: TaskSet
+    links: TaskSet
 
     def tell(self, checked: Checked) -> None:
         """Adds results. Repeating a task does not change them."""
@@ -83,9 +82,9 @@ def decode_pending(planned: DataFrame, eras: Eras, told: Told | None) -> DataFra
     return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), told=told), DECODED_DDL)
 
 
-def start_workers(spark: SparkSession) -> None:
+def start_workers(spark: Session) -> None:
     """Starts a Python worker per core and imports the modules for decoding while the driver is still planning."""
-    cores = spark.sparkContext.defaultParallelism
+    cores = parallelism(spark)
     spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
 
 
@@ -98,8 +97,7 @@ def _decode(
     check: Callable[[dict[str, Any], LineReader], Checked],
     told: Told | None,
 ) -> Iterator[pa.RecordBatch]:
-    # A parsed line is a tree without cycles. Collecting it repeatedly would take half of the decoding time.
-    gc.set_threshold(*GC_THRESHOLD)
+    collect_rarely()
     reader = LineReader()
     rows = MessageRows()
     last: Link | None = None

@@ -2,7 +2,7 @@
 transactions that the protocol parameters forbid.
 
 Uses native columns, except for the conflict reasons, which parallel tasks compute
-(etl/verification/conflict_worker.py). All states are already final, so no order is necessary. The lake contains all
+(etl/ledger_state/conflict_worker.py). All states are already final, so no order is necessary. The lake contains all
 earlier milestones since genesis.
 """
 
@@ -16,14 +16,14 @@ from db.intervals import Intervals, intersect
 from db.partitions import ranges_of
 from etl.lake.delta import either, few_rows
 from etl.ledger_state.changes import far
+from etl.ledger_state.conflict_reasons import AT, dust_steps, judged, known_facts, spending
 from etl.sources.cone import CONFLICTING, INCLUDED
 from etl.tables.frames import conform
 from etl.tables.partition_columns import hex_text
-from etl.verification.completeness_check import rewrite_ranges
-from etl.verification.conflict_reasons import AT, dust_steps, judged, known_facts, spending
 from etl.verification.deposits import FAULTS, FAULTS_DDL, find_violations
 from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import Publication
+from etl.writers.ranges import rewrite_ranges
 from ledger.eras import STARDUST
 from ledger.levels import FULL, SIGNED
 from ledger.stardust.codec import decode_payload

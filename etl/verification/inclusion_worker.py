@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from etl.ledger_state.conflict_worker import facts_of, spent_of
 from etl.sources.cone import CONFLICTING, INCLUDED
-from etl.verification.conflict_worker import facts_of, spent_of
 from etl.verification.milestone_checks import applied_root
 from ledger.chrysalis import codec as chrysalis
 from ledger.chrysalis import conflicts
@@ -110,7 +110,7 @@ class Changes:
         self._database.close()
 
     def facts(self, output_id: bytes, known: Row) -> Facts:
-        """An output after these changes. `known` (etl.verification.conflict_reasons.FACTS) is its state without them,
+        """An output after these changes. `known` (etl.ledger_state.conflict_reasons.FACTS) is its state without them,
         with the spender in proved milestones even if the output was created here.
         """
         facts, spent = facts_of(known), spent_of(known)

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from db.intervals import Intervals, subtract
 from etl.lake.delta import either, intervals_of
 from etl.ledger_state.changes import far, near
+from etl.ledger_state.conflict_reasons import FACTS, dust_steps, flat, known_facts, spending, told_by_store, with_facts
 from etl.sources.cone import INCLUDED
 from etl.tables.partition_columns import hex_text
-from etl.verification.conflict_reasons import FACTS, dust_steps, flat, known_facts, spending, told_by_store, with_facts
 from etl.verification.inclusion_worker import DECIDED_DDL, decide
 from etl.verification.milestone_checks import STATE_NAMES, WRONG_STATES
 from etl.writers.publish import Publication

@@ -3,7 +3,6 @@
 Invalid lines become rejects, not errors. The results have the form of the tables, so frames only select from them.
 """
 
-import gc
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -18,10 +17,10 @@ from db.model import Table, Type
 from db.schema.event_columns import QUORUM
 from db.schema.wormhole_tables import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
 from db.utc_days import DAY_S
+from etl.engine.garbage import collect_rarely
 from etl.lake.wormhole_tables import VAAS
 from etl.sources.files import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
-from etl.verification.decode import GC_THRESHOLD
 from etl.wormhole.cells import Cell, LineError, read_line
 from etl.wormhole.messages import assemble
 from etl.wormhole.transfers import Token, kind_of, token_of
@@ -123,7 +122,7 @@ def _batches(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.R
 
 
 def _read(batches: Iterator[pa.RecordBatch], *, network: str) -> Iterator[pa.RecordBatch]:
-    gc.set_threshold(*GC_THRESHOLD)
+    collect_rarely()
     reader = LineReader()
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -174,7 +173,7 @@ def cell_id(cell: Cell) -> bytes:
 
 
 def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: History) -> Iterator[pa.RecordBatch]:
-    gc.set_threshold(*GC_THRESHOLD)
+    collect_rarely()
 
     def rows() -> Iterator[dict[str, Any]]:
         for batch in batches:

@@ -20,13 +20,14 @@ from db.model import Table
 from db.partitions import DAY_WINDOW
 from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
+from etl.engine.queries import parallelism
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
+from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import rows_of_keys
 from etl.wormhole import decode, frames
 from etl.wormhole.places import find_places
-from etl.wormhole.prices import read_prices
-from etl.writers.frame_writer import Earlier, FrameMaker
+from etl.writers.frame_writer import Earlier
 from etl.writers.publish import Publication
 from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
@@ -65,33 +66,29 @@ class VaaLoad:
             raise StoreMismatch("expected the store of a Wormhole network for VAAs")
         return network
 
-    def load(self, files: Sequence[Path], prices: Path | None) -> None:
-        """Writes the files' cells to the lake, and everything that follows from them to the store."""
-        publication = self.publication
-        # Before anything is written, because an invalid price file is rejected as a whole.
-        priced = publication.spark.createDataFrame(read_prices(prices)) if prices else None
-        with publication.report.timed("decode"):
-            cells = self._decode(files)
-            if priced is not None:
-                self._keep_prices(priced)
-        with publication.report.timed("tables"):
-            touched = self._touched(cells, priced)
-            self._write(touched, priced, publish=not self._kept_sets())
-            if files:
-                publication.write_file_rejects(files)
+    def add_to_lake(self, files: Sequence[Path], priced: DataFrame | None) -> DataFrame:
+        """Adds the files' cells and the prices to the lake. Returns the files' cells."""
+        cells = self._decode(files)
+        if priced is not None:
+            self._keep_prices(priced)
+        return cells
 
-    def rebuild(self) -> None:
-        """Fills the store from the lake."""
+    def fill_tables(self, cells: DataFrame, priced: DataFrame | None) -> None:
+        """Writes the rows that follow from those cells and prices, once the lake has them."""
+        touched = self._touched(cells, priced)
+        self._write(touched, priced, publish=not self._kept_sets())
+
+    def refill_tables(self) -> None:
+        """Replaces all rows of the store by those of the lake."""
         lake = self.publication.lake
         ids = lake.read("vaas").select(*ID).distinct()
-        with self.publication.report.timed("tables"):
-            self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
+        self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
 
     def _decode(self, files: Sequence[Path]) -> DataFrame:
         """The cells of the files, after they were written to the lake."""
         spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
         places, sources, broken = find_places(files)
-        tasks = max(spark.sparkContext.defaultParallelism, -(-places.num_rows // LINES_A_TASK))
+        tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
         planned = spark.createDataFrame(places).repartition(tasks)
         read = self._staged("cells", decode.to_cells(planned, self.network))
         cells = read.where("reject IS NULL").drop("reject")

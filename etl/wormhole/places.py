@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from etl.sources.plan import SCANNERS, Scanned, SourceFile, lines_table, scan_file
-from etl.verification.cone_verification import Reject
+from etl.sources.rejects import Reject
 
 SUFFIX = ".vaa"
 """Suffix of files with the bytes of one VAA."""

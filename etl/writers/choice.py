@@ -1,14 +1,10 @@
-"""Which FrameWriter fills a store: the one place that picks it.
-
-Rules of this file: it only puts parts together; what a store cannot take is refused before anything starts.
-"""
-
-from pyspark.sql import SparkSession
+"""Selects the FrameWriter for a store, and rejects `--bulk` for stores that do not support it."""
 
 from db.cassandra.address import parse_address
 from db.connect import StoreSettings
 from db.store import WritableStore
-from etl.engine.session import EtlSettings
+from etl.engine.gateway import jvm_gateway
+from etl.engine.session import EtlSettings, Session
 from etl.writers.bulk import BulkWriter, bulk_classpath
 from etl.writers.cluster_tls import driver_profile
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
@@ -18,7 +14,7 @@ CASSANDRA = "cassandra://"
 
 
 def refuse_bulk(store: StoreSettings) -> None:
-    """ValueError for a store that SSTables cannot be streamed to."""
+    """Raises ValueError for a store that does not accept SSTables."""
     if not store.url.startswith(CASSANDRA):
         scheme = store.url.partition(":")[0]
         raise ValueError(f"--bulk writes files of Apache Cassandra: expected a store {CASSANDRA}…, not {scheme}")
@@ -27,7 +23,7 @@ def refuse_bulk(store: StoreSettings) -> None:
 
 
 def frame_writer(
-    spark: SparkSession,
+    spark: Session,
     store: WritableStore,
     staging: Staging,
     store_settings: StoreSettings,
@@ -35,15 +31,13 @@ def frame_writer(
     *,
     bulk: bool,
 ) -> FrameWriter:
-    """How frames reach that store; `bulk`: as SSTables."""
+    """Returns the writer for that store. `bulk`: it writes SSTables."""
     nodes = store.nodes()
     if not nodes:
         return EmbeddedWriter(staging)
     address = parse_address(store_settings.url, store_settings.network)
     if store_settings.tls_ca:
-        gateway = spark.sparkContext._gateway
-        assert gateway is not None
-        profile = driver_profile(gateway, staging.folder("tls"), address, store_settings)
+        profile = driver_profile(jvm_gateway(spark), staging.folder("tls"), address, store_settings)
         reached = {"spark.cassandra.connection.config.profile.path": profile}
     else:
         reached = reached_by(address, store_settings)

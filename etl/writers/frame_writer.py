@@ -5,7 +5,6 @@ before it are durable. Into the embedded store: executors write each table sorte
 reach this process only here, a Parquet batch at a time; ids stay bytes all the way.
 """
 
-import gc
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import count
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame
@@ -23,8 +22,9 @@ from db.model import Order, Table, Type
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
-from etl.tables.frames import FACT, TableFrame
-from etl.verification.decode import GC_THRESHOLD
+from etl.engine.garbage import collect_rarely
+from etl.engine.queries import shuffle_partitions
+from etl.tables.frames import FACT, FrameMaker, TableFrame
 
 BATCH_ROWS = 20_000
 STAGERS = 2
@@ -79,8 +79,7 @@ class Staged:
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """All rows, in native values."""
-        # Rows are flat tuples: the cyclic collector would only walk them again and again.
-        gc.set_threshold(*GC_THRESHOLD)
+        collect_rarely()
         for part in sorted(self.directory.glob("part-*.parquet")):
             for batch in pq.ParquetFile(part).iter_batches(batch_size=BATCH_ROWS, use_threads=False):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
@@ -159,7 +158,7 @@ def _sorted(frame: TableFrame) -> DataFrame:
             rows = rows.withColumn(name, F.col(name).cast("string"))
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
-    first, partitions = table.partition[0], int(str(rows.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
     if partitions == 1:
         # One task from end to end: nothing is shuffled, nor sampled before.
         return rows.coalesce(1).sortWithinPartitions(*key)
@@ -176,10 +175,6 @@ def _share(name: str, partitions: int) -> Column:
     bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
     # Compared as they are: making numbers of bytes goes by way of a text (docs/performance.md).
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))
-
-
-FrameMaker: TypeAlias = Callable[["Earlier"], TableFrame]
-"""Makes a frame, perhaps from what was staged before it in the same batch."""
 
 
 class Earlier:

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -23,19 +23,20 @@ from db.model import Lookup, Table
 from db.partitions import WINDOW, ranges_of, window_size
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
-from etl.archive.archived_milestones import find_logged, write_logged
-from etl.engine.session import EtlSettings
+from etl.engine.session import EtlSettings, Session
 from etl.lake.delta import Lake, either, few_rows
-from etl.ledger_state import address_history as history
 from etl.report import Notify, Progress, Report
 from etl.store_reads import StoreReads
+from etl.tables import address_history as history
 from etl.tables import frames as tables
 from etl.tables import milestones as tables_milestones
 from etl.tables import pending as tables_pending
+from etl.tables.frames import FrameMaker
 from etl.tables.lookups import KEY_FIELDS, placed, standing, tables_of
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
-from etl.verification.completeness_check import rewrite_ranges
-from etl.writers.frame_writer import FrameMaker, FrameWriter, Staging, upsert_frames
+from etl.writers.archived_marks import find_logged, write_logged
+from etl.writers.frame_writer import FrameWriter, Staging, upsert_frames
+from etl.writers.ranges import rewrite_ranges
 
 FILLED_BY_LAKE = tuple(
     table
@@ -64,7 +65,7 @@ class Opened:
 class Publication:
     """What one run writes into one store."""
 
-    spark: SparkSession
+    spark: Session
     lake: Lake
     store: WritableStore
     reads: StoreReads

@@ -14,6 +14,7 @@ from cli import main as cli
 from cli.options import parse_range
 from cli.progress import report_lines, shown, step_lines
 from etl.analytics.catch_up import STEPS
+from etl.jobs import PIPELINES
 from etl.report import Progress, Report
 from etl.verification.audit import Proved
 from tests.conftest import ROOT
@@ -129,12 +130,20 @@ def test_the_report_says_what_was_loaded_and_what_was_refused() -> None:
 
 def test_named_jobs_are_listed_and_another_is_answered_with_them(tmp_path: Path) -> None:
     listed = json.loads(permanode("job", "--json", cwd=tmp_path).stdout)
-    assert [job["name"] for job in listed] == ["analytics", *(f"analytics-{step.name}" for step in STEPS)]
+    jobs = listed["jobs"]
+    assert [(step["pipeline"], step["name"]) for step in listed["steps"]] == [
+        (protocol, step.name) for protocol, steps in PIPELINES.items() for step in steps
+    ]
+    assert [job["name"] for job in jobs] == ["analytics", *(f"analytics-{step.name}" for step in STEPS)]
     text = permanode("job", cwd=tmp_path).stdout
-    assert all(part in text for job in listed for part in (job["name"], job["meaning"], *job["tables"]))
+    assert all(part in text for job in jobs for part in (job["name"], job["meaning"], *job["tables"]))
+    assert all(part in text for step in listed["steps"] for part in (step["name"], step["meaning"]))
     wrong = permanode("job", "analytics-weeks", cwd=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert "analytics-weeks: no job; expected one of analytics, analytics-milestones" in wrong.stderr
+    step = permanode("job", "decode", cwd=tmp_path)
+    assert (step.returncode, step.stdout) == (1, "")
+    assert "decode: a step of `permanode load`, not a job; expected one of analytics" in step.stderr
 
 
 @pytest.mark.parametrize(("level", "code"), [("signed", 0), ("full", 3)])
@@ -147,7 +156,7 @@ def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
         asked.append(options)
         return level, [Proved(3, 7, "full", ""), Proved(8, 8, "signed", "ab: in the cone of milestone 7 already")]
 
-    monkeypatch.setattr("etl.jobs.verify", verify)
+    monkeypatch.setattr("etl.runs.verify", verify)
     command = ["--store", "sqlite:///nowhere", "--network", "permatest-1", "verify"]
     done = CliRunner().invoke(cli.app, [*command, "3:9", "--level", level])
     assert asked == [{"first": 3, "last": 9, "level": level}]
@@ -173,7 +182,7 @@ def test_analytics_are_made_again_of_a_range_or_of_all(
         asked.append(options)
         return Report("run")
 
-    monkeypatch.setattr("etl.jobs.analytics", analytics)
+    monkeypatch.setattr("etl.runs.analytics", analytics)
     done = CliRunner().invoke(cli.app, [*STORE, "analytics", *arguments])
     assert (done.exit_code, asked) == (0, [{"first": span[0], "last": span[1]}])
 
@@ -196,7 +205,7 @@ def test_loads_and_rebuilds_end_with_analytics_unless_told_otherwise(
         asked.append(options["analytics"])
         return Report("run")
 
-    monkeypatch.setattr(f"etl.jobs.{job}", run)
+    monkeypatch.setattr(f"etl.runs.{job}", run)
     done = CliRunner().invoke(cli.app, [*STORE, job, *sources, *flags])
     assert (done.exit_code, asked) == (0, [wanted])
 

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
-from etl import jobs
-from etl.engine.jars import CONNECTOR
-from etl.engine.session import EtlSettings, Span, spark_session
+from etl import runs
+from etl.engine.session import EtlSettings, spark_session
+from etl.engine.spans import Span
 from etl.report import Report
 from tests import reference_stardust
 from tests.cassandra_server import CassandraServer
@@ -44,13 +44,13 @@ class Loading:
 
     def load(self, *sources: Path, **options: Any) -> Report:
         """One `permanode load`."""
-        return jobs.load(
+        return runs.load(
             self.store, self.settings, list(sources), **{"bulk": self.bulk, "analytics": self.analytics} | options
         )
 
     def rebuild(self) -> Report:
         """One `permanode rebuild`."""
-        return jobs.rebuild(self.store, self.settings, bulk=self.bulk, analytics=self.analytics)
+        return runs.rebuild(self.store, self.settings, bulk=self.bulk, analytics=self.analytics)
 
     def rows(self) -> dict[str, list[dict[str, Any]]]:
         """All that the store holds now."""
@@ -149,7 +149,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(SETTINGS, span=Span.SECONDS, beside=CONNECTOR) as session:
+    with spark_session(SETTINGS, span=Span.SECONDS, cluster=True) as session:
         yield session
     gc.collect()
 

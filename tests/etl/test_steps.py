@@ -19,7 +19,7 @@ from bench.chrysalis_tangle import ChrysalisTangle
 from bench.tangle import GeneratorSettings, MilestoneLine
 from db.connect import StoreSettings, open_store
 from db.model import Table
-from etl import jobs
+from etl import runs
 from etl.ledger_state.advance import Ledger
 from ledger.chrysalis.codec import encode_input
 from tests.etl.archives import dump, write
@@ -163,7 +163,7 @@ def applied(stores: Stores, folder: Path, ledger: Ledgers, patch: pytest.MonkeyP
     )]  # fmt: skip
     loading.load(files[0], genesis=write(folder / "genesis.json", [dump(ledger.genesis)]))
     with patch.context() as patched:
-        patched.setattr(jobs, "open_store", opened)
+        patched.setattr(runs, "open_store", opened)
         patched.setattr(Ledger, "advance", counting)
         report = loading.load(files[1])
     assert (report.exit_code, report.ledger_index) == (0, ledger.lines[-1].index)

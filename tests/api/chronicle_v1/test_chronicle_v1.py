@@ -19,8 +19,8 @@ from api.network import NetworkMount
 from api.node_v1 import responses as responses_v1
 from db.queries.analytics import Run
 from db.store import StoreUnavailable, WritableStore
-from etl.archive.archived_milestones import note_logged
 from etl.store_reads import StoreReads
+from etl.writers.archived_marks import note_logged
 from tests.api.asgi import ask
 from tests.api.conftest import filled_store
 from tests.api.http.test_error_shape import BrokenStore, assert_shape, client_of

@@ -8,8 +8,8 @@ import pytest
 from db import schema, sync
 from db.queries import messages, milestones, outputs, transactions
 from db.store import NotFound
-from etl.archive.archived_milestones import find_logged, note_logged, write_logged
 from etl.store_reads import StoreReads
+from etl.writers.archived_marks import find_logged, note_logged, write_logged
 
 A, B = b"\xaa" * 32, b"\xbb" * 32
 

@@ -29,13 +29,12 @@ from db.connect import open_adapter, open_store
 from db.measures import MEASURES
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.utc_days import DAY_S, calendar_interval
-from etl import jobs
+from etl import runs
 from etl.analytics import catch_up as analyse
 from etl.analytics.calendar import newly_active, so_far
 from etl.analytics.catch_up import STEPS, Step
 from etl.analytics.days import counts, daily_analytics
 from etl.analytics.milestones import aggregates, rows_of
-from etl.named_jobs import find
 from etl.report import Notify, Report, quiet
 from etl.writers.publish import ANALYSED_TO
 from tests import reference, reference_stardust
@@ -117,7 +116,7 @@ def clear(loading: Loading) -> None:
 
 
 def recomputed(loading: Loading, first: int | None = None, last: int | None = None) -> dict[str, list[Json]]:
-    assert jobs.analytics(loading.store, loading.settings, first=first, last=last).exit_code == 0
+    assert runs.analytics(loading.store, loading.settings, first=first, last=last).exit_code == 0
     return found_in(loading)
 
 
@@ -215,9 +214,9 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
     clear(both_eras)
     wanted, told = expected_of_both(), {}
     for step in STEPS:
-        job = find(f"analytics-{step.name}")
+        job = runs.find_job(f"analytics-{step.name}")
         assert job.tables == tuple(table.name for table in step.tables)
-        report = job.run(both_eras.store, both_eras.settings, None, None, quiet)
+        report = runs.analytics(both_eras.store, both_eras.settings, only=job.only)
         assert [*report.rows_by_stage] == [*report.seconds] == ["spark_start", f"analytics_{step.name}"]
         told |= report.rows_by_stage
         found = found_in(both_eras) | {"date_cache": days_in(both_eras)}

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from db.connect import StoreSettings
-from etl import jobs
+from etl import runs
 from tests.conftest import ROOT, SAMPLE
 from tests.etl.conftest import SETTINGS
 
 pytestmark = pytest.mark.spark
 
 FAILING = """
-from etl.session import EtlSettings, spark_session
+from etl.engine.session import EtlSettings, spark_session
 try:
     with spark_session(EtlSettings(master="local[1]")) as spark:
         spark.{fails}
@@ -33,7 +33,7 @@ def test_a_path_that_spark_takes_for_a_pattern_is_refused_before_anything_is_mad
         ("staging", plain, replace(SETTINGS, staging=f"{tmp_path}/{name}")),
     ):
         with pytest.raises(ValueError, match=f"^{setting}: a path without ") as refused:
-            jobs.load(store, settings, [SAMPLE])
+            runs.load(store, settings, [SAMPLE])
         assert str(tmp_path / name) in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 

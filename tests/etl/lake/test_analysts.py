@@ -22,7 +22,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 from typer.testing import CliRunner
 
 from cli import main as cli
-from etl import jobs
+from etl import runs
 from etl.lake.delta import TABLES, Lake
 from etl.lake.table_export import export
 from etl.lake.views import VIEWS, statements
@@ -61,13 +61,13 @@ def of_both(stores: Stores, tmp_path_factory: pytest.TempPathFactory, spark: Spa
     loading = stores(eras=test_two_eras.ERAS)
     files = test_two_eras.files(tmp_path_factory.mktemp("both"))
     assert loading.load(*files, genesis=test_two_eras.GENESIS).exit_code == 0
-    return Lake(spark.newSession(), jobs.lake_path(loading.store, loading.settings))
+    return Lake(spark.newSession(), runs.lake_path(loading.store, loading.settings))
 
 
 @pytest.fixture(scope="module")
 def lake(loading: Loading, spark: SparkSession) -> Lake:
     """The ledger's, some of it written twice, so that it has files that count no more."""
-    lake = Lake(spark.newSession(), jobs.lake_path(loading.store, loading.settings))
+    lake = Lake(spark.newSession(), runs.lake_path(loading.store, loading.settings))
     again = [(1, 9)]
     lake.replace_messages(lake.messages(again), again)
     assert len(lake.read("messages").inputFiles()) < len([*Path(lake.path("messages")).rglob("*.parquet")])

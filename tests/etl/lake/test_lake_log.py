@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from etl.lake.delta import Lake, within
-from etl.lake.files import LakeLog
+from etl.lake.files import lake_files
 from etl.lake.message_rows import LAKE_RANGE
 from tests.etl.lake_files import live_files
 
@@ -38,7 +38,7 @@ def test_files_and_their_milestones_are_those_of_the_newest_snapshot(lake: Lake)
     put(lake, LAKE_RANGE + 1, [LAKE_RANGE + 1, LAKE_RANGE + 2])
     assert [*(table / "_delta_log").glob("*.checkpoint.parquet")]
     put(lake, 2, [2, 4])
-    told = LakeLog(lake.spark).files(str(table))
+    told = lake_files(lake.spark, str(table))
     assert sorted(Path(file.path.removeprefix("file:")) for file in told) == sorted(live_files(table))
     assert len(told) == len(live_files(table)) >= 4
     for file in told:
@@ -50,7 +50,7 @@ def test_files_and_their_milestones_are_those_of_the_newest_snapshot(lake: Lake)
 
 def test_what_delta_notes_nothing_of_may_be_any_milestone(lake: Lake) -> None:
     lake.add_sources([("a file", 1, 1, b"")])
-    (file,) = LakeLog(lake.spark).files(lake.path("sources"))
+    (file,) = lake_files(lake.spark, lake.path("sources"))
     assert file.may_hold([(1, 1)])
     assert file.may_hold([((1 << 31) - 1, (1 << 31) - 1)])
     assert not file.may_hold([])
@@ -70,7 +70,7 @@ def test_what_delta_notes_nothing_of_may_be_any_milestone(lake: Lake) -> None:
 def test_a_file_is_passed_over_that_has_none_of_those_milestones(
     lake: Lake, wanted: list[tuple[int, int]], may: bool
 ) -> None:
-    (file,) = LakeLog(lake.spark).files(lake.path("milestones"))
+    (file,) = lake_files(lake.spark, lake.path("milestones"))
     assert file.may_hold(wanted) is may
 
 

@@ -18,7 +18,7 @@ from cassandra.timestamps import MonotonicTimestampGenerator
 from db import schema
 from db.connect import StoreSettings, open_store
 from db.queries import outputs
-from etl import jobs
+from etl import runs
 from etl.ledger_state.compaction import clean_partitions
 from etl.store_reads import StoreReads
 from tests.conftest import SAMPLE
@@ -144,12 +144,12 @@ def test_the_command_compacts_all(stores: Stores) -> None:
     loading, _ = stores.loaded("chrysalis from genesis", TINY, ledger_near=10_000)
     dead = sum((row["spent_milestone_index"] or 51) <= DEAD_TO for row in loading.rows()["unspent_outputs"])
     settings = replace(loading.settings, ledger_margin=MARGIN)
-    deleted = jobs.compact(loading.store, settings)
+    deleted = runs.compact(loading.store, settings)
     assert dead / 2 < deleted <= dead
     rows = loading.rows()
     check_state(rows)
     assert not most_dead(rows["unspent_outputs"])
-    assert jobs.compact(loading.store, settings) == 0
+    assert runs.compact(loading.store, settings) == 0
     assert loading.rows() == rows
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from db.intervals import Intervals, of_indices
-from etl import jobs
+from etl import runs
 from etl.verification.audit import Proved
 from ledger.stardust import codec as stardust
 from ledger.stardust.json import milestone_json
@@ -115,10 +115,10 @@ def test_verify_finds_a_link_that_a_lake_of_before_holds(stores: Stores, tmp_pat
     loading = stores((7, 3), NETWORK)
     wrong = forged(line_of(5), metadata="0x5d")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jobs, "refuse_broken_links", lambda _, found: found)
+        patch.setattr(runs, "refuse_broken_links", lambda _, found: found)
         loading.load(write(tmp_path / "wrong.jsonl", map(dump, [line_of(4), wrong, line_of(6)])))
     reason = misnames(line_of(6), wrong)
-    assert jobs.verify(loading.store, loading.settings) == (
+    assert runs.verify(loading.store, loading.settings) == (
         "merkle",
         [
             Proved(4, 4, "merkle", ""),
@@ -126,4 +126,4 @@ def test_verify_finds_a_link_that_a_lake_of_before_holds(stores: Stores, tmp_pat
             Proved(6, 6, "incomplete", reason),
         ],
     )
-    assert jobs.verify(loading.store, loading.settings, first=6, last=7)[1] == [Proved(6, 6, "incomplete", reason)]
+    assert runs.verify(loading.store, loading.settings, first=6, last=7)[1] == [Proved(6, 6, "incomplete", reason)]

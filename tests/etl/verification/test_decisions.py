@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from etl.ledger_state.conflict_reasons import FACTS
 from etl.sources import read_cone
-from etl.verification.conflict_reasons import FACTS
 from etl.verification.inclusion_worker import decide
 from ledger.chrysalis import codec as chrysalis
 from ledger.ids import milestone_id, output_id, transaction_id

@@ -21,7 +21,8 @@ from db.queries.ledger import find_balance
 from db.queries.outputs import list_outputs_by_address
 from db.store import LeaseHeld, StoreMismatch
 from db.sync import Held
-from etl import jobs
+from etl import runs
+from etl.iota_steps import refuse_older_lake
 from etl.lake.delta import Lake
 from etl.store_reads import StoreReads
 from etl.verification.completeness_check import check_newest
@@ -124,7 +125,7 @@ def test_a_store_that_is_newer_than_its_lake_is_not_loaded_into(
     loading: Loading, spark: SparkSession, tmp_path: Path
 ) -> None:
     older = Lake(spark, str(tmp_path / "older"))
-    held = Lake(spark, jobs.lake_path(loading.store, loading.settings)).read("milestones")
+    held = Lake(spark, runs.lake_path(loading.store, loading.settings)).read("milestones")
     older.replace("milestones", held.where("milestone_index <= 20 OR milestone_index = 25"), "true")
     for lake, lacking in ((older.root, "21–24, 26–50"), (str(tmp_path / "none"), "1–50")):
         restored = replace(loading, settings=replace(loading.settings, lake=lake))
@@ -156,7 +157,7 @@ def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int |
     held = Held([(1, 9)], [(10, 10)], [], 0)
     reads = SimpleNamespace(held=lambda: held, ledger_index=lambda: ledger_index)
     with pytest.raises(StoreMismatch, match="a ledger state, its lake at /lake does not") if refused else nullcontext():
-        jobs.refuse_older_lake(LakeWithout([(1, 10)]), reads)
+        refuse_older_lake(LakeWithout([(1, 10)]), reads)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "all"])

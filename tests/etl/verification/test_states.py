@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from etl import jobs
+from etl import runs
 from etl.verification.audit import Proved
 from etl.verification.full_verification import NO_PARENT, find_strangers
 from ledger.chrysalis.values import SignatureUnlock
@@ -150,8 +150,8 @@ def test_full_is_proved_to_the_top_and_once_more_from_the_lake(stores: Stores) -
     report = loading.load(*(SAMPLE / name for name in FILES), genesis=GENESIS)
     assert (report.exit_code, report.faults) == (0, [])
     assert sync(loading) == dict.fromkeys(range(1, 51), "full")
-    assert jobs.verify(loading.store, loading.settings, level="full") == ("full", [Proved(1, 50, "full", "")])
-    assert jobs.verify(loading.store, loading.settings, first=3, last=9) == ("signed", [Proved(3, 8, "signed", "")])
+    assert runs.verify(loading.store, loading.settings, level="full") == ("full", [Proved(1, 50, "full", "")])
+    assert runs.verify(loading.store, loading.settings, first=3, last=9) == ("signed", [Proved(3, 8, "signed", "")])
 
 
 def coins() -> list[Coin]:
@@ -203,7 +203,7 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
     assert sync(loading) == dict.fromkeys(range(1, 51), "full") | {51: "signed"}
     first = min(wrong)
     proved = [Proved(1, 50, "full", ""), Proved(51, 51, "signed", f"{first}: {wrong[first]}")]
-    assert jobs.verify(loading.store, loading.settings, level="full") == ("full", proved)
+    assert runs.verify(loading.store, loading.settings, level="full") == ("full", proved)
     # By what its node says of the network nothing is forbidden; were storage dearer, much would be, up to milestone 40,
     # whose price 30 announces.
     protocol = json.loads((SAMPLE.parent / "stardust" / "info.json").read_text())["protocol"]
@@ -219,7 +219,7 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
 def verified_by(protocol: Json, loading: Loading, folder: Path) -> list[Proved]:
     """What `permanode verify` finds where those are the protocol parameters that the network began with."""
     told = replace(loading.store, protocol_parameters=str(write(folder / "protocol.json", [dump(protocol)])))
-    _, found = jobs.verify(told, loading.settings, level="full")
+    _, found = runs.verify(told, loading.settings, level="full")
     return found
 
 
@@ -238,7 +238,7 @@ def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: St
     assert f"parents: {left_out} is in no milestone up to this one" in " ".join(report.faults)
     assert {index for index, level in sync(loading).items() if level != "full"} >= {7, number}
     assert sync(loading)[7] == "signed"
-    _, proved = jobs.verify(loading.store, loading.settings, level="full")
+    _, proved = runs.verify(loading.store, loading.settings, level="full")
     assert any(each.first == 7 == each.last and "is in no milestone" in each.reason for each in proved)
 
 

@@ -22,7 +22,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.model import Table
 from db.store import Batch, Store
-from etl import jobs
+from etl import runs
 from etl.ledger_state import advance as etl_ledger
 from tests.conftest import SAMPLE
 from tests.etl.archives import NETWORK, dump, oracle, sample, write
@@ -108,7 +108,7 @@ def test_killed_after_any_write_the_ledger_is_true_and_the_next_load_completes_i
     shutil.copytree(whole.folder, killed.folder)
     news = milestones(tmp_path, 23, 25)
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "open_store", lambda *options, **more: Recorder(open_store(*options, **more), log))
+        patch.setattr(runs, "open_store", lambda *options, **more: Recorder(open_store(*options, **more), log))
         assert whole.load(news).ledger_index == 25
     frontier = [number for number, each in enumerate(log) if each.table is schema.ledger_frontier]
     assert (len(frontier), frontier[0] > 40) == (1, True), "one advance, after the rows"

@@ -19,7 +19,7 @@ from db.connect import StoreSettings, open_store
 from db.model import Table, Type
 from db.schema.dialects import spark_type
 from db.store import StoreError, StoreUnavailable, WritableStore
-from etl import jobs
+from etl import runs
 from etl.engine.session import EtlSettings
 from etl.tables.frames import TableFrame
 from etl.writers.bulk import BulkWriter, read_back
@@ -151,7 +151,7 @@ def test_a_cluster_that_takes_nothing_is_named(
     ids=["sqlite", "scylla", "tls"],
 )
 def test_a_store_that_takes_no_sstables_is_refused(store_settings: StoreSettings, said: str) -> None:
-    for job in (lambda: jobs.load(store_settings, EtlSettings(), [SAMPLE], bulk=True),
-                lambda: jobs.rebuild(store_settings, EtlSettings(), bulk=True)):  # fmt: skip
+    for job in (lambda: runs.load(store_settings, EtlSettings(), [SAMPLE], bulk=True),
+                lambda: runs.rebuild(store_settings, EtlSettings(), bulk=True)):  # fmt: skip
         with pytest.raises(ValueError, match=said):
             job()

@@ -14,7 +14,7 @@ from db.admin.migrate import migrate
 from db.cassandra.address import parse_address
 from db.connect import StoreSettings, open_store
 from db.store import StoreUnavailable
-from etl import jobs
+from etl import runs
 from etl.engine.session import EtlSettings
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
 from etl.writers.frame_writer import Staging
@@ -104,18 +104,18 @@ def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(
     asked = []
 
     def session(*_: Any, **options: Any) -> Any:
-        asked.append(options["beside"])
+        asked.append(options["cluster"])
         raise Asked
 
-    monkeypatch.setattr(jobs, "spark_session", session)
+    monkeypatch.setattr(runs, "spark_session", session)
     with pytest.raises(Asked):
         stores().load(SAMPLE / "1to21.log")
-    assert asked == [()]
+    assert asked == [False]
 
 
 def test_a_cluster_has_no_lake_of_its_own() -> None:
     with pytest.raises(ValueError, match="lake: a directory that the executors share, as cassandra stores have none"):
-        jobs.load(StoreSettings("cassandra://127.0.0.1:9/ks", "permatest-1"), SETTINGS, [SAMPLE])
+        runs.load(StoreSettings("cassandra://127.0.0.1:9/ks", "permatest-1"), SETTINGS, [SAMPLE])
 
 
 def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
@@ -136,7 +136,7 @@ def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
 def test_what_a_cluster_refuses_is_one_line_and_what_fails_in_a_task_is_not_its_fault(
     spark: SparkSession, cassandra: CassandraServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("etl.cluster_writer.PAUSES_S", (0.1,))
+    monkeypatch.setattr("etl.writers.connector.PAUSES_S", (0.1,))
     settings = StoreSettings(f"cassandra://{cassandra.contact}/refusals?rf=1", "permatest-1")
     migrate(settings)
     assert written(spark, settings, "CAST(id AS INT)") == 100

@@ -17,7 +17,7 @@ from db import schema
 from db.connect import StoreSettings, open_store
 from db.model import Table
 from db.store import LeaseHeld, Value, WritableStore
-from etl import jobs
+from etl import runs
 from tests.conftest import SAMPLE
 from tests.etl.conftest import Loading, Stores
 from tests.etl.store_rows import ANALYTICS, stored_rows
@@ -99,7 +99,7 @@ def load_dying(loading: Loading, monkeypatch: pytest.MonkeyPatch, writes: float 
         return made[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs, "open_store", opened)
+        patch.setattr(runs, "open_store", opened)
         if writes < float("inf"):
             with pytest.raises(Death):
                 loading.load(SOURCE)

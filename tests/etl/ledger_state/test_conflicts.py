@@ -14,7 +14,7 @@ from api.network import NetworkMount
 from cli.progress import report_lines
 from db.connect import open_store
 from etl.lake.delta import few_rows
-from etl.verification.conflict_reasons import AT, DUST_STEPS, dust_before
+from etl.ledger_state.conflict_reasons import AT, DUST_STEPS, dust_before
 from tests.conftest import SAMPLE
 from tests.etl.archives import Json, dump, of_state, oracle, sample, write
 from tests.etl.conftest import Loading, Stores

@@ -1,7 +1,7 @@
-"""Chooses the eras with which a load reads its files.
+"""The eras of a network, for one load.
 
-Settings and built-in values of the network come first. If they do not contain the first Stardust milestone, the whole
-network has one era: that of the store if it has milestones, else that of the files.
+The settings and the built-in values of the network come first. If they do not say where Stardust begins, all milestones
+are of one era: that of the store's newest milestone, or that of the files if the store is empty.
 """
 
 from db import schema
@@ -14,8 +14,9 @@ from ledger.stardust.values import Milestone
 
 
 def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Eras:
-    """The eras of the network for a load of these files; None if nothing is loaded. Raises StoreMismatch if the store's
-    newest milestone has another era than the settings.
+    """Returns the network's eras. `plan`: the files to load, None without files.
+
+    Raises StoreMismatch if the store's newest milestone is not of the era that the settings say.
     """
     newest = reads.newest_milestone()
     kept = None if newest is None else _codec_of(reads, newest)
@@ -34,7 +35,7 @@ def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Er
 
 
 def _codec_of(reads: StoreReads, milestone_index: int) -> Codec | None:
-    """Detects the era from the type of the milestone's payload, its first byte."""
+    """Returns the codec by the type of the milestone's payload, its first byte."""
     (row,) = reads.many(schema.milestones, [(milestone_index,)])
     if row is None or not row["payload"]:
         return None

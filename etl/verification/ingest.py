@@ -1,7 +1,7 @@
-"""Files → lake: plan, decode and verify, commit.
+"""Files → lake: plans the lines, decodes and verifies their messages, commits the milestones.
 
-Rules of this file: what the lake has whole is not decoded again unless forced; what it has in part is one more copy;
-`milestones` is committed last.
+A milestone that the lake has as a whole is not decoded again unless `force` is set. Of an incomplete one, the lake's
+messages are one more copy beside those of the files. The table `milestones` is committed last.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,22 +13,22 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import SparkContext
-from pyspark.accumulators import Accumulator, AccumulatorParam
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
+from etl.engine.queries import parallelism, task_set
+from etl.engine.session import Session
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
 from etl.lake.milestone_rows import milestone_rows
 from etl.sources.genesis import Genesis, open_genesis
-from etl.sources.load_eras import eras_of
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
 from etl.verification.coordinators import find_coordinator, keep_keys
 from etl.verification.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows
+from etl.verification.load_eras import eras_of
 from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.codec import encode_output
 from ledger.eras import STARDUST, Eras
@@ -38,18 +38,27 @@ from ledger.stardust import outputs as stardust_outputs
 from ledger.stardust.named import named
 
 TASK_BYTES = 64 << 20
-"""Archive bytes of a decoding task at most: small enough to balance, large enough for the lake's files."""
+"""Maximum of archive bytes per decoding task: few enough to balance tasks, enough for the size of the lake's files."""
 
 GENESIS_ROWS = 50_000
-"""Genesis outputs written at once."""
+"""Genesis outputs per write."""
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """What a run's files hold: `run` is what the store shall get, `decoded` what the lake got of it just now,
-    `reopened` what the files need not hold, as the lake does; of `believed` nothing proves the inclusion states yet,
-    which by the Merkle root would prove those milestones to `level`. `links`: of Stardust's, those decoded beside which
-    another one stands that was not compared yet, or that does not fit.
+    """What the files of a run contain.
+
+    Attributes:
+        plan: the lines by milestone.
+        run: the milestones to write to the store.
+        skipped: the number of milestones that are complete in the store already.
+        reopened: incomplete milestones of the store that the lake has as a whole. Part of `run`.
+        decoded: the milestones that were decoded into the lake.
+        rejects: whether any of them has a reject.
+        pending: the number of lines with pending messages.
+        believed: milestones whose inclusion states nothing proves yet.
+        level: the level that those reach once the Merkle root proves their states.
+        links: links of decoded Stardust milestones to neighbours that were not compared yet or do not fit.
     """
 
     plan: Plan
@@ -64,20 +73,11 @@ class Ingested:
     links: set[Link]
 
 
-class _Set(AccumulatorParam[set[Any]]):
-    def zero(self, value: set[Any]) -> set[Any]:  # noqa: ARG002 (Spark's signature)
-        return set()
-
-    def addInPlace(self, value1: set[Any], value2: set[Any]) -> set[Any]:  # noqa: N802 (Spark's name)
-        value1 |= value2
-        return value1
-
-
 @dataclass(frozen=True)
 class Ingest:
-    """One run's way from its files into the lake."""
+    """Writes the files of one run into the lake."""
 
-    spark: SparkSession
+    spark: Session
     lake: Lake
     settings: StoreSettings
     reads: StoreReads
@@ -92,9 +92,10 @@ class Ingest:
         incomplete: Intervals,
         force: bool,
     ) -> Ingested:
-        """Puts the messages of [first, last) into the lake, except of milestones in `complete` (the store's).
+        """Writes the messages of the milestones [first, last) into the lake.
 
-        Of the store's `incomplete` ones those that the lake has whole are part of the run, whatever the files hold.
+        `complete`: milestones to skip. `incomplete`: milestones that become part of the run if the lake has them as a
+        whole.
         """
         plan = scan(files, first=first, last=last)
         held = plan.milestones()
@@ -102,7 +103,7 @@ class Ingest:
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
-        told = Told(self._told(), self._told(), self._told())
+        told = Told(task_set(self.spark), task_set(self.spark), task_set(self.spark))
         coordinator = find_coordinator(self.settings, self.lake)
         eras = eras_of(self.settings, self.reads, plan)
         if todo:
@@ -129,19 +130,21 @@ class Ingest:
         )
 
     def commit(self, found: Ingested) -> None:
-        """Puts the milestones into the lake: from here on their messages count as being there."""
+        """Writes the milestones into the lake. From here on their messages count as present."""
         if found.decoded:
             rejects = self.lake.read("rejects").where(either(found.decoded)) if found.rejects else None
             rows = milestone_rows(self.lake.messages(found.decoded), rejects)
             self.lake.replace("milestones", rows, within(found.decoded))
 
     def note_sources(self, found: Ingested) -> None:
-        """Puts the run's files and their checksums into the lake."""
+        """Writes the names and checksums of the run's files into the lake."""
         self.lake.add_sources(astuple(each) for each in found.plan.files)
 
     def genesis(self, file: Path, folder: Path) -> None:
-        """Puts the outputs of a genesis file into the lake, some at a time through `folder`; CodecError, JsonError and
-        ValueError for one that is broken, of another network, or not the lake's.
+        """Writes the outputs of a genesis file into the lake. `folder`: a new directory for intermediate files.
+
+        Raises CodecError, JsonError or ValueError for an invalid file, one of another network, or one that differs from
+        the lake's genesis.
         """
         network, stardust = self.settings.known_network(), self.settings.eras(STARDUST).eras[-1]
         supply = stardust.parameters[0][1].token_supply if stardust.parameters else None
@@ -165,14 +168,9 @@ class Ingest:
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
-    def _told(self) -> Accumulator[set[Any]]:
-        """A set that tasks fill."""
-        context: SparkContext = self.spark.sparkContext
-        return context.accumulator(set(), _Set())
-
     def _planned(self, plan: Plan, todo: Intervals, in_lake: Intervals) -> DataFrame:
-        """Tasks of ascending milestones, so that the lake's files are sorted as they are written."""
-        copies = plan.copies(todo, TASK_BYTES, self.spark.sparkContext.defaultParallelism)
+        """Returns the lines in tasks of ascending milestones, so that the lake's files are sorted."""
+        copies = plan.copies(todo, TASK_BYTES, parallelism(self.spark))
         tasks = max(copies["task"].to_pylist(), default=0) + 1
         planned = self.spark.createDataFrame(copies)
         if again := intersect(todo, in_lake):
@@ -191,10 +189,10 @@ class Ingest:
         in_lake: Intervals,
         rejected: set[int],
     ) -> None:
-        """Puts the rejects of the run's milestones and files in the place of earlier ones.
+        """Replaces earlier rejects of the run's milestones and files by those of this run.
 
-        They are told apart only after the messages are committed, and only those milestones are decoded once more: a
-        load without rejects, the common case, pays nothing.
+        Runs after the messages are committed and decodes only milestones with rejects again, so that a load without
+        rejects, the common case, has no cost.
         """
         rows = self.spark.createDataFrame(reject_table(UNKNOWN_MILESTONE, plan.broken))
         if again := of_indices(index for index in rejected if index != UNKNOWN_MILESTONE):
@@ -209,7 +207,7 @@ class Ingest:
 
 
 def _refuse_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:
-    """ValueError for a beginning of an era that the milestone behind it is not of."""
+    """Raises ValueError for a genesis whose era is not that of the milestone after it."""
     first = genesis.ledger_index + 1
     codec = eras.at(first).codec
     if codec.protocol_version != genesis.codec.protocol_version:
@@ -220,7 +218,7 @@ def _refuse_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:
 
 
 def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
-    """GENESIS, the treasury first."""
+    """Yields rows of GENESIS, the treasury first."""
     at = (genesis.ledger_index, None if genesis.timestamp is None else 1_000 * genesis.timestamp)
     if genesis.treasury is not None:
         milestone_id, amount = genesis.treasury

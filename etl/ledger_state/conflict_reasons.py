@@ -12,12 +12,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from etl.lake.delta import few_rows
+from etl.ledger_state.conflict_worker import JUDGED_DDL, judge
 from etl.report import Report
 from etl.sources.cone import CONFLICTING
 from etl.tables import frames as tables
+from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import hex_text
-from etl.verification.conflict_worker import JUDGED_DDL, judge
-from etl.writers.frame_writer import FrameMaker
 from etl.writers.publish import Publication
 from ledger.chrysalis.conflicts import Conflict
 from ledger.chrysalis.dust import DUST_THRESHOLD

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from db import schema
 from etl.lake.message_rows import MESSAGE_DDL
-from etl.ledger_state import address_history as history
 from etl.ledger_state.changes import CHANGES
+from etl.tables import address_history as history
 from etl.tables.partition_columns import Placement
 from ledger.ids import ed25519_address
 

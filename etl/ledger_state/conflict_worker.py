@@ -30,8 +30,8 @@ KEPT = ["milestone_index", "white_flag_index", "message_id", "conflict_reason"]
 
 
 def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields JUDGED_DDL for rows with etl.verification.conflict_reasons.AT and ASKED, the facts `known` about their
-    inputs in order (etl.verification.conflict_reasons.FACTS; null if unknown), and the `dust` of each address that they
+    """Yields JUDGED_DDL for rows with etl.ledger_state.conflict_reasons.AT and ASKED, the facts `known` about their
+    inputs in order (etl.ledger_state.conflict_reasons.FACTS; null if unknown), and the `dust` of each address that they
     change.
     """
     for batch in batches:
@@ -53,7 +53,7 @@ def _reason(row: dict[str, Any]) -> IntEnum:
 
 
 def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:
-    """Converts etl.verification.conflict_reasons.FACTS of either era; None for an output that does not exist."""
+    """Converts etl.ledger_state.conflict_reasons.FACTS of either era; None for an output that does not exist."""
     if known["created_milestone_index"] is None:
         return None
     # Only genesis outputs have no index: they were there before the first.
@@ -62,7 +62,7 @@ def facts_of(known: dict[str, Any]) -> OutputFacts[Any] | None:
 
 
 def spent_of(known: dict[str, Any]) -> Position | None:
-    """The position at which an output (etl.verification.conflict_reasons.FACTS) was spent."""
+    """The position at which an output (etl.ledger_state.conflict_reasons.FACTS) was spent."""
     milestone_index = known["spent_milestone_index"]
     return None if milestone_index is None else (milestone_index, known["spent_white_flag_index"])
 

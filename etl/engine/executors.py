@@ -1,0 +1,31 @@
+"""The zip of Python packages that a session sends to the executors of a cluster."""
+
+import importlib.metadata
+import zipfile
+from pathlib import Path
+
+DISTRIBUTIONS = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome")
+"""Distributions that executors need beside this project's packages, pyspark and pyarrow."""
+
+SUFFIXES = {".py", ".java", ".xml"}
+"""Suffixes of the files that are packed. The JVM that writes SSTables needs the latter two."""
+
+DIRECTORY = "permanode_env"
+"""Where an executor unpacks the zip, relative to the working directory of its Python workers."""
+
+
+def pack_environment(folder: Path) -> Path:
+    """Writes a zip of this project's packages and DISTRIBUTIONS. Executors' machines have only pyspark and pyarrow."""
+    target = folder / "environment.zip"
+    root = Path(__file__).parents[2]
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in ("ledger", "db", "etl"):
+            for path in sorted((root / package).rglob("*")):
+                if path.suffix in SUFFIXES:
+                    archive.write(path, path.relative_to(root))
+        for name in DISTRIBUTIONS:
+            distribution = importlib.metadata.distribution(name)
+            for file in distribution.files or ():
+                if ".." not in file.parts and "__pycache__" not in file.parts:
+                    archive.write(str(distribution.locate_file(file)), str(file))
+    return target

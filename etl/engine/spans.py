@@ -1,0 +1,34 @@
+"""How long a run takes, roughly. What a run may spend on compiling code follows from this."""
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from pathlib import Path
+
+SECONDS_BYTES, MINUTE_BYTES = 64 << 20, 512 << 20
+"""A load takes seconds, or about a minute, if its files have fewer bytes in total than these."""
+
+VAA_WEIGHT = 4
+"""One byte of VAAs makes about as many rows as four bytes of messages."""
+
+ANALYTICS_MESSAGES = 2_000_000
+"""The analytics of fewer messages than this take about a minute."""
+
+
+class Span(Enum):
+    """The expected duration of a run. ANALYTICS: about a minute, all of it in Spark's own operators."""
+
+    SECONDS = auto()
+    MINUTE = auto()
+    ANALYTICS = auto()
+    MINUTES = auto()
+
+
+def span_of(files: Sequence[Path], weight: int = 1) -> Span:
+    """Returns the expected duration of a load. `weight`: rows per byte, compared to messages."""
+    size = weight * sum(path.stat().st_size for path in files)
+    return Span.SECONDS if size < SECONDS_BYTES else Span.MINUTE if size < MINUTE_BYTES else Span.MINUTES
+
+
+def span_of_analytics(messages: int) -> Span:
+    """Returns the expected duration of the analytics of all messages of a store."""
+    return Span.ANALYTICS if messages < ANALYTICS_MESSAGES else Span.MINUTES

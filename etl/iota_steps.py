@@ -1,0 +1,209 @@
+"""The steps of the IOTA pipeline: files → lake → tables → ledger state → analytics.
+
+Each function takes an IotaRun and returns the IotaRun for the next step. A step without work returns its argument.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from db.intervals import Intervals, add, in_words, size, subtract
+from db.store import StoreMismatch
+from etl.analytics import catch_up as analyse
+from etl.analytics.with_ledger import LedgerAnalytics
+from etl.archive.archived_milestones import sealed_by
+from etl.engine.progress_monitor import watched
+from etl.lake.delta import Lake, intervals_of
+from etl.lake.summary import count_messages, reject_lines
+from etl.ledger_state.advance import Ledger
+from etl.store_reads import StoreReads
+from etl.verification.chain import refuse_broken_links
+from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
+from etl.verification.full_verification import promote
+from etl.verification.ingest import Ingest, Ingested
+from etl.verification.resolve_inclusion import decide_states
+from etl.writers.archived_marks import note_logged
+from etl.writers.publish import Publication
+from ledger.levels import FULL
+
+
+@dataclass(frozen=True)
+class IotaRun:
+    """The options of one run, and what its steps have found so far.
+
+    Attributes:
+        publication: the store, the lake and the session of the run.
+        files: archive files to load. Empty: only `genesis`, or a rebuild.
+        first: the first milestone to load.
+        last: the milestone after the last one to load.
+        force: load complete milestones again.
+        genesis: file with the ledger's beginning.
+        bulk: write a generation as SSTables.
+        analytics: end with the analytics.
+        found: what the files contain. Set by `decode`, changed by `compare_links`.
+        milestones: the milestones whose rows were written. Set by the steps that fill tables.
+    """
+
+    publication: Publication
+    files: list[Path] = field(default_factory=list)
+    first: int | None = None
+    last: int | None = None
+    force: bool = False
+    genesis: Path | None = None
+    bulk: bool = False
+    analytics: bool = True
+    found: Ingested | None = None
+    milestones: Intervals = field(default_factory=list)
+
+    @property
+    def ingest(self) -> Ingest:
+        """The way from files into the run's lake."""
+        return Ingest(
+            self.publication.spark, self.publication.lake, self.publication.store_settings, self.publication.reads
+        )
+
+
+def check_store(run: IotaRun) -> IotaRun:
+    """Rejects a lake older than the store. Counts the store's newest milestones and reopens those that miss rows."""
+    store, reads = run.publication.store, run.publication.reads
+    chunk_size = run.publication.store_settings.chunk_size
+    refuse_older_lake(run.publication.lake, reads)
+    reopen(store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
+    return run
+
+
+def put_genesis(run: IotaRun) -> IotaRun:
+    """Writes the outputs and the coordinator's keys of the genesis file into the lake."""
+    if run.genesis is not None:
+        with run.publication.report.timed("genesis"):
+            run.ingest.genesis(run.genesis, run.publication.staging.folder("genesis"))
+    return run
+
+
+def decode(run: IotaRun) -> IotaRun:
+    """Reads the files, verifies their messages and writes those into the lake."""
+    if not run.files:
+        return run
+    publication = run.publication
+    held = publication.reads.held()
+    with publication.report.timed("decode"), watched(publication.spark, "decode", publication.notify):
+        found = run.ingest.messages(
+            run.files,
+            first=run.first,
+            last=run.last,
+            complete=held.complete,
+            incomplete=held.incomplete,
+            force=run.force,
+        )
+    return replace(run, found=found)
+
+
+def resolve_inclusion(run: IotaRun) -> IotaRun:
+    """Proves the inclusion states that no source states and only the Merkle root can prove."""
+    found = run.found
+    if found is not None and found.believed:
+        with run.publication.report.timed("decide"):
+            decide_states(run.publication, found.believed, found.level)
+    return run
+
+
+def compare_links(run: IotaRun) -> IotaRun:
+    """Rejects Stardust milestones that do not name the milestone before them."""
+    found = run.found
+    if found is not None and found.links:
+        with run.publication.report.timed("chain"):
+            return replace(run, found=refuse_broken_links(run.publication, found))
+    return run
+
+
+def fill_tables(run: IotaRun) -> IotaRun:
+    """Commits the milestones to the lake and writes their rows to the store, in parallel where the order allows it."""
+    found, publication = run.found, run.publication
+    if found is None:
+        return run
+    analyse.forget(publication, found.run)
+    with publication.report.timed("tables"):
+        _fill(run.ingest, found, publication, run.files, bulk=run.bulk)
+    return replace(run, milestones=found.run)
+
+
+def refill_tables(run: IotaRun) -> IotaRun:
+    """Replaces all rows of the store by those of the lake's milestones."""
+    publication = run.publication
+    with publication.report.timed("tables"):
+        milestones = intervals_of(publication.lake.read("milestones"))
+        count_messages(publication.lake, milestones, publication.report)
+        publication.republish(milestones)
+    return replace(run, milestones=milestones)
+
+
+def report_rejects(run: IotaRun) -> IotaRun:
+    """Counts the rejects that were written, and reports the first ones of the files."""
+    report = run.publication.report
+    report.rejects = report.rows_by_table.get("rejects", 0)
+    if report.rejects and run.files:
+        report.rejected = reject_lines(run.publication.lake, run.milestones)
+    return run
+
+
+def advance_ledger(run: IotaRun) -> IotaRun:
+    """Applies complete milestones to the ledger state, in order and without gaps."""
+    with run.publication.report.timed("ledger"):
+        Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None).advance()
+    return run
+
+
+def catch_up_analytics(run: IotaRun) -> IotaRun:
+    """Computes the analytics of all milestones and days that have none."""
+    if run.analytics:
+        analyse.catch_up(run.publication)
+    return run
+
+
+def verify_fully(run: IotaRun) -> IotaRun:
+    """With the setting `level = full`, verifies the written milestones against the ledger state."""
+    if run.publication.settings.level == FULL:
+        with run.publication.report.timed("full"):
+            promote(run.publication, run.milestones)
+    return run
+
+
+def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
+    """Raises StoreMismatch when the store has milestones or a ledger state that the lake does not have.
+
+    This happens when one of the two was restored from an older backup.
+    """
+    stored = reads.held()
+    held = add(stored.complete, stored.incomplete)
+    lacking = subtract(held, lake.held(held))
+    if lacking or (reads.ledger_index() is not None and not lake.has("genesis")):
+        what = f"milestones {in_words(lacking)}" if lacking else "a ledger state"
+        raise StoreMismatch(
+            f"the store holds {what}, its lake at {lake.root} does not: that is older, or another store's. Bring back "
+            "the right one, or fill the store from this one by `permanode rebuild` and load what it lacks"
+        )
+
+
+def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
+    """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit."""
+    report, kept = publication.report, publication.reads.held().messages
+
+    def commit() -> None:
+        ingest.commit(found)
+        count_messages(publication.lake, found.run, report)
+
+    with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
+        committing = pool.submit(commit)
+        opening = pool.submit(publication.open_splits, found.run)
+        noting = pool.submit(ingest.note_sources, found)
+        if kept:
+            committing.result()
+        much = bulk or report.messages >= publication.settings.bulk_share * kept
+        publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and much)
+        noting.result()
+        note_logged(publication.store, publication.reads, publication.store_settings.chunk_size, sealed_by(found.plan))
+        if found.pending:
+            publication.publish_pending()
+    report.skipped, report.reopened = found.skipped, size(found.reopened)
+    report.pending = found.pending

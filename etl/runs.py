@@ -1,0 +1,289 @@
+"""Runs pipelines: holds the store's lease, the Spark session and the lake from the first write to the last.
+
+`load` and `rebuild` run the steps of etl/jobs.py. The other functions run one part again. All but `verify`, `compact`
+and `compact_lake` return a Report. A failure raises an exception; a rejected line is counted.
+"""
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+from db.connect import StoreSettings, open_store
+from db.intervals import intersect
+from db.schema import protocols
+from db.store import LeaseHeld, StoreUnavailable, WritableStore
+from etl.analytics import catch_up as analyse
+from etl.engine.progress_monitor import watched
+from etl.engine.session import EtlSettings, spark_session
+from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
+from etl.iota_steps import IotaRun
+from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
+from etl.lake.delta import Lake, lake_root, literal_path
+from etl.ledger_state import compaction
+from etl.pipeline import Job, run_steps
+from etl.report import SPARK_START, Notify, Progress, Report, quiet
+from etl.sources.fields import MAX_MILESTONE_INDEX
+from etl.sources.files import archive_files
+from etl.store_reads import StoreReads
+from etl.verification.audit import Proved, reprove
+from etl.verification.decode import start_workers
+from etl.wormhole.places import vaa_files
+from etl.wormhole.steps import WormholeRun
+from etl.writers.choice import frame_writer, refuse_bulk
+from etl.writers.frame_writer import Staging
+from etl.writers.publish import Publication
+
+LEASE_S = 60
+RENEW_S = 15
+
+
+def load(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    sources: list[Path],
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    force: bool = False,
+    genesis: Path | None = None,
+    prices: Path | None = None,
+    bulk: bool = False,
+    analytics: bool = True,
+    notify: Notify = quiet,
+) -> Report:
+    """Loads files into a store, with the steps of etl.jobs.IOTA or etl.jobs.WORMHOLE.
+
+    Args:
+        store_settings: the store.
+        settings: the lake, the session and sizes.
+        sources: archive files, or folders of them.
+        first: the first milestone to load. Default: the first one in the files.
+        last: the milestone after the last one to load. Default: all in the files.
+        force: load complete milestones again.
+        genesis: file with the ledger's beginning. Without it, or an earlier load's, there is no ledger state.
+        prices: CSV file of token prices, for a Wormhole network.
+        bulk: write SSTables and stream them to a Cassandra cluster.
+        analytics: end with the analytics of all milestones and days that have none.
+        notify: receives the progress.
+
+    Raises:
+        FileNotFoundError: a source does not exist.
+        ValueError: an option does not fit the network's protocol, or the store does not take SSTables.
+        StoreMismatch: the store is of another network, or contains what its lake does not.
+        StoreUnavailable: the store cannot be reached.
+        LeaseHeld: another run writes to the store.
+    """
+    if store_settings.wormhole_network is not None:
+        only_iota = {"range": first is not None or last is not None, "force": force, "genesis": genesis, "bulk": bulk}
+        _refuse({name for name, given in only_iota.items() if given}, store_settings)
+        return _load_vaas(store_settings, settings, sources, prices, notify)
+    _refuse({"prices"} if prices else set(), store_settings)
+    files = archive_files(sources) if sources or genesis is None else []
+    with (
+        open_run(store_settings, settings, notify, span_of(files), bulk=bulk) as publication,
+        ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
+    ):
+        if files:
+            pool.submit(start_workers, publication.spark)
+        run_steps(
+            IOTA, IotaRun(publication, files, first, last, force, genesis=genesis, bulk=bulk, analytics=analytics)
+        )
+    return publication.report
+
+
+def rebuild(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    bulk: bool = False,
+    analytics: bool = True,
+    notify: Notify = quiet,
+) -> Report:
+    """Replaces the content of a store by that of its lake. The store may have another chunk_size than before.
+
+    Takes the options of `load` and raises the same exceptions.
+    """
+    if store_settings.wormhole_network is not None:
+        _refuse({"bulk"} if bulk else set(), store_settings)
+        with open_run(store_settings, settings, notify, protocol=protocols.WORMHOLE) as publication:
+            run_steps(WORMHOLE_REBUILD, WormholeRun(publication))
+        return publication.report
+    with open_run(store_settings, settings, notify, bulk=bulk) as publication:
+        run_steps(IOTA_REBUILD, IotaRun(publication, bulk=bulk, analytics=analytics))
+    return publication.report
+
+
+def analytics(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    only: str | None = None,
+    notify: Notify = quiet,
+) -> Report:
+    """Computes the analytics of the complete milestones of [first, last), and of their days, again from the lake.
+
+    `only`: one step of etl.analytics.catch_up.STEPS. Default: all steps.
+    """
+    with open_run(store_settings, settings, notify, None) as publication:
+        wanted = [(first or 0, MAX_MILESTONE_INDEX if last is None else last - 1)]
+        last_known = publication.report.ledger_index = publication.reads.ledger_index()
+        ledger = [] if last_known is None else intersect([(0, last_known)], wanted)
+        analyse.analyse(publication, wanted, ledger=ledger, only=only)
+    return publication.report
+
+
+def find_job(name: str) -> Job:
+    """Returns the job of etl.jobs.JOBS with that name. Raises ValueError for an unknown one."""
+    for job in JOBS:
+        if job.name == name:
+            return job
+    expected = ", ".join(job.name for job in JOBS)
+    if any(step.name == name for steps in PIPELINES.values() for step in steps):
+        raise ValueError(f"{name}: a step of `permanode load`, not a job; expected one of {expected}")
+    raise ValueError(f"{name}: no job; expected one of {expected}")
+
+
+def verify(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    *,
+    first: int | None = None,
+    last: int | None = None,
+    level: str | None = None,
+    notify: Notify = quiet,
+) -> tuple[str, list[Proved]]:
+    """Verifies the milestones of [first, last) in the lake again. Returns what etl.verification.audit.reprove does."""
+    with open_run(store_settings, settings, notify) as publication:
+        end = MAX_MILESTONE_INDEX if last is None else last - 1
+        wanted = None if first is None and last is None else [(first or 0, end)]
+        with watched(publication.spark, "verify", notify):
+            return reprove(publication, wanted, level)
+
+
+def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Notify = quiet) -> int:
+    """Deletes outputs from unspent_outputs that were spent more than `ledger_margin` milestones ago.
+
+    Returns the number of deleted rows.
+    """
+    with open_run(store_settings, settings, notify) as publication:
+        return compaction.compact(publication)
+
+
+def compact_lake(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -> dict[str, int]:
+    """Joins the lake's small files and deletes old snapshots. Returns the number of files by table."""
+    with spark_session(settings) as spark:
+        return Lake(spark, lake_root(lake)).compact(retain_hours)
+
+
+def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
+    """Returns the lake's path: the setting, or lake/ inside a SQLite store.
+
+    Raises ValueError for a cluster without the setting, and for a path that Spark interprets as a pattern.
+    """
+    if settings.lake:
+        return literal_path("lake", lake_root(settings.lake))
+    scheme, _, path = store_settings.url.partition("://")
+    if scheme != "sqlite":
+        raise ValueError(f"lake: a directory that the executors share, as {scheme} stores have none of their own")
+    return literal_path("store", lake_root(Path(path.removeprefix("/")).expanduser() / "lake"))
+
+
+@contextmanager
+def open_run(
+    store_settings: StoreSettings,
+    settings: EtlSettings,
+    notify: Notify,
+    span: Span | None = Span.MINUTES,
+    *,
+    bulk: bool = False,
+    protocol: str = protocols.IOTA,
+) -> Iterator[Publication]:
+    """Opens the store, takes its lease, starts a session and opens the lake; closes all of them at the end.
+
+    `span`: how long the run takes. None: as long as the analytics of all messages in the store.
+    """
+    if store_settings.protocol != protocol:
+        raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
+    if bulk:
+        refuse_bulk(store_settings)
+    report = Report(run=uuid.uuid4().hex[:12])
+    root = lake_path(store_settings, settings)
+    # The run deletes this directory at its end, so it is never the one that the setting names.
+    below = Path(literal_path("staging", settings.staging)) / "permanode" if settings.staging else Path(root).parent
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(open_store(store_settings, writable=True)))
+        check = stack.enter_context(_lease(store, report.run))
+        reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
+        notify(Progress("spark", 0, None, "starting"))
+        with report.timed(SPARK_START):
+            span = span or span_of_analytics(reads.held().messages)
+            spark = stack.enter_context(spark_session(settings, span=span, cluster=bool(store.nodes())))
+        staging = stack.enter_context(closing(Staging(below / "staging")))
+        lake = Lake(spark, root)
+        writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
+        yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
+        check()
+        # A machine's first JVM writes its class archive now, which takes seconds.
+        notify(Progress("spark", 1, 1, "ending"))
+
+
+@contextmanager
+def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
+    """Holds the store's lease and renews it. Yields a function that raises LeaseHeld if the lease was lost."""
+    lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", run, LEASE_S)
+    done = threading.Event()
+    lost: list[LeaseHeld] = []
+
+    def renew() -> None:
+        nonlocal lease
+        while not done.wait(RENEW_S):
+            try:
+                lease = store.renew(lease, LEASE_S)
+            except StoreUnavailable:
+                # No other run can reach the cluster either. Writes wait for it.
+                continue
+            except LeaseHeld as error:
+                lost.append(error)
+                return
+
+    def check() -> None:
+        if lost:
+            raise lost[0]
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield check
+    finally:
+        done.set()
+        thread.join()
+        # If the cluster is unavailable, the lease expires.
+        with suppress(StoreUnavailable):
+            store.release(lease)
+
+
+def _load_vaas(
+    store_settings: StoreSettings, settings: EtlSettings, sources: list[Path], prices: Path | None, notify: Notify
+) -> Report:
+    files = vaa_files(sources) if sources else []
+    if prices is not None and not prices.is_file():
+        raise FileNotFoundError(f"{prices}: no such file")
+    span = span_of(files, VAA_WEIGHT)
+    with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE) as publication:
+        run_steps(WORMHOLE, WormholeRun(publication, files, prices))
+    return publication.report
+
+
+def _refuse(options: set[str], store_settings: StoreSettings) -> None:
+    if options:
+        given = ", ".join(sorted(f"--{each}" for each in options))
+        raise ValueError(
+            f"{given}: not of network {store_settings.network}, whose protocol is {store_settings.protocol}"
+        )
