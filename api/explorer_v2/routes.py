@@ -10,7 +10,6 @@ from api.explorer_v2.ledger_routes import EXPLORER_LEDGER
 from api.explorer_v2.responses import BlocksOfMilestone, Children, MilestoneList, TaggedBlocks
 from api.fields.inclusion_state import inclusion
 from api.fields.inx_chronicle_params import (
-    BLOCK_TAG,
     END,
     PAGE,
     SKIPPED_MAX,
@@ -23,13 +22,12 @@ from api.fields.inx_chronicle_params import (
     OwnCursor,
     PageNumber,
     Start,
-    parse_tag,
+    tag_of,
 )
 from api.fields.params import MilestoneIndex, Utf8
 from api.fields.stardust_params import BlockId, MilestoneId
 from api.http.errors import BadParameter, flat_error_body
 from api.http.operations import Family, Operation
-from api.http.params import parse_hex
 from api.http.responses import FLAT_ERRORS, Json
 from api.network import NetworkMount
 from db.queries import messages, milestones
@@ -109,15 +107,6 @@ async def blocks_by_tag(
             }
         )
     return {"tag": f"0x{wanted}", "items": items, "cursor": at.next(page)}
-
-
-def tag_of(tag: str, *, utf8: bool) -> str:
-    """Returns a tag's bytes as lowercase hex. Raises BadParameter for an invalid tag."""
-    try:
-        return parse_hex(tag.encode().hex(), 1, 64) if utf8 else parse_tag(tag)
-    except ValueError as error:
-        expected = "text of 1 to 64 bytes" if utf8 else BLOCK_TAG.expected
-        raise BadParameter(BLOCK_TAG.name, expected, tag) from error
 
 
 async def list_of_milestones(

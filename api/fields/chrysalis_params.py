@@ -1,131 +1,91 @@
 """Parameters that node REST v1 and Chronicle v1 share: messages, outputs and their listings."""
 
 from dataclasses import replace
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from api.fields.params import CHRONICLE, INDEX_MAX, PAGE_SIZE, TAG_MAX_BYTES
+from pydantic import WithJsonSchema
+
+from api.fields.params import CHRONICLE, INDEX, PAGE_SIZE, TAG_MAX_BYTES
 from api.http.errors import BadParameter
 from api.http.page_sizes import CHRONICLE_V1, INX_API_CORE_V1, MAXIMUM
-from api.http.params import Param, choice, flag, hex_param, page_size, parse_hex, parse_int
+from api.http.params import Param, flag, hexadecimal, integer, page_size, path, reader, unchecked_text, words
 
+ID = hexadecimal(32)
 OUTPUT_INDEX_MAX = 126
 """A transaction has at most 127 outputs (TIP-7)."""
 
-MESSAGE_ID = hex_param(
-    "messageId",
-    "Id of a message",
-    32,
-    "4bb9ae828f9a7f750a33d23a217563caf2b4b9e921eb8f87b2064ef7a1290dea",
+MESSAGE_ID = path(
+    "messageId", ID, "ID of a message", "4bb9ae828f9a7f750a33d23a217563caf2b4b9e921eb8f87b2064ef7a1290dea"
 )
-TRANSACTION_ID = hex_param(
-    "transactionId",
-    "Id of a transaction",
-    32,
-    "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f",
+TRANSACTION_ID = path(
+    "transactionId", ID, "ID of a transaction", "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f"
 )
-OUTPUT_INDEX = Param(
-    "outputIndex",
-    "path",
-    "Index of an output in its transaction",
-    f"an integer from 0 to {OUTPUT_INDEX_MAX}",
-    {"type": "integer", "minimum": 0, "maximum": OUTPUT_INDEX_MAX},
-    lambda text: parse_int(text, 0, OUTPUT_INDEX_MAX),
-    0,
-    required=True,
-)
-ED25519_ADDRESS = hex_param(
-    "address",
-    "An Ed25519 address: BLAKE2b-256 of its public key",
-    32,
-    "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455",
-)
-OUTPUT_ID = hex_param(
+OUTPUT_ID = path(
     "outputId",
-    "Id of an output: transaction id, then output index (two bytes, little-endian)",
-    34,
+    hexadecimal(34),
+    "ID of an output: the transaction ID, then the output index (two bytes, little-endian)",
     "09e65d589aa1616deab709b6b5f6314be7176b591a9723ffe1e57fe37bb2292f0000",
+)
+ED25519_ADDRESS = path(
+    "address",
+    ID,
+    "An Ed25519 address: the BLAKE2b-256 hash of its public key",
+    "f90c0d94fa949f37a6fc5b7e95fb7be90f957bc6b2bed042fa360e31b9dc6455",
 )
 TAG = Param(
     "index",
-    "query",
-    "The index bytes as hex, or with utf8=true as text; messages whose indexation payload, direct or inside a "
-    "transaction, has this index",
-    f"hex of 1 to {TAG_MAX_BYTES} bytes",
-    {"type": "string", "minLength": 1, "maxLength": 2 * TAG_MAX_BYTES},
-    str,
+    unchecked_text(f"hex of 1 to {TAG_MAX_BYTES} bytes", minLength=1, maxLength=2 * TAG_MAX_BYTES),
+    "Index of an indexation payload, direct or inside a transaction: hex, or with utf8=true text",
     "7065726d616e6f6465",
     required=True,
 )
 OUTPUT_TYPE = Param(
     "type",
-    "query",
+    Annotated[words({"0": 0, "1": 1}), WithJsonSchema({"type": "integer", "enum": [0, 1]})],
     "Only outputs of this type: 0 SigLockedSingle, 1 SigLockedDustAllowance",
-    "0 or 1",
-    {"type": "integer", "enum": [0, 1]},
-    choice({"0": 0, "1": 1}),
     0,
 )
-INCLUDE_SPENT = flag("include-spent", "Also outputs that are spent", default="false")
-
-INCLUDE_SPENT_IN_HISTORY = replace(INCLUDE_SPENT, elsewhere={CHRONICLE: {"default": "true"}})
-"""For the route that Chronicle had: it knew no spent outputs apart. The bech32 one is only the node's."""
-
-INCLUDED = flag(
-    "included",
-    "Only outputs that an included transaction created; false: also those that only conflicting ones would have",
-    default="true",
-)
-LEDGER_NONE = flag(
-    "ledger_none", "Also transactions without inclusion state; an archive lists none of them", default="true"
-)
-LEDGER_INCLUDED = flag("ledger_included", "Also included transactions", default="true")
-LEDGER_CONFLICTING = flag("ledger_conflicting", "Also conflicting transactions", default="true")
-EXPANDED = flag("expanded", "Objects with inclusion state and milestone in place of ids", default="false")
-START_MILESTONE = Param(
-    "start",
-    "query",
-    "The first milestone",
-    f"an integer from 0 to {INDEX_MAX}",
-    {"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
-    lambda text: parse_int(text, 0, INDEX_MAX),
-    1,
-    default="1",
-)
-END_MILESTONE = replace(
-    START_MILESTONE, name="end", meaning="The milestone before which it ends", example=1000, default=str(2**31 - 1)
-)
-
-HISTORY_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
-"""As inx-api-core-v1 spells and reads it, at every mount."""
-
-
+INCLUDE_SPENT = flag("include-spent", "Also return spent outputs", "false")
 PAGE_SIZE_OF_100 = replace(PAGE_SIZE, elsewhere={CHRONICLE: page_size(CHRONICLE_V1, 100)})
-"""For routes that Chronicle had. A wallet, which asks by bech32 as it asks a node, looks at no second page."""
+"""For Chronicle's own routes. Wallets send bech32 addresses as to a node and read only the first page."""
 
-MessageId: TypeAlias = Annotated[str, MESSAGE_ID]
-OutputId: TypeAlias = Annotated[str, OUTPUT_ID]
-OutputIndex: TypeAlias = Annotated[int, OUTPUT_INDEX]
-TransactionId: TypeAlias = Annotated[str, TRANSACTION_ID]
-Ed25519Address: TypeAlias = Annotated[str, ED25519_ADDRESS]
-Tag: TypeAlias = Annotated[str, TAG]
-OutputType: TypeAlias = Annotated[int | None, OUTPUT_TYPE]
-IncludeSpent: TypeAlias = Annotated[bool, INCLUDE_SPENT]
-IncludeSpentInHistory: TypeAlias = Annotated[bool, INCLUDE_SPENT_IN_HISTORY]
-Included: TypeAlias = Annotated[bool, INCLUDED]
-LedgerNone: TypeAlias = Annotated[bool, LEDGER_NONE]
-LedgerIncluded: TypeAlias = Annotated[bool, LEDGER_INCLUDED]
-LedgerConflicting: TypeAlias = Annotated[bool, LEDGER_CONFLICTING]
-Expanded: TypeAlias = Annotated[bool, EXPANDED]
-StartMilestone: TypeAlias = Annotated[int, START_MILESTONE]
-EndMilestone: TypeAlias = Annotated[int, END_MILESTONE]
-HistoryPageSize: TypeAlias = Annotated[int, HISTORY_PAGE_SIZE]
-PageSizeOf100: TypeAlias = Annotated[int, PAGE_SIZE_OF_100]
+MessageId = Annotated[str, MESSAGE_ID]
+TransactionId = Annotated[str, TRANSACTION_ID]
+OutputId = Annotated[str, OUTPUT_ID]
+OutputIndex = Annotated[
+    int, path("outputIndex", integer(0, OUTPUT_INDEX_MAX), "Index of an output in its transaction", 0)
+]
+Ed25519Address = Annotated[str, ED25519_ADDRESS]
+Tag = Annotated[str, TAG]
+OutputType = Annotated[int | None, OUTPUT_TYPE]
+IncludeSpent = Annotated[bool, INCLUDE_SPENT]
+IncludeSpentInHistory = Annotated[bool, replace(INCLUDE_SPENT, elsewhere={CHRONICLE: {"default": "true"}})]
+"""For the route that Chronicle has: it returns spent outputs like any others. Only nodes have the bech32 route."""
+
+Included = Annotated[
+    bool, flag("included", "Only outputs of included transactions; false: also of conflicting ones", "true")
+]
+LedgerNone = Annotated[
+    bool, flag("ledger_none", "Also transactions without inclusion state; an archive has none of them", "true")
+]
+LedgerIncluded = Annotated[bool, flag("ledger_included", "Also included transactions", "true")]
+LedgerConflicting = Annotated[bool, flag("ledger_conflicting", "Also conflicting transactions", "true")]
+Expanded = Annotated[bool, flag("expanded", "Return objects with inclusion state and milestone, not only IDs", "false")]
+StartMilestone = Annotated[int, Param("start", INDEX, "First milestone", 1, default="1")]
+EndMilestone = Annotated[int, Param("end", INDEX, "First milestone after the range", 1000, default=str(2**31 - 1))]
+PageSizeOf100 = Annotated[int, PAGE_SIZE_OF_100]
+HistoryPageSize = Annotated[
+    int, replace(PAGE_SIZE, name="pageSize", **page_size(INX_API_CORE_V1, MAXIMUM), elsewhere={})
+]
+"""Named and read as in inx-api-core-v1, in every dialect."""
+
+_tag_bytes = reader(hexadecimal(1, TAG_MAX_BYTES))
 
 
 def tag_of(index: str, *, utf8: bool) -> str:
-    """The index bytes as lowercase hex; BadParameter when it is not that."""
+    """The index bytes as lowercase hex. Raises BadParameter."""
     try:
-        return parse_hex(index.encode().hex() if utf8 else index, 1, TAG_MAX_BYTES)
+        return str(_tag_bytes(index.encode().hex() if utf8 else index))
     except ValueError as error:
         expected = f"text of 1 to {TAG_MAX_BYTES} bytes" if utf8 else TAG.expected
         raise BadParameter(TAG.name, expected, index) from error

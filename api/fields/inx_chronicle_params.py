@@ -1,7 +1,7 @@
-"""The parameters of explorer v2, and where its pages begin.
+"""Parameters that explorer v2 and analytics v2 share, and their cursors.
 
-Rules of this file: as in params.py. A cursor ends with the page size that it was made with, which holds for all pages,
-as in inx-chronicle; before that stands ours, or what inx-chronicle has there: the columns of the next row.
+A cursor ends with the page size of its first page, which holds for all pages, as in inx-chronicle. Before it comes a
+cursor of this server or, as inx-chronicle writes it, the columns of the next row.
 """
 
 from collections.abc import Callable
@@ -9,82 +9,65 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, TypeAlias
 
-from api.fields.params import INDEX_MAX, PAGE_SIZE, SORT, START_TIMESTAMP, TAG_MAX_BYTES
-from api.fields.stardust_params import parse_prefixed
+from api.fields.params import INDEX, PAGE_SIZE, SORT, TAG_MAX_BYTES
+from api.fields.stardust_params import OUTPUT_ID_TYPE
+from api.http.errors import BadParameter
 from api.http.page_sizes import EXPLORER_V2, MAXIMUM
-from api.http.params import Param, choice, one_of, page_size, parse_int
+from api.http.params import Param, converted, cursor, hexadecimal, integer, page_size, reader, unchecked_text, words
 from db.listing.page import Page
-from db.queries.ledger import RICHEST
 from db.schema import PENDING_RANGE
 from db.store import Bound, Value
 
 DEFAULT_PAGE_SIZE = 100
 
 SKIPPED_MAX = 10_000
-"""Children that a page by number may lie behind: those before it are read to be counted."""
+"""Children that `page` can skip: the server reads and counts them."""
+
+KNOWN_INDEX = converted(INDEX, partial(min, PENDING_RANGE))
+"""A milestone index, no later than any that can exist."""
 
 Column: TypeAlias = Callable[[str], Value]
+
+_index: Column = reader(KNOWN_INDEX)
+_output: Column = reader(OUTPUT_ID_TYPE)
+_spent: Column = reader(words({"true": True, "false": False}))
 
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Where a page begins, and how many items it has at most. `start`: the first row, where that is known."""
+    """Where a page begins, and its maximum number of items. `start`: its first row, if the cursor names it."""
 
     page_size: int
     cursor: str | None = None
     start: Bound | None = None
 
     def next(self, page: Page) -> str | None:
-        """The cursor of the page behind that one; None: there is none."""
+        """The cursor of the next page; None: this is the last page."""
         return None if page.cursor is None else f"{page.cursor}.{self.page_size}"
 
 
 def parse_after(text: str, columns: tuple[Column, ...]) -> After:
-    """A cursor; ValueError for what can be none of this listing. `columns`: of a row in inx-chronicle's cursors."""
+    """Reads a cursor. `columns`: of a row in inx-chronicle's cursors. Raises ValueError."""
     head, _, size = text.rpartition(".")
     if not head:
-        raise ValueError("no page size")
+        raise ValueError("page size is missing")
     most = EXPLORER_V2.read(size, MAXIMUM)
     parts = head.split(".")
     if len(parts) == 1 and not (columns and head.isdigit()):
         return After(most, head)
     if len(parts) != len(columns):
-        raise ValueError("not of this listing")
+        raise ValueError("cursor of another listing")
     return After(most, start=Bound(tuple(read(part) for read, part in zip(columns, parts, strict=True))))
-
-
-def parse_index(text: str) -> int:
-    """An index (u32), no later than any that there can be; ValueError otherwise."""
-    return min(parse_int(text, 0, INDEX_MAX), PENDING_RANGE)
-
-
-OUTPUT: Column = partial(parse_prefixed, size=34)
-
-
-def parse_spent(text: str) -> bool:
-    """`true` or `false`; ValueError otherwise."""
-    return bool(choice({"true": True, "false": False})(text))
 
 
 def cursor_param(*columns: Column) -> Param:
     """The cursor of a listing."""
     return Param(
         "cursor",
-        "query",
-        "`cursor` of the answer before: the next page of the same listing, as large as that one",
-        "the cursor of an answer to the same question",
-        {"type": "string", "maxLength": 1024},
-        partial(parse_after, columns=columns),
+        converted(cursor(), partial(parse_after, columns=columns)),
+        "`cursor` of the previous page of the same listing; the page size stays the same",
         None,
     )
-
-
-def parse_tag(text: str) -> str:
-    """Lowercase hex of a tag given with 0x, which may be empty; ValueError otherwise."""
-    digits = text.removeprefix("0x")
-    if len(digits) > 2 * TAG_MAX_BYTES or not (digits.isalnum() or text == "0x"):
-        raise ValueError("length or alphabet")
-    return bytes.fromhex(digits).hex()
 
 
 ROLES = {
@@ -96,87 +79,54 @@ ROLES = {
     "storageDepositReturn": "storage_deposit_return",
     "expirationReturn": "expiration_return",
 }
-"""An address's part in an output → variant in the tables."""
+"""Role of an address in an output → variant in the tables."""
 
-EXPLORER_PAGE_SIZE = replace(PAGE_SIZE, name="pageSize", **page_size(EXPLORER_V2, DEFAULT_PAGE_SIZE), elsewhere={})
-PAGE = Param(
-    "page",
-    "query",
-    f"Number of the page, from 0, as inx-chronicle has it; behind {SKIPPED_MAX} children only a cursor leads",
-    "an integer from 0",
-    {"type": "integer", "minimum": 0, "maximum": SKIPPED_MAX},
-    lambda text: parse_int(text, 0, SKIPPED_MAX),
-    0,
-    default="0",
-)
-START = replace(
-    START_TIMESTAMP,
-    name="startTimestamp",
-    meaning="Only what belongs to a milestone of this time or later, in seconds since 1970",
-    expected=f"an integer from 0 to {INDEX_MAX}",
-    schema={"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
-    parse=lambda text: parse_int(text, 0, INDEX_MAX),
-    example=1664553600,
-)
-END = replace(
-    START,
-    name="endTimestamp",
-    meaning="Only what belongs to a milestone of this time or earlier, in seconds since 1970",
-    example=1664554100,
-)
-START_MILESTONE = Param(
-    "startMilestoneIndex",
-    "query",
-    "Only updates of earlier milestones; with sort=oldest, of later ones",
-    f"an integer from 0 to {INDEX_MAX}",
-    {"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
-    parse_index,
-    20,
-)
-TOP = Param(
-    "top",
-    "query",
-    "How many addresses",
-    f"an integer from 1 to {RICHEST}",
-    example=100,
-    **page_size(EXPLORER_V2, DEFAULT_PAGE_SIZE),
-)
-LEDGER_INDEX = Param(
-    "ledgerIndex",
-    "query",
-    "The ledger state after this milestone: that of now, or one of the last few that were loaded",
-    f"an integer from 0 to {INDEX_MAX}",
-    {"type": "integer", "minimum": 0, "maximum": INDEX_MAX},
-    parse_index,
-    50,
-)
+PAGE_MEANING = f"Number of the page, from 0, as in inx-chronicle. Use `cursor` to read more than {SKIPPED_MAX} children"
+PAGE = Param("page", integer(0, SKIPPED_MAX), PAGE_MEANING, 0, default="0")
+START = Param("startTimestamp", INDEX, "Only milestones of this time or later, in seconds since 1970", 1664553600)
+END = Param("endTimestamp", INDEX, "Only milestones of this time or earlier, in seconds since 1970", 1664554100)
+UPDATED_BEFORE = "Only updates of earlier milestones; with sort=oldest, of later ones"
+STATE_AFTER = "Ledger state after this milestone: the current state, or one of the last few that were loaded"
+LEDGER_INDEX = Param("ledgerIndex", KNOWN_INDEX, STATE_AFTER, 50)
 BLOCK_TAG = Param(
     "tag",
-    "query",
-    "The tag's bytes as hex, or with utf8=true as text; blocks whose tagged data, direct or inside a transaction, has "
-    "this tag",
-    f"0x and hex of at most {TAG_MAX_BYTES} bytes",
-    {"type": "string", "maxLength": 2 * TAG_MAX_BYTES + 2},
-    str,
+    unchecked_text(f"0x and hex of at most {TAG_MAX_BYTES} bytes", minLength=1, maxLength=2 * TAG_MAX_BYTES + 2),
+    "Tag of tagged data, direct or inside a transaction: hex, or with utf8=true text",
     "0x7065726d616e6f6465",
     required=True,
 )
-ROLE = one_of("role", "Only outputs that the address has this part in", ROLES, "sender")
 
-ExplorerPageSize: TypeAlias = Annotated[int, EXPLORER_PAGE_SIZE]
-ExplorerNewestFirst: TypeAlias = Annotated[bool, SORT]
-PageNumber: TypeAlias = Annotated[int, PAGE]
-Start: TypeAlias = Annotated[int | None, START]
-End: TypeAlias = Annotated[int | None, END]
-StartMilestone: TypeAlias = Annotated[int | None, START_MILESTONE]
-Top: TypeAlias = Annotated[int, TOP]
-LedgerIndex: TypeAlias = Annotated[int | None, LEDGER_INDEX]
-LedgerIndexAsServed: TypeAlias = Annotated[
-    int | None, replace(LEDGER_INDEX, name="ledger_index", meaning="The same, as inx-chronicle spells it here")
+ExplorerPageSize = Annotated[
+    int, replace(PAGE_SIZE, name="pageSize", **page_size(EXPLORER_V2, DEFAULT_PAGE_SIZE), elsewhere={})
 ]
-BlockTag: TypeAlias = Annotated[str, BLOCK_TAG]
-Role: TypeAlias = Annotated[str | None, ROLE]
-OwnCursor: TypeAlias = Annotated[After | None, cursor_param()]
-IndexCursor: TypeAlias = Annotated[After | None, cursor_param(parse_index)]
-UpdateCursor: TypeAlias = Annotated[After | None, cursor_param(parse_index, OUTPUT, parse_spent)]
-ChangeCursor: TypeAlias = Annotated[After | None, cursor_param(OUTPUT, parse_spent)]
+ExplorerNewestFirst = Annotated[bool, SORT]
+PageNumber = Annotated[int, PAGE]
+Start = Annotated[int | None, START]
+End = Annotated[int | None, END]
+StartMilestone = Annotated[int | None, Param("startMilestoneIndex", KNOWN_INDEX, UPDATED_BEFORE, 20)]
+Top = Annotated[
+    int, Param("top", **page_size(EXPLORER_V2, DEFAULT_PAGE_SIZE), meaning="Number of addresses", example=100)
+]
+LedgerIndex = Annotated[int | None, LEDGER_INDEX]
+LedgerIndexAsServed = Annotated[
+    int | None, replace(LEDGER_INDEX, name="ledger_index", meaning="The same, with inx-chronicle's name for it here")
+]
+BlockTag = Annotated[str, BLOCK_TAG]
+Role = Annotated[str | None, Param("role", words(ROLES), "Only outputs in which the address has this role", "sender")]
+OwnCursor = Annotated[After | None, cursor_param()]
+IndexCursor = Annotated[After | None, cursor_param(_index)]
+UpdateCursor = Annotated[After | None, cursor_param(_index, _output, _spent)]
+ChangeCursor = Annotated[After | None, cursor_param(_output, _spent)]
+
+_tag_hex = reader(hexadecimal(0, TAG_MAX_BYTES, may_have_0x=True))
+_tag_bytes = reader(hexadecimal(1, TAG_MAX_BYTES))
+
+
+def tag_of(tag: str, *, utf8: bool) -> str:
+    """The tag's bytes as lowercase hex. Raises BadParameter."""
+    try:
+        found: str = _tag_bytes(tag.encode().hex()) if utf8 else _tag_hex(tag)
+    except ValueError as error:
+        expected = f"text of 1 to {TAG_MAX_BYTES} bytes" if utf8 else BLOCK_TAG.expected
+        raise BadParameter(BLOCK_TAG.name, expected, tag) from error
+    return found

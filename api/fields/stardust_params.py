@@ -1,68 +1,36 @@
-"""The parameters of the node's core API v2, which spells hex with 0x.
+"""Parameters of Stardust objects, for the families that share them. IDs are hex with or without 0x."""
 
-Rules of this file: as in params.py; hex is taken with 0x, as Stardust writes it, and without.
-"""
+from typing import Annotated
 
-from dataclasses import replace
-from functools import partial
-from typing import Annotated, TypeAlias
-
-from api.http.params import Param, hex_param, parse_hex
+from api.http.params import hexadecimal, path, text
 
 PEER_ID_MAX = 128
 
+ID = hexadecimal(32, may_have_0x=True)
+OUTPUT_ID_TYPE = hexadecimal(34, may_have_0x=True)
 
-def parse_prefixed(text: str, size: int) -> str:
-    """Lowercase hex of `size` bytes, without the 0x that may stand before it; ValueError otherwise."""
-    return parse_hex(text.removeprefix("0x"), size, size)
-
-
-def prefixed_hex(name: str, meaning: str, size: int, example: str) -> Param:
-    """A path parameter that is an id of `size` bytes, as Stardust spells it."""
-    pattern = f"^(0x)?[0-9a-fA-F]{{{2 * size}}}$"
-    return replace(
-        hex_param(name, meaning, size, example),
-        expected=f"{2 * size} hex characters, with or without 0x",
-        schema={"type": "string", "pattern": pattern, "minLength": 2 * size, "maxLength": 2 * size + 2},
-        parse=partial(parse_prefixed, size=size),
-    )
-
-
-def parse_peer_id(text: str) -> str:
-    """A text of PEER_ID_MAX characters at most; ValueError otherwise."""
-    if len(text) > PEER_ID_MAX:
-        raise ValueError("too long")
-    return text
-
-
-BLOCK_ID = prefixed_hex(
-    "blockId", "Id of a block", 32, "0x25b48990cf7a6819664f5a7f35f4d9e9fa96f649c3bd34e01b9a5133c20f2a3a"
+BLOCK_ID = path("blockId", ID, "ID of a block", "0x25b48990cf7a6819664f5a7f35f4d9e9fa96f649c3bd34e01b9a5133c20f2a3a")
+TRANSACTION_ID = path(
+    "transactionId", ID, "ID of a transaction", "0x071809521dc7eb42c3a3c267a32e81e152dc1d8dde0b5b8389e466f676ef011d"
 )
-TRANSACTION_ID = prefixed_hex(
-    "transactionId", "Id of a transaction", 32, "0x071809521dc7eb42c3a3c267a32e81e152dc1d8dde0b5b8389e466f676ef011d"
-)
-OUTPUT_ID = prefixed_hex(
+OUTPUT_ID = path(
     "outputId",
-    "Id of an output: transaction id, then output index (two bytes, little-endian)",
-    34,
+    OUTPUT_ID_TYPE,
+    "ID of an output: the transaction ID, then the output index (two bytes, little-endian)",
     "0x071809521dc7eb42c3a3c267a32e81e152dc1d8dde0b5b8389e466f676ef011d0000",
 )
-MILESTONE_ID = prefixed_hex(
-    "milestoneId", "Id of a milestone", 32, "0x5db09e1666cdd1ec1896763fc56c3bdc9abcb15f323fa3d18bd83d871da633bc"
+MILESTONE_ID = path(
+    "milestoneId", ID, "ID of a milestone", "0x5db09e1666cdd1ec1896763fc56c3bdc9abcb15f323fa3d18bd83d871da633bc"
 )
-PEER_ID = Param(
+PEER_ID = path(
     "peerId",
-    "path",
-    "Id of a peer",
-    f"a text of at most {PEER_ID_MAX} characters",
-    {"type": "string", "maxLength": PEER_ID_MAX},
-    parse_peer_id,
+    text(f"text of at most {PEER_ID_MAX} characters", max_length=PEER_ID_MAX),
+    "ID of a peer",
     "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32",
-    required=True,
 )
 
-BlockId: TypeAlias = Annotated[str, BLOCK_ID]
-TransactionId: TypeAlias = Annotated[str, TRANSACTION_ID]
-OutputId: TypeAlias = Annotated[str, OUTPUT_ID]
-MilestoneId: TypeAlias = Annotated[str, MILESTONE_ID]
-PeerId: TypeAlias = Annotated[str, PEER_ID]
+BlockId = Annotated[str, BLOCK_ID]
+TransactionId = Annotated[str, TRANSACTION_ID]
+OutputId = Annotated[str, OUTPUT_ID]
+MilestoneId = Annotated[str, MILESTONE_ID]
+PeerId = Annotated[str, PEER_ID]

@@ -1,45 +1,89 @@
-"""How a parameter of an operation is declared: how it is read, and how openapi.yaml describes it.
+"""How an operation declares a parameter: its name, its pydantic type and what openapi.yaml says about it.
 
-A parameter is an annotation, `Annotated[type, Param(...)]`, that handlers use as the type of an argument. A default is
-text, parsed and documented as if the client had sent it.
+A handler annotates an argument with `Annotated[type, Param(...)]`. The pydantic type reads the text of a request and
+gives the JSON schema; its description completes "expected …" in errors. Types are compiled once, on import. A default
+is text, parsed and documented as if the client had sent it.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Literal, TypeAlias
+from datetime import date
+from functools import cache, partial
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    StringConstraints,
+    TypeAdapter,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
 
 from api.http.errors import BadParameter
-from api.http.page_sizes import PageSizes
+from api.http.page_sizes import MAXIMUM, PageSizes
 
-Schema: TypeAlias = Mapping[str, object]
+
+@cache
+def adapter(type_: Any) -> TypeAdapter[Any]:
+    """The compiled type."""
+    return TypeAdapter(type_)
+
+
+def reader(type_: Any) -> Callable[[str], Any]:
+    """The function that reads a text as this type. It raises ValueError."""
+    read: Callable[[str], Any] = adapter(type_).validator.validate_python
+    return read
+
+
+@cache
+def described(type_: Any) -> tuple[str, Mapping[str, Any]]:
+    """What a type expects, in words and as a JSON schema."""
+    schema = adapter(type_).json_schema(mode="serialization")
+    expected = schema.pop("description", None)
+    if expected is None and "enum" in schema:
+        words = [str(word) for word in schema["enum"]]
+        expected = " or ".join(words) if len(words) <= 2 else f"one of {', '.join(words)}"
+    elif expected is None and schema.get("type") == "integer":
+        expected = f"an integer from {schema['minimum']} to {schema['maximum']}"
+    return expected or "text", {"type": schema.pop("type"), **schema} if "type" in schema else schema
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter. `name` is spelled as on the wire; `expected` ends the sentence "parameter NAME: expected …"."""
+    """A parameter of an operation. `name` is its name in the request, `meaning` its description in openapi.yaml."""
 
     name: str
-    where: Literal["path", "query"]
+    type: Any
     meaning: str
-    expected: str
-    schema: Schema
-    parse: Callable[[str], object]
     example: object
+    where: Literal["path", "query"] = "query"
     default: str | None = None
     required: bool = False
     elsewhere: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What differs at mounts of another dialect: dialect → field → value."""
+    """Fields that have other values in another dialect: dialect → field → value."""
     empty_is_none: bool = False
-    """Whether an empty text is none."""
+    """Whether an empty text counts as missing."""
+    _parse: Callable[[str], Any] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_parse", reader(self.type))
+
+    @property
+    def expected(self) -> str:
+        """What the parameter accepts, in words."""
+        return described(self.type)[0]
 
     def at(self, dialect: str) -> "Param":
-        """The parameter as a mount of that dialect has it."""
+        """The parameter in that dialect."""
         return replace(self, **self.elsewhere[dialect]) if dialect in self.elsewhere else self
 
     def read(self, text: str | None) -> object:
-        """The value of that text; of the default when there is none, or None. BadParameter names what was expected."""
+        """The value of a text. None returns the value of the default, or None. Raises BadParameter."""
         if text is None or (self.empty_is_none and not text):
             if self.required:
                 raise BadParameter(self.name, self.expected, None)
@@ -47,101 +91,121 @@ class Param:
                 return None
             text = self.default
         try:
-            return self.parse(text)
+            return self._parse(text)
         except ValueError as error:
             raise BadParameter(self.name, self.expected, text) from error
 
     def documented(self) -> dict[str, object]:
         """The OpenAPI parameter object."""
-        schema = dict(self.schema)
+        schema = dict(described(self.type)[1])
         if self.default is not None:
             schema["default"] = self.default if schema.get("type") == "string" else json.loads(self.default)
+        head = {"name": self.name, "in": self.where, "required": self.required, "description": self.meaning}
         empty = {"allowEmptyValue": True} if self.empty_is_none and not self.required else {}
-        return {
-            "name": self.name,
-            "in": self.where,
-            "required": self.required,
-            "description": self.meaning,
-            **empty,
-            "schema": schema,
-            "example": self.example,
-        }
+        return {**head, **empty, "schema": schema, "example": self.example}
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Query parameters that are one argument together: their values by name, None where nothing is given."""
+    """Query parameters that a handler takes as one argument: name → value, None for a missing one."""
 
     members: tuple[Param, ...]
 
 
-def parse_hex(text: str, shortest: int, longest: int) -> str:
-    """Lowercase hex of `shortest` to `longest` bytes; ValueError otherwise."""
-    if not 2 * shortest <= len(text) <= 2 * longest or not text.isalnum():
-        raise ValueError("length or alphabet")
-    return bytes.fromhex(text).hex()
+def path(name: str, type_: Any, meaning: str, example: object) -> Param:
+    """A parameter in the path."""
+    return Param(name, type_, meaning, example, "path", required=True)
 
 
-def parse_int(text: str, lowest: int, highest: int) -> int:
-    """A decimal integer in those bounds, ASCII digits only; ValueError otherwise."""
-    if not (text.isascii() and text.isdigit()) or len(text) > 20 or not lowest <= int(text) <= highest:
-        raise ValueError("not in bounds")
-    return int(text)
-
-
-def choice(words: Mapping[str, object]) -> Callable[[str], object]:
-    """A parser of exactly these words."""
-
-    def parse(text: str) -> object:
-        if text not in words:
-            raise ValueError("not among the words")
-        return words[text]
-
-    return parse
-
-
-def one_of(
-    name: str,
-    meaning: str,
-    words: Mapping[str, object],
-    example: str,
-    *,
-    default: str | None = None,
-    required: bool = False,
-) -> Param:
-    """A query parameter that is one of those words, and means what they map to."""
-    expected = " or ".join(words) if len(words) == 2 else f"one of {', '.join(words)}"
-    schema: Schema = {"type": "string", "enum": list(words)}
-    return Param(name, "query", meaning, expected, schema, choice(words), example, default=default, required=required)
-
-
-def flag(name: str, meaning: str, default: str) -> Param:
+def flag(name: str, meaning: str, default: str | None = None) -> Param:
     """A query parameter that is true or false."""
-    words = choice({"true": True, "false": False, "1": True, "0": False})
-    return Param(name, "query", meaning, "true or false", {"type": "boolean"}, words, example=True, default=default)
+    return Param(name, FLAG, meaning, example=True, default=default)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelled:
+    """Restricts a type to texts that match another type: pydantic alone reads "1_0" as an integer, "yes" as true."""
+
+    as_type: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The text is checked first, then read."""
+        return core_schema.chain_schema([handler.generate_schema(self.as_type), handler(source)])
+
+
+DIGITS = Spelled(Annotated[str, Field(pattern="^[0-9]{1,20}$")])
+DAY = Annotated[date, Spelled(Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")])]
+FLAG = Annotated[bool, Spelled(Literal["true", "false", "1", "0"]), Field(description="true or false")]
+
+
+def text(expected: str, **limits: Any) -> Any:
+    """Texts within the limits of pydantic's Field."""
+    return Annotated[str, Field(description=expected, **limits)]
+
+
+def unchecked_text(expected: str, **schema: Any) -> Any:
+    """Any text. The handler checks it, as another parameter decides what is valid."""
+    return Annotated[Any, WithJsonSchema({"type": "string", "description": expected, **schema})]
+
+
+def converted(type_: Any, convert: Callable[[Any], Any], json_schema: dict[str, Any] | None = None) -> Any:
+    """A type whose values are converted after it has read them. `json_schema` replaces the type's own."""
+    documented = [] if json_schema is None else [WithJsonSchema(json_schema)]
+    return Annotated[type_, AfterValidator(convert), *documented]
+
+
+def integer(lowest: int, highest: int) -> Any:
+    """Decimal integers in these bounds."""
+    return Annotated[int, Field(ge=lowest, le=highest), DIGITS]
+
+
+def hexadecimal(shortest: int, longest: int | None = None, *, may_have_0x: bool = False) -> Any:
+    """Hex of `shortest` to `longest` bytes (default: the same), read as lowercase without 0x. No bytes are 0x."""
+    longest = shortest if longest is None else longest
+    pattern, expected = f"[0-9a-fA-F]{{{2 * longest}}}", f"{2 * longest} hex characters"
+    if shortest != longest:
+        pattern, expected = f"([0-9a-fA-F]{{2}}){{{shortest},{longest}}}", f"hex of {shortest} to {longest} bytes"
+    if may_have_0x:
+        pattern, expected = f"(0x)?{pattern}", f"{expected}, with or without 0x"
+    most = 2 * longest + 2 * may_have_0x
+    checked = StringConstraints(pattern=f"^{pattern}$", min_length=max(1, 2 * shortest), max_length=most, to_lower=True)
+    digits = Annotated[str, checked, Field(description=expected)]
+    return converted(digits, lambda given: given.removeprefix("0x")) if may_have_0x else digits
+
+
+def words(values: Mapping[str, object] | Iterable[str]) -> Any:
+    """These words, read as the values that they map to, if any."""
+    spelled: Any = Literal[tuple(values)]
+    return converted(spelled, values.__getitem__) if isinstance(values, Mapping) else spelled
+
+
+def comma_separated(type_: Any, expected: str, pattern: str, most: int | None = None, **schema: Any) -> Any:
+    """Items of a type with commas between them, at most so many. `pattern` matches one; `schema`: more JSON schema."""
+    repeated = "*" if most is None else f"{{0,{most - 1}}}"
+    schema |= {"type": "string", "pattern": f"^{pattern}(,{pattern}){repeated}$", "description": expected}
+    items: Any = tuple[type_, ...]
+    split = BeforeValidator(lambda text: text.split(","))
+    return Annotated[items, Field(max_length=most), split, WithJsonSchema(schema)]
+
+
+def word_list(values: Mapping[str, object] | Sequence[str], **schema: Any) -> Any:
+    """Some of these words with commas between them."""
+    expected = f"any of {', '.join(values)}, separated by commas"
+    return comma_separated(words(values), expected, f"({'|'.join(values)})", **schema)
+
+
+def cursor(name: str = "cursor") -> Any:
+    """Opaque texts that lead to the next page."""
+    return text(f"the `{name}` of the previous page, unchanged; leave it out for the first page", max_length=1024)
 
 
 def page_size(sizes: PageSizes, default: int) -> dict[str, Any]:
-    """The fields of a page size that is read as those of a family are."""
-    return {"schema": sizes.schema(), "parse": lambda text: sizes.read(text, default), "default": str(default)}
+    """Type and default of a page size that a family reads by these rules."""
+    schema = {**sizes.schema(), "description": f"an integer from 1 to {MAXIMUM}"}
+    either: Any = integer(1, MAXIMUM) | Annotated[int, PlainValidator(partial(sizes.read, default=default))]
+    type_ = Annotated[either, Field(union_mode="left_to_right"), WithJsonSchema(schema)]
+    return {"type": type_, "default": str(default)}
 
 
-def hex_param(name: str, meaning: str, size: int, example: str) -> Param:
-    """A path parameter that is an id of `size` bytes."""
-    pattern = f"^[0-9a-fA-F]{{{2 * size}}}$"
-    schema = {"type": "string", "pattern": pattern, "minLength": 2 * size, "maxLength": 2 * size}
-    expected = f"{2 * size} hex characters"
-    parse = partial(parse_hex, shortest=size, longest=size)
-    return Param(name, "path", meaning, expected, schema, parse, example, required=True)
-
-
-NETWORK = Param(
-    "network",
-    "path",
-    "A network of this server, by the name it is mounted under",
-    "a network of this server",
-    {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$", "maxLength": 64},
-    str,
-    "mainnet",
-    required=True,
-)
+NETWORK_NAME = text("the name of a network", pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)
+NETWORK = path("network", NETWORK_NAME, "Name of a network that this server serves", "mainnet")

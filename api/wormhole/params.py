@@ -1,19 +1,34 @@
-"""The parameters of Wormhole's families.
+"""Parameters that the Wormhole families share.
 
-Rules of this file: as in params.py. A chain is Wormhole's number of it; addresses are hex of 32 bytes, and where
-wormholescan takes more, with 0x, without leading zeros, or as their chain writes them.
+A chain is Wormhole's chain ID. Addresses are hex of 32 bytes; where wormholescan accepts more, also with 0x, without
+leading zeros, or as their chain writes them.
 """
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
-from typing import Annotated, TypeAlias
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from api.http.errors import BadParameter
-from api.http.page_sizes import MAXIMUM, WORMHOLESCAN
-from api.http.params import Param, choice, flag, hex_param, one_of, page_size, parse_hex, parse_int
+from api.http.page_sizes import WORMHOLESCAN
+from api.http.params import (
+    DAY,
+    Param,
+    Spelled,
+    comma_separated,
+    converted,
+    cursor,
+    flag,
+    hexadecimal,
+    integer,
+    page_size,
+    path,
+    reader,
+    text,
+    word_list,
+    words,
+)
 from ledger.wormhole.addresses import NativeAddressError, parse_address
 
 CHAIN_MAX = 2**16 - 1
@@ -22,191 +37,56 @@ SEQUENCE_MAX = 2**64 - 1
 DEFAULT_PAGE_SIZE = 50
 
 TEXT_MAX = 128
-"""Characters of an address or transaction id at most; Solana's have 88."""
+"""Characters of an address or transaction ID at most; Solana's have 88."""
 
 SKIPPED_MAX = 10_000
-"""Results that a page by number may lie behind: those before it are read to be counted."""
+"""Results that `page` can skip: the server reads and counts them."""
 
-CHAIN = Param(
-    "chain",
-    "path",
-    "Wormhole's number of the chain that emitted the message",
-    f"an integer from 0 to {CHAIN_MAX}",
-    {"type": "integer", "minimum": 0, "maximum": CHAIN_MAX},
-    lambda text: parse_int(text, 0, CHAIN_MAX),
-    1,
-    required=True,
-)
-EMITTER_HEX = hex_param(
-    "emitter",
-    "The contract that emitted the message",
-    32,
-    f"{4:064d}",
-)
-SEQUENCE = Param(
-    "sequence",
-    "path",
-    "The emitter's number of the message",
-    f"an integer from 0 to {SEQUENCE_MAX}",
-    {"type": "integer", "minimum": 0, "maximum": SEQUENCE_MAX},
-    lambda text: parse_int(text, 0, SEQUENCE_MAX),
-    1337,
-    required=True,
-)
+CHAINS_MAX = 10
+"""Chains whose messages one listing merges."""
 
-Chain: TypeAlias = Annotated[int, CHAIN]
-EmitterHex: TypeAlias = Annotated[str, EMITTER_HEX]
-SequenceNumber: TypeAlias = Annotated[int, SEQUENCE]
-
-
-def parse_text(text: str) -> str:
-    """An address or id in a form that the chain decides; ValueError for what is of none."""
-    if not 1 <= len(text) <= TEXT_MAX or not (text.isascii() and text.isalnum()):
-        raise ValueError("length or alphabet")
-    return text
-
-
-def parse_day(text: str) -> int:
-    """Days since 1970 of a date as 2021-09-21; ValueError otherwise."""
-    if len(text) != len("2021-09-21") or not text >= "1970-01-01":
-        raise ValueError("not in bounds")
-    return (date.fromisoformat(text) - date(1970, 1, 1)).days
-
-
-INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", re.ASCII)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SENT_BEFORE_S = 2**32
-"""Seconds since 1970 that are later than any message can say."""
-
-
-def parse_instant(text: str) -> int:
-    """Microseconds since 1970 of a time as RFC 3339 writes it, or the nearest that has all messages on the same side
-    of it; ValueError otherwise.
-    """
-    if not INSTANT.fullmatch(text):
-        raise ValueError("of another form")
-    time_us = (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
-    return min(max(time_us, -1), 1_000_000 * SENT_BEFORE_S)
-
-
-def emitter_of(chain: int, text: str) -> str:
-    """An emitter's address as hex of 32 bytes; BadParameter for what its chain cannot have."""
-    try:
-        return parse_address(chain, text).hex()
-    except NativeAddressError as error:
-        raise BadParameter(EMITTER.name, EMITTER.expected, text) from error
-
-
-EMITTER = Param(
-    "emitter",
-    "path",
-    "The contract that emitted the message, as hex or as its chain writes it",
-    "up to 64 hex digits, with or without 0x, or an address as that chain has them",
-    {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{1,64}$"},
-    parse_text,
-    EMITTER_HEX.example,
-    required=True,
-)
-PAGE_SIZE = Param(
-    "pageSize",
-    "query",
-    "Most results in one answer",
-    f"an integer from 1 to {MAXIMUM}",
-    example=50,
-    **page_size(WORMHOLESCAN, DEFAULT_PAGE_SIZE),
-)
-PAGE = Param(
-    "page",
-    "query",
-    f"Number of the page, from 0; behind {SKIPPED_MAX} results only a cursor leads",
-    "an integer from 0",
-    {"type": "integer", "minimum": 0, "maximum": SKIPPED_MAX},
-    lambda text: parse_int(text, 0, SKIPPED_MAX),
-    0,
-    default="0",
-)
-CURSOR = Param(
-    "cursor",
-    "query",
-    "Ours: `pagination.next` of the answer before, the next page of the same listing, whatever `page` says",
-    "what an answer to the same question gave",
-    {"type": "string", "maxLength": 1024},
-    str,
-    None,
-)
-SORT_ORDER = one_of(
-    "sortOrder",
-    "Which end of the listing comes first: DESC is the newest",
-    {"ASC": False, "DESC": True},
-    "ASC",
-    default="DESC",
-)
-TX_HASH = Param(
-    "txHash",
-    "query",
-    "Only what was sent in this transaction, in the form of its chain",
-    f"1 to {TEXT_MAX} letters and digits",
-    {"type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": "^[0-9A-Za-z]+$"},
-    parse_text,
-    "0x" + "5a" * 32,
-)
-TO_CHAIN = Param(
-    "toChain",
-    "query",
-    "Only transfers to this chain",
-    CHAIN.expected,
-    CHAIN.schema,
-    CHAIN.parse,
-    2,
-)
-PARSED_PAYLOAD = flag("parsedPayload", "With `payload`: what the message says, where it is understood", default="false")
-PORTAL = "PORTAL_TOKEN_BRIDGE"
-APPS = {
-    PORTAL: ("token_transfer", "token_transfer_with_payload", "asset_meta"),
-    "PORTAL_NFT_BRIDGE": ("nft_transfer",),
-    "GENERIC_RELAYER": ("relayer_delivery", "relayer_redelivery"),
-    "NATIVE_TOKEN_TRANSFER": ("ntt_transfer", "ntt_info"),
-}
-"""Applications by wormholescan's names → kinds of payloads."""
-
-APP_ID = one_of("appId", "Only what this application sent", {name: name for name in APPS}, PORTAL)
-SIGNER = Param(
-    "signer",
-    "path",
-    "Address of a guardian",
-    "40 hex digits, with or without 0x",
-    {"type": "string", "pattern": "^(0x)?[0-9a-fA-F]{40}$"},
-    lambda text: parse_hex(text.removeprefix("0x"), 20, 20),
-    "0x58CC3AE5C097b213cE3c81979e1B9f9570746AA5",
-    required=True,
-)
-DIGEST = hex_param(
-    "hash", "Digest of the message", 32, "ed3a5600d44b9dcc889daf0178dd69ab1e9356308194ba3628a7b720ae48a8d5"
-)
-
-ADDRESS = Param(
-    "address",
-    "path",
-    "Who sent or receives, as its chain writes it or as hex",
-    f"1 to {TEXT_MAX} letters and digits",
-    {"type": "string", "minLength": 1, "maxLength": TEXT_MAX, "pattern": "^[0-9A-Za-z]+$"},
-    parse_text,
-    "0xce96a707a4e0b0fe34d28d3c4e580c48634519e5",
-    required=True,
-)
-ADDRESS_ASKED = replace(ADDRESS, where="query", required=False)
 OPERATIONS_MAX = 100
-OPERATIONS_PAGE_SIZE = replace(
-    PAGE_SIZE,
-    expected=f"an integer from 1 to {OPERATIONS_MAX}",
-    schema={"type": "integer", "minimum": 1, "maximum": OPERATIONS_MAX},
-    parse=lambda text: parse_int(text, 1, OPERATIONS_MAX),
-)
+
+SENT_BEFORE_S = 2**32
+"""Seconds since 1970, later than the time of any message."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+CHAIN_NUMBER = integer(0, CHAIN_MAX)
+CHAIN_PATTERN = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+_CHAINS = f"at most {CHAINS_MAX} chain IDs, separated by commas"
+CHAIN_LIST = comma_separated(CHAIN_NUMBER, _CHAINS, CHAIN_PATTERN, CHAINS_MAX)
+SEQUENCE_NUMBER = integer(0, SEQUENCE_MAX)
+NATIVE_TEXT = text(f"1 to {TEXT_MAX} letters and digits", pattern="^[0-9A-Za-z]+$", min_length=1, max_length=TEXT_MAX)
+"""An address or ID in a form that depends on its chain."""
+
+
+def days(day: date) -> int:
+    """Days since 1970. Raises ValueError for earlier dates."""
+    since = (day - EPOCH.date()).days
+    if since < 0:
+        raise ValueError("before 1970")
+    return since
+
+
+def microseconds(time: datetime) -> int:
+    """Microseconds since 1970, or the nearest value that is still before or after all messages."""
+    return min(max((time - EPOCH) // timedelta(microseconds=1), -1), 1_000_000 * SENT_BEFORE_S)
+
+
+_RFC_3339 = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$"
+UTC_DAY = Annotated[DAY, AfterValidator(days), Field(description="a date such as 2021-09-21")]
+INSTANT = Annotated[
+    datetime,
+    Spelled(Annotated[str, Field(pattern=_RFC_3339)]),
+    AfterValidator(microseconds),
+    Field(description="a time such as 2021-09-21T01:52:26Z"),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """An observation by its id: a guardian's, as hex, of a body."""
+    """The ID of an observation: a guardian's address, as hex, and the digest of a message."""
 
     chain: int
     emitter: str
@@ -215,125 +95,117 @@ class Observed:
     digest: str
 
 
-OBSERVATION_ID = re.compile(r"([0-9]{1,5})/([0-9a-f]{64})/([0-9]{1,20})/0x([0-9a-fA-F]{40})/([0-9a-f]{64})", re.ASCII)
+_chain_number = reader(CHAIN_NUMBER)
+_sequence_number = reader(SEQUENCE_NUMBER)
 
 
-def parse_observed(text: str) -> Observed:
-    """An observation's id; ValueError for what is none."""
-    found = OBSERVATION_ID.fullmatch(text)
-    if found is None:
-        raise ValueError("no id")
-    chain, emitter, sequence, guardian, digest = found.groups()
-    numbers = parse_int(chain, 0, CHAIN_MAX), parse_int(sequence, 0, SEQUENCE_MAX)
-    return Observed(numbers[0], emitter, numbers[1], guardian.lower(), digest)
+def parse_observed(given: str) -> Observed:
+    """Reads the ID of an observation, whose form is already checked. Raises ValueError."""
+    chain, emitter, sequence, guardian, digest = given.split("/")
+    return Observed(
+        _chain_number(chain), emitter, _sequence_number(sequence), guardian.removeprefix("0x").lower(), digest
+    )
 
 
-OBSERVED = replace(
-    CURSOR,
-    meaning="Ours: `id` of the last observation of the answer before: those behind it, whatever `page` says",
-    expected="the id of an observation of this archive",
-    schema={"type": "string", "pattern": f"^{OBSERVATION_ID.pattern}$"},
-    parse=parse_observed,
-)
+_OBSERVATION_ID = "^([0-9]{1,5})/([0-9a-f]{64})/([0-9]{1,20})/0x([0-9a-fA-F]{40})/([0-9a-f]{64})$"
+OBSERVATION_ID = converted(text("the ID of an observation in this archive", pattern=_OBSERVATION_ID), parse_observed)
 
-
-def listed_words(text: str, parse: Callable[[str], object], most: int | None = None) -> tuple[object, ...]:
-    """Words behind commas, each read so; ValueError for one that is none, and for more than `most`."""
-    words = text.split(",")
-    if most is not None and len(words) > most:
-        raise ValueError("too many")
-    return tuple(parse(each) for each in words)
-
-
-CHAINS_MAX = 10
-"""Chains whose messages one listing merges."""
-
-CHAIN_PATTERN = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
-CHAINS_SCHEMA = {"type": "string", "pattern": f"^{CHAIN_PATTERN}(,{CHAIN_PATTERN}){{0,{CHAINS_MAX - 1}}}$"}
-SOURCE_CHAINS = Param(
-    "sourceChain",
-    "query",
-    "Only messages that one of these chains emitted",
-    f"at most {CHAINS_MAX} numbers of chains with commas between them",
-    CHAINS_SCHEMA,
-    partial(listed_words, parse=CHAIN.parse, most=CHAINS_MAX),
-    "1,2",
-)
-TARGET_CHAINS = replace(SOURCE_CHAINS, name="targetChain", meaning="Only transfers to one of these chains")
-APP_IDS = replace(
-    APP_ID,
-    meaning="Only what one of these applications sent",
-    expected=f"of {', '.join(APPS)}, with commas between them",
-    schema={"type": "string", "pattern": f"^({'|'.join(APPS)})(,({'|'.join(APPS)}))*$"},
-    parse=partial(listed_words, parse=APP_ID.parse),
-)
-
-
-PAYLOAD_TYPES = {
-    "1": ("token_transfer", "nft_transfer"),
-    "2": ("asset_meta",),
-    "3": ("token_transfer_with_payload",),
+PORTAL = "PORTAL_TOKEN_BRIDGE"
+APPS = {
+    PORTAL: ("token_transfer", "token_transfer_with_payload", "asset_meta"),
+    "PORTAL_NFT_BRIDGE": ("nft_transfer",),
+    "GENERIC_RELAYER": ("relayer_delivery", "relayer_redelivery"),
+    "NATIVE_TOKEN_TRANSFER": ("ntt_transfer", "ntt_info"),
 }
-"""`payloadType` of the bridges' payloads → their kinds; no other payload has one."""
+"""Application, by wormholescan's name → kinds of payloads."""
 
-PAYLOAD_TYPE = Param(
-    "payloadType",
-    "query",
-    "Only messages whose payload has one of these as its `payloadType`, whatever bridge sent it",
-    f"of {', '.join(PAYLOAD_TYPES)}, with commas between them",
-    {"type": "string", "pattern": f"^[{''.join(PAYLOAD_TYPES)}](,[{''.join(PAYLOAD_TYPES)}])*$"},
-    partial(listed_words, parse=choice(dict(PAYLOAD_TYPES))),
-    "1,3",
+PAYLOAD_TYPES = {"1": ("token_transfer", "nft_transfer"), "2": ("asset_meta",), "3": ("token_transfer_with_payload",)}
+"""`payloadType` of the bridges' payloads → their kinds. No other payload has one."""
+
+CHAIN = path("chain", CHAIN_NUMBER, "Wormhole's ID of the chain that emitted the message", 1)
+EMITTER_HEX = path("emitter", hexadecimal(32), "Contract that emitted the message", f"{4:064d}")
+SEQUENCE = path("sequence", SEQUENCE_NUMBER, "The emitter's number of the message", 1337)
+_EMITTER = {
+    "type": "string",
+    "pattern": "^(0x)?[0-9a-fA-F]{1,64}$",
+    "description": "up to 64 hex digits, with or without 0x, or an address as that chain writes it",
+}
+EMITTER = path(
+    "emitter",
+    Annotated[NATIVE_TEXT, WithJsonSchema(_EMITTER)],
+    "Contract that emitted the message, as hex or as its chain writes it",
+    EMITTER_HEX.example,
 )
-EXCLUSIVE_APP_ID = flag(
-    "exclusiveAppId",
-    "Only what appId sent alone: here that is all, as `appIds` of a message never names more than one",
-    default="false",
+PAGE_SIZE = Param(
+    "pageSize",
+    **page_size(WORMHOLESCAN, DEFAULT_PAGE_SIZE),
+    meaning="Maximum number of results in one page",
+    example=50,
 )
-FROM = Param(
-    "from",
-    "query",
-    "Only messages of this time or later, by their bodies",
-    "a time as 2021-09-21T01:52:26Z",
-    {"type": "string", "format": "date-time"},
-    parse_instant,
-    "2021-09-21T00:00:00Z",
+_PAGE = f"Number of the page, from 0. Use `cursor` to read more than {SKIPPED_MAX} results"
+PAGE = Param("page", integer(0, SKIPPED_MAX), _PAGE, 0, default="0")
+_CURSOR = "An extension of this server: `pagination.next` of the previous page of the same listing. `page` is ignored"
+CURSOR = Param("cursor", cursor("pagination.next"), _CURSOR, None)
+TX_HASH = Param("txHash", NATIVE_TEXT, "Only messages of this transaction, as its chain writes it", "0x" + "5a" * 32)
+_PARTY = "Sender or recipient, as its chain writes it or as hex"
+ADDRESS = path("address", NATIVE_TEXT, _PARTY, "0xce96a707a4e0b0fe34d28d3c4e580c48634519e5")
+_LAST = "An extension of this server: `id` of the last observation of the previous page. `page` is ignored"
+OBSERVED = replace(CURSOR, type=OBSERVATION_ID, meaning=_LAST)
+FROM = Param("from", INSTANT, "Only messages whose body has this time or a later one", "2021-09-21T00:00:00Z")
+TO = Param("to", INSTANT, "Only messages whose body has this time or an earlier one", "2021-10-11T23:59:59Z")
+_UNTIL = "An extension of this server: the last day (UTC), at the latest today. Default: yesterday, which is complete"
+UNTIL = Param("until", UTC_DAY, _UNTIL, "2021-10-11")
+SORT_ORDER = words({"ASC": False, "DESC": True})
+SIGNER = path(
+    "signer", hexadecimal(20, may_have_0x=True), "Address of a guardian", "0x58CC3AE5C097b213cE3c81979e1B9f9570746AA5"
 )
-TO = replace(FROM, name="to", meaning="Only messages of this time or earlier", example="2021-10-11T23:59:59Z")
+_DIGEST = "ed3a5600d44b9dcc889daf0178dd69ab1e9356308194ba3628a7b720ae48a8d5"
+_ONLY_APP = "Only messages of appId alone. No effect here: `appIds` never names more than one"
+_PAYLOAD_TYPE = "Only messages whose payload has one of these values of `payloadType`, of any bridge"
+
+Chain = Annotated[int, CHAIN]
+EmitterHex = Annotated[str, EMITTER_HEX]
+SequenceNumber = Annotated[int, SEQUENCE]
+Emitter = Annotated[str, EMITTER]
+PageSize = Annotated[int, PAGE_SIZE]
+PageNumber = Annotated[int, PAGE]
+Cursor = Annotated[str | None, CURSOR]
+NewestFirst = Annotated[
+    bool, Param("sortOrder", SORT_ORDER, "Which end comes first; DESC: the newest", "ASC", default="DESC")
+]
+TxHash = Annotated[str | None, TX_HASH]
+ToChain = Annotated[int | None, Param("toChain", CHAIN_NUMBER, "Only transfers to this chain", 2)]
+ParsedPayload = Annotated[bool, flag("parsedPayload", "Also return `payload`, the decoded payload, if known", "false")]
+AppId = Annotated[str | None, Param("appId", words(APPS.keys()), "Only messages of this application", PORTAL)]
+Signer = Annotated[str, SIGNER]
+Digest = Annotated[str, path("hash", hexadecimal(32), "Digest of the message", _DIGEST)]
+Address = Annotated[str, ADDRESS]
+AddressAsked = Annotated[str | None, replace(ADDRESS, where="query", required=False)]
+OperationsPageSize = Annotated[int, replace(PAGE_SIZE, type=integer(1, OPERATIONS_MAX))]
+SourceChains = Annotated[
+    tuple[int, ...] | None, Param("sourceChain", CHAIN_LIST, "Only messages that one of these chains emitted", "1,2")
+]
+TargetChains = Annotated[
+    tuple[int, ...] | None, Param("targetChain", CHAIN_LIST, "Only transfers to one of these chains", "1,2")
+]
+AppIds = Annotated[
+    tuple[str, ...] | None, Param("appId", word_list(tuple(APPS)), "Only messages of these applications", PORTAL)
+]
+ExclusiveAppId = Annotated[bool, flag("exclusiveAppId", _ONLY_APP, "false")]
+PayloadTypes = Annotated[
+    tuple[tuple[str, ...], ...] | None, Param("payloadType", word_list(PAYLOAD_TYPES), _PAYLOAD_TYPE, "1,3")
+]
+"""The kinds of each type."""
+
+From = Annotated[int | None, FROM]
+To = Annotated[int | None, TO]
+Until = Annotated[int | None, UNTIL]
+ObservedLast = Annotated[Observed | None, OBSERVED]
 
 
-UNTIL = Param(
-    "until",
-    "query",
-    "Ours: the last day, of UTC, that it tells of; no later than today; nothing: yesterday, the last whole one",
-    "a date as 2021-09-21",
-    {"type": "string", "format": "date"},
-    parse_day,
-    "2021-10-11",
-)
-Until: TypeAlias = Annotated[int | None, UNTIL]
-
-Address: TypeAlias = Annotated[str, ADDRESS]
-AddressAsked: TypeAlias = Annotated[str | None, ADDRESS_ASKED]
-OperationsPageSize: TypeAlias = Annotated[int, OPERATIONS_PAGE_SIZE]
-SourceChains: TypeAlias = Annotated[tuple[int, ...] | None, SOURCE_CHAINS]
-TargetChains: TypeAlias = Annotated[tuple[int, ...] | None, TARGET_CHAINS]
-AppIds: TypeAlias = Annotated[tuple[str, ...] | None, APP_IDS]
-ExclusiveAppId: TypeAlias = Annotated[bool, EXCLUSIVE_APP_ID]
-PayloadTypes: TypeAlias = Annotated[tuple[tuple[str, ...], ...] | None, PAYLOAD_TYPE]
-"""Kinds of each type."""
-
-From: TypeAlias = Annotated[int | None, FROM]
-To: TypeAlias = Annotated[int | None, TO]
-Emitter: TypeAlias = Annotated[str, EMITTER]
-PageSize: TypeAlias = Annotated[int, PAGE_SIZE]
-PageNumber: TypeAlias = Annotated[int, PAGE]
-Cursor: TypeAlias = Annotated[str | None, CURSOR]
-NewestFirst: TypeAlias = Annotated[bool, SORT_ORDER]
-TxHash: TypeAlias = Annotated[str | None, TX_HASH]
-ToChain: TypeAlias = Annotated[int | None, TO_CHAIN]
-ParsedPayload: TypeAlias = Annotated[bool, PARSED_PAYLOAD]
-AppId: TypeAlias = Annotated[str | None, APP_ID]
-Signer: TypeAlias = Annotated[str, SIGNER]
-Digest: TypeAlias = Annotated[str, DIGEST]
-ObservedLast: TypeAlias = Annotated[Observed | None, OBSERVED]
+def emitter_of(chain: int, emitter: str) -> str:
+    """An emitter's address as hex of 32 bytes. Raises BadParameter if its chain has no such address."""
+    try:
+        return parse_address(chain, emitter).hex()
+    except NativeAddressError as error:
+        raise BadParameter(EMITTER.name, EMITTER.expected, emitter) from error

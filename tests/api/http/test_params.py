@@ -1,60 +1,246 @@
 """How texts become values, one parameter at a time."""
 
 import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any, get_type_hints
 from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from api.fields import chrysalis_params, params, stardust_params
+from api.analytics_v2.routes import ANALYTICS_V2
+from api.chronicle_v1.routes import CHRONICLE_V1
+from api.core_v2.routes import CORE_V2
+from api.explorer_v2.routes import EXPLORER_V2
+from api.families import WORMHOLE_V1
+from api.fields import chrysalis_params, inx_chronicle_params
+from api.fields.chrysalis_params import PAGE_SIZE_OF_100
+from api.fields.params import CHRONICLE, bech32
 from api.http import page_sizes
 from api.http.errors import BadParameter
-from api.http.operations import query
-from api.http.params import Param, parse_hex, parse_int
+from api.http.operations import arguments, query
+from api.http.params import DAY, FLAG, Param, comma_separated, hexadecimal, integer, reader, word_list
+from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
+from api.node_v1.routes import NODE_V1
+from api.poi_v1.routes import POI_V1
+from api.wormhole.events.params import SET
+from api.wormhole.events.routes import EVENTS
+from api.wormhole.guardian.routes import GUARDIAN_V1
+from api.wormhole.params import INSTANT, OBSERVATION_ID, UTC_DAY
+from ledger.crypto.bech32 import ADDRESS_BYTES, format_address
 
-ALL = [
-    value
-    for module in (params, chrysalis_params, stardust_params)
-    for value in vars(module).values()
-    if isinstance(value, Param)
-]
+FAMILIES = (
+    *(NODE_V1, CHRONICLE_V1, CORE_V2, EXPLORER_V2, ANALYTICS_V2, INDEXER_V1, SEED_INDEXER, POI_V1),
+    *(GUARDIAN_V1, WORMHOLE_V1, EVENTS),
+)
+HANDLERS = {f"{family.tag} {each.handler.__name__}": each.handler for family in FAMILIES for each in family.operations}
+ALL = list(
+    {
+        json.dumps([param.documented(), param.elsewhere], default=str): param
+        for handler in HANDLERS.values()
+        for param in arguments(handler).values()
+    }.values()
+)
+"""Every parameter of every handler."""
+
+TEXTS = st.text() | st.from_regex(r"(0x)?[0-9a-fA-F]{0,130}", fullmatch=True) | st.integers(-9, 2**70).map(str)
+
+
+def read_or_none(read: Callable[[str], Any], text: str) -> Any:
+    """The value; None where a ValueError is raised. Nothing else may be raised."""
+    try:
+        return read(text)
+    except ValueError:
+        return None
 
 
 @given(st.binary(min_size=1, max_size=64))
 def test_hex_of_either_case_is_read_as_lowercase(data: bytes) -> None:
-    assert parse_hex(data.hex(), 1, 64) == data.hex()
-    assert parse_hex(data.hex().upper(), 1, 64) == data.hex()
+    read = reader(hexadecimal(1, 64))
+    assert read(data.hex()) == data.hex()
+    assert read(data.hex().upper()) == data.hex()
 
 
-@given(st.text())
+@given(TEXTS)
 def test_whatever_is_read_as_hex_is_hex_and_nothing_but_a_value_error_comes_out(text: str) -> None:
-    try:
-        found = parse_hex(text, 1, 64)
-    except ValueError:
-        return
-    assert found == text.lower()
-    assert bytes.fromhex(found).hex() == found
+    found = read_or_none(reader(hexadecimal(1, 64)), text)
+    if found is not None:
+        assert found == text.lower()
+        assert bytes.fromhex(found).hex() == found
+
+
+@given(st.binary(min_size=32, max_size=32), st.sampled_from(["", "0x"]), st.booleans())
+def test_an_id_is_read_with_or_without_0x_where_its_type_allows_it(data: bytes, prefix: str, upper: bool) -> None:
+    text = prefix + (data.hex().upper() if upper else data.hex())
+    assert reader(hexadecimal(32, may_have_0x=True))(text) == data.hex()
+    assert read_or_none(reader(hexadecimal(32)), text) == (None if prefix else data.hex())
+
+
+@given(TEXTS)
+def test_whatever_is_read_as_an_id_has_its_length(text: str) -> None:
+    for may_have_0x in (False, True):
+        found = read_or_none(reader(hexadecimal(32, may_have_0x=may_have_0x)), text)
+        assert found is None or (len(found) == 64 and bytes.fromhex(found).hex() == found)
 
 
 @given(st.integers(-5, 15))
 def test_an_integer_is_read_within_its_bounds(value: int) -> None:
-    if 1 <= value <= 10:
-        assert parse_int(str(value), 1, 10) == value
-    else:
-        with pytest.raises(ValueError, match="bounds"):
-            parse_int(str(value), 1, 10)
+    found = read_or_none(reader(integer(1, 10)), str(value))
+    assert found == (value if 1 <= value <= 10 else None)
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "+1", "1_0", "1.0", "1e1", "٣", "²", "9" * 5000])
+@given(st.integers(0, 2**64 - 1), st.integers(0, 3))
+def test_a_large_integer_is_read_exactly_and_with_leading_zeros(value: int, zeros: int) -> None:
+    text = "0" * zeros + str(value)
+    assert read_or_none(reader(integer(0, 2**64 - 1)), text) == (value if len(text) <= 20 else None)
+
+
+@given(TEXTS)
+def test_whatever_is_read_as_an_integer_is_ascii_digits(text: str) -> None:
+    found = read_or_none(reader(integer(0, 2**64 - 1)), text)
+    is_digits = text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < 2**64
+    assert found == (int(text) if is_digits else None)
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "+1", "1_0", "1.0", "1e1", "٣", "²", "9" * 5000, "1\n", "\udcff"])
 def test_what_python_would_read_as_an_integer_is_not_one_here(text: str) -> None:
-    with pytest.raises(ValueError, match="bounds"):
-        parse_int(text, 0, 2**32 - 1)
+    with pytest.raises(ValueError, match="validation error"):
+        reader(integer(0, 2**32 - 1))(text)
+
+
+@given(st.text(max_size=6) | st.sampled_from(["yes", "on", "t", "True", "TRUE", "0", "1", "true", "false"]))
+def test_a_flag_is_one_of_four_words(text: str) -> None:
+    known = {"true": True, "false": False, "1": True, "0": False}
+    assert read_or_none(reader(FLAG), text) is known.get(text)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=5))
+def test_a_list_is_of_its_words_alone(items: list[str]) -> None:
+    known = {"a": 1, "b": 2}
+    found = read_or_none(reader(word_list(known)), ",".join(items))
+    assert found == (tuple(known[each] for each in items) if items and known.keys() >= set(items) else None)
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=5))
+def test_a_list_has_at_most_so_many_items_each_within_its_bounds(items: list[int]) -> None:
+    read = reader(comma_separated(integer(0, 10), "numbers", "[0-9]+", 3))
+    is_right = len(items) <= 3 and max(items) <= 10
+    assert read_or_none(read, ",".join(map(str, items))) == (tuple(items) if is_right else None)
+
+
+@given(st.dates())
+def test_a_date_is_a_day_from_1970_on_where_days_are_counted(day: date) -> None:
+    assert reader(DAY)(day.isoformat()) == day
+    since = (day - date(1970, 1, 1)).days
+    assert read_or_none(reader(UTC_DAY), day.isoformat()) == (since if since >= 0 else None)
+
+
+@pytest.mark.parametrize(
+    "text", ["2021-02-30", "20210921", "2021-W38-2", "2021-9-21", "0", "1632182400", " 2021-09-21"]
+)
+def test_what_pydantic_or_python_would_read_as_a_date_is_not_one_here(text: str) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        reader(DAY)(text)
+
+
+@given(st.datetimes(), st.integers(-23, 23), st.integers(0, 9))
+def test_a_time_is_read_as_microseconds_cut_to_those_that_a_message_can_have(
+    time: datetime, hours: int, digits: int
+) -> None:
+    zone = timezone(timedelta(hours=hours))
+    fraction = f"{time.microsecond:06d}000"[:digits]
+    text = time.strftime("%Y-%m-%dT%H:%M:%S").zfill(19) + (f".{fraction}" if fraction else "")
+    text += f"{'-' if hours < 0 else '+'}{abs(hours):02d}:00"
+    known = time.replace(microsecond=int(f"{fraction:0<6}"[:6]), tzinfo=zone)
+    since = (known - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert reader(INSTANT)(text) == min(max(since, -1), 2**32 * 10**6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2021-09-21", "1632182400", "2021-09-21T00:00:00", "2021-09-21 00:00:00Z", "2021-09-21t00:00:00z"),
+        *("2021-09-21T24:00:00Z", "2021-09-21T23:59:60Z", "2021-02-30T00:00:00Z", "2021-09-21T00:00:00+24:00"),
+    ],
+)
+def test_what_is_no_time_of_rfc_3339_is_none_here(text: str) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        reader(INSTANT)(text)
+
+
+@given(
+    st.integers(0, 99_999),
+    st.binary(min_size=32, max_size=32),
+    st.integers(0, 10**20 - 1),
+    st.binary(min_size=20, max_size=20),
+)
+def test_the_id_of_an_observation_is_read_in_its_parts(
+    chain: int, emitter: bytes, sequence: int, guardian: bytes
+) -> None:
+    text = f"{chain}/{emitter.hex()}/{sequence}/0x{guardian.hex().upper()}/{emitter.hex()}"
+    found = read_or_none(reader(OBSERVATION_ID), text)
+    if chain >= 2**16 or sequence >= 2**64:
+        assert found is None
+    else:
+        parts = (found.chain, found.emitter, found.sequence, found.guardian, found.digest)
+        assert parts == (chain, emitter.hex(), sequence, guardian.hex(), emitter.hex())
+
+
+@given(st.sampled_from([0, 8, 16, 1, 24]), st.binary(min_size=ADDRESS_BYTES - 1, max_size=ADDRESS_BYTES - 1))
+def test_an_address_is_read_where_its_type_is_wanted(kind: int, data: bytes) -> None:
+    serialized = bytes([kind]) + data
+    text = format_address("atoi", serialized)
+    assert reader(bech32())(text) == ("atoi", serialized)
+    assert reader(bech32(types=(8,)))(text) == ("atoi", serialized) if kind == 8 else True
+    assert (read_or_none(reader(bech32(types=(0, 8, 16))), text) is None) == (kind not in (0, 8, 16))
+
+
+@given(TEXTS)
+def test_no_parameter_raises_anything_but_a_bad_parameter(text: str) -> None:
+    for param in ALL:
+        with suppress(BadParameter):
+            param.read(text)
+
+
+@pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")
+def test_every_parameter_says_what_it_expects(param: Param) -> None:
+    if param.type in (SET, chrysalis_params.TAG.type, inx_chronicle_params.BLOCK_TAG.type):
+        assert param.read("\0" * 2000)
+    elif "anyOf" not in param.documented()["schema"]:
+        with pytest.raises(
+            BadParameter, match=f"^parameter {param.name}: expected {re.escape(param.expected)}, found "
+        ):
+            param.read("\0" * 2000)
+
+
+@pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")
+def test_what_a_parameter_expects_is_in_its_errors_and_not_in_its_schema(param: Param) -> None:
+    assert param.expected
+    documented = param.documented()
+    assert "description" not in documented["schema"]
+    assert documented["schema"].keys() & {"type", "anyOf"}
+
+
+@pytest.mark.parametrize("name", HANDLERS)
+def test_every_value_is_of_the_type_that_its_handler_names(name: str) -> None:
+    handler = HANDLERS[name]
+    hints, found = get_type_hints(handler), arguments(handler)
+    for argument in list(hints)[1:]:
+        if argument in found and found[argument].example is not None:
+            param = found[argument]
+            TypeAdapter(hints[argument], config={"arbitrary_types_allowed": True}).validate_python(
+                param.read(json.dumps(param.example).strip('"')), strict=True
+            )
 
 
 @pytest.mark.parametrize("param", ALL, ids=lambda param: f"{param.where}-{param.name}")
 def test_every_example_and_default_is_a_value(param: Param) -> None:
-    if param.example is not None:
+    if param.example not in (None, ""):
         assert param.read(json.dumps(param.example).strip('"')) is not None
     for dialect in ("", *param.elsewhere):
         here = param.at(dialect)
@@ -63,7 +249,7 @@ def test_every_example_and_default_is_a_value(param: Param) -> None:
 
 
 def test_a_default_is_another_only_where_a_dialect_says_so() -> None:
-    param = Param("p", "query", "", "", {}, int, 1, default="5", elsewhere={"there": {"default": "7"}})
+    param = Param("p", integer(0, 9), "", 1, default="5", elsewhere={"there": {"default": "7"}})
     assert [param.at(dialect).read(None) for dialect in ("", "elsewhere", "there")] == [5, 5, 7]
     assert param.at("there").read("6") == 6
 
@@ -101,13 +287,13 @@ def test_absence_is_the_default_or_none_or_an_error_that_says_so(param: Param) -
     ],
 )
 def test_a_page_size_is_read_as_the_family_s_original_would(text: str, node: int | None, chronicle: int) -> None:
-    at_network = chrysalis_params.PAGE_SIZE_OF_100.at(params.CHRONICLE)
+    at_network = PAGE_SIZE_OF_100.at(CHRONICLE)
     assert at_network.read(text) == chronicle
     if node is None:
         with pytest.raises(BadParameter, match="parameter page_size: expected an integer from 1 to 1000, found"):
-            chrysalis_params.PAGE_SIZE_OF_100.read(text)
+            PAGE_SIZE_OF_100.read(text)
     else:
-        assert chrysalis_params.PAGE_SIZE_OF_100.read(text) == node
+        assert PAGE_SIZE_OF_100.read(text) == node
 
 
 @given(st.text(max_size=12) | st.integers(-3000, 3000).map(str))
@@ -129,3 +315,16 @@ def test_a_query_is_parted_as_the_standard_library_parts_it(text: str) -> None:
     else:
         with pytest.raises(BadParameter, match="one value"):
             query({"query_string": raw}, known, is_strict=False)
+
+
+@given(st.binary(max_size=70), st.sampled_from(["", "0x"]), st.booleans())
+def test_a_tag_is_hex_or_text_within_its_bounds(data: bytes, prefix: str, utf8: bool) -> None:
+    given_text = data.hex() if not utf8 else "".join(chr(ord("a") + each % 26) for each in data)
+    for read, with_0x, shortest in ((chrysalis_params.tag_of, False, 1), (inx_chronicle_params.tag_of, True, 0)):
+        text = given_text if utf8 else prefix + given_text
+        is_right = 1 <= len(data) <= 64 if utf8 or not prefix else with_0x and shortest <= len(data) <= 64
+        if is_right:
+            assert read(text, utf8=utf8) == (text.encode().hex() if utf8 else data.hex())
+        else:
+            with pytest.raises(BadParameter, match=r"1 to 64 bytes|at most 64 bytes"):
+                read(text, utf8=utf8)

@@ -26,7 +26,7 @@ def app(stardust: StardustLedger, stardust_store: Any) -> Any:
         ("basic", {"hasTimelock": "maybe"}, 400, "parameter hasTimelock: expected true or false"),
         ("basic", {"tag": "0x1"}, 400, "parameter tag: expected hex of 1 to 64 bytes"),
         ("basic", {"tag": "ab" * 65}, 400, "parameter tag: expected hex of 1 to 64 bytes"),
-        ("nft", {"spent": "all"}, 400, "parameter spent: expected unspent, only or any"),
+        ("nft", {"spent": "all"}, 400, "parameter spent: expected one of unspent, only, any"),
         ("nft", {"sort": "desc"}, 400, "parameter sort: expected newest or oldest"),
         ("nft", {"cursor": "AAAA.10"}, 400, "parameter cursor: expected the cursor of the previous page"),
         ("nft", {"cursor": "AAAA"}, 400, "parameter cursor: expected the cursor of the previous page"),

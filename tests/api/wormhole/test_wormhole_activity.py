@@ -252,14 +252,14 @@ async def test_times_are_written_in_any_way_of_rfc_3339(signed: httpx.AsyncClien
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"payloadType": "4"}, "parameter payloadType: expected of 1, 2, 3, with commas between them, found '4'"),
-        ({"payloadType": "1,"}, "parameter payloadType: expected of 1, 2, 3, with commas between them, found '1,'"),
+        ({"payloadType": "4"}, "parameter payloadType: expected any of 1, 2, 3, separated by commas, found '4'"),
+        ({"payloadType": "1,"}, "parameter payloadType: expected any of 1, 2, 3, separated by commas, found '1,'"),
         ({"exclusiveAppId": "yes"}, "parameter exclusiveAppId: expected true or false, found 'yes'"),
-        ({"from": "2021-09-21"}, "parameter from: expected a time as 2021-09-21T01:52:26Z, found '2021-09-21'"),
+        ({"from": "2021-09-21"}, "parameter from: expected a time such as 2021-09-21T01:52:26Z, found '2021-09-21'"),
         ({"to": "2021-13-21T01:52:26Z"},
-         "parameter to: expected a time as 2021-09-21T01:52:26Z, found '2021-13-21T01:52:26Z'"),
+         "parameter to: expected a time such as 2021-09-21T01:52:26Z, found '2021-13-21T01:52:26Z'"),
         ({"to": "2021-09-21T01:52:26"},
-         "parameter to: expected a time as 2021-09-21T01:52:26Z, found '2021-09-21T01:52:26'"),
+         "parameter to: expected a time such as 2021-09-21T01:52:26Z, found '2021-09-21T01:52:26'"),
         ({"from": "2021-09-21T01:52:26Z", "to": "2021-09-21T01:52:25Z"},
          "parameter to: expected the time of from or a later one, found '2021-09-21T01:52:25Z'"),
     ],
@@ -346,9 +346,7 @@ async def test_messages_of_too_many_chains_are_not_merged(signed: httpx.AsyncCli
     ten = ",".join(map(str, range(10)))
     assert (await signed.get(f"{API}/operations", params={"sourceChain": ten})).status_code == 200
     answer = await signed.get(f"{API}/operations", params={"sourceChain": f"{ten},10"})
-    expected = (
-        f"parameter sourceChain: expected at most 10 numbers of chains with commas between them, found '{ten},10'"
-    )
+    expected = f"parameter sourceChain: expected at most 10 chain IDs, separated by commas, found '{ten},10'"
     assert (answer.status_code, answer.json()["message"]) == (400, expected)
 
 
@@ -546,4 +544,4 @@ async def test_scorecards(signed: httpx.AsyncClient, world: World) -> None:
     assert len(counted) > 20
     assert (await signed.get(f"{API}/scorecards")).status_code == 200
     answer = await signed.get(f"{API}/scorecards?until=yesterday")
-    assert answer.json()["message"] == "parameter until: expected a date as 2021-09-21, found 'yesterday'"
+    assert answer.json()["message"] == "parameter until: expected a date such as 2021-09-21, found 'yesterday'"

@@ -419,5 +419,5 @@ async def test_the_newest_of_too_many_groups_are_not_told_and_have_no_pages(
     assert (found["code"], found["message"]) == (12, f"more than {3 * groups - 1} rows, {fewer}")
     assert max(map(len, (await both(signed, "recent", groupBy="chain", numRows="2")).values())) == 2
     found = await both(signed, "recent", cursor="abc")
-    expected = "nothing, as the newest rows are not paged"
+    expected = "nothing: the newest rows have no pages; use readrows or findrows"
     assert (found["code"], found["message"]) == (3, f"parameter cursor: expected {expected}, found 'abc'")

@@ -409,7 +409,7 @@ async def test_behind_any_observation_the_list_goes_on(signed: httpx.AsyncClient
     unknown = f"1/{'ef' * 32}/1/0x{'ab' * 20}/{'cd' * 32}"
     for cursor, named in ((unknown, f"1/{'ef' * 32}/1"), ("1/ab", "1/ab"), (f"6{unknown}", f"6{unknown}")):
         answer = await signed.get(f"{API}/observations", params={"cursor": cursor})
-        message = f"parameter cursor: expected the id of an observation of this archive, found '{named}'"
+        message = f"parameter cursor: expected the ID of an observation in this archive, found '{named}'"
         assert (answer.status_code, answer.json()["code"]) == (400, 3)
         assert answer.json()["message"][:90] == message[:90]
 
@@ -543,7 +543,7 @@ async def test_the_history_of_guardian_sets(signed: httpx.AsyncClient, world: Wo
     [
         ("vaas?pageSize=1001", "parameter pageSize: expected an integer from 1 to 1000, found '1001'"),
         ("vaas?pageSize=0", "parameter pageSize: expected an integer from 1 to 1000, found '0'"),
-        ("vaas?page=-1", "parameter page: expected an integer from 0, found '-1'"),
+        ("vaas?page=-1", "parameter page: expected an integer from 0 to 10000, found '-1'"),
         ("vaas?sortOrder=newest", "parameter sortOrder: expected ASC or DESC, found 'newest'"),
         ("vaas?cursor=x", "parameter cursor: "),
         ("vaas?appId=UNKNOWN", "parameter appId: expected one of PORTAL_TOKEN_BRIDGE, "),
@@ -602,7 +602,7 @@ async def test_where_a_cursor_leads_no_page_counts(signed: httpx.AsyncClient, wo
     assert [told(each) for each in bodies[0]["data"]] == expected[5:8]
     assert all(each == bodies[0] for each in bodies)
     answer = await signed.get(f"{API}/vaas", params={"cursor": cursor, "page": -1})
-    assert answer.json()["message"] == "parameter page: expected an integer from 0, found '-1'"
+    assert answer.json()["message"] == "parameter page: expected an integer from 0 to 10000, found '-1'"
 
 
 async def test_a_network_by_its_name_is_the_same(signed: httpx.AsyncClient) -> None:
