@@ -458,7 +458,7 @@ def test_a_store_made_for_something_else_is_refused(settings, name, value):
     other = dataclasses.replace(settings, **{name: value})
     was = getattr(settings, name)
     for refuse in (open_store, migrate):
-        with pytest.raises(StoreMismatch, match=f"{name} {was}, the settings say {value}"):
+        with pytest.raises(StoreMismatch, match=f"{name} {was}, but the settings have {value}"):
             refuse(other)
 
 

@@ -270,7 +270,7 @@ def test_a_store_s_whole_life_is_said_in_what_both_kinds_of_cluster_document(fre
 
 def test_another_network_that_folds_to_the_same_keyspace_is_refused(cassandra_settings):
     other = dataclasses.replace(cassandra_settings, network="permatest_1")
-    with pytest.raises(StoreMismatch, match="network permatest-1, the settings say permatest_1"):
+    with pytest.raises(StoreMismatch, match="network permatest-1, but the settings have permatest_1"):
         open_store(other)
 
 

@@ -200,7 +200,7 @@ def test_notional_values_are_summed_by_way_and_token_and_addresses_by_chain():
 
 
 def test_a_store_of_one_protocol_is_refused_as_one_of_another(settings):
-    with pytest.raises(StoreMismatch, match="was created with network wormhole-testnet, the settings say mine"):
+    with pytest.raises(StoreMismatch, match="was created with network wormhole-testnet, but the settings have mine"):
         migrate(replace(settings, network="mine"))
     with pytest.raises(ValueError, match="wormhole must be mainnet, testnet, devnet or empty, not 'main'"):
         migrate(replace(settings, network="mine", wormhole="main"))
