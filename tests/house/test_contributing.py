@@ -9,7 +9,7 @@ from db.connect import StoreSettings
 from tests.api.conftest import fill_stardust
 from tests.api.stardust import StardustLedger
 from tests.conftest import ROOT
-from tests.contributing import apply, changed_files, copy_tree, examples, generate, responses_inside, run
+from tests.contributing import apply, changed_files, copy_tree, examples, responses_inside, run
 
 ROLE = "a lookup role"
 ROUTE = "an API route"
@@ -50,7 +50,7 @@ def test_a_role_takes_two_lines(tree: Path) -> None:
 def test_a_route_takes_one_source_file(tree: Path, url: str) -> None:
     (patch,) = examples(ROUTE)
     apply(tree, patch)
-    generate(tree)
+    (tree / "openapi.yaml").write_text(run(tree, "-m", "api.http.openapi"), "utf-8")
     assert changed_files(tree) == {"api/explorer_v2/ledger_routes.py"}
     assert responses_inside(tree, url, ["/api/explorer/v2/ledger/index", {}]) == [[200, {"ledgerIndex": 50}]]
     added = contract(tree).keys() - contract(ROOT).keys()
@@ -65,43 +65,8 @@ def contract(tree: Path) -> dict[str, object]:
 
 
 def test_a_measure_takes_one_file_and_one_line() -> None:
+    """tests/etl/test_contributing.py applies the patches."""
     for patch in examples(MEASURE):
         file, line = patch
         assert file.is_new
         assert (line.path, line.changed) == ("db/measures/__init__.py", (0, 1))
-
-
-def test_measures_are_columns_of_new_and_old_stores_and_of_the_api(tree: Path, url: str, tmp_path: Path) -> None:
-    """Whose rows were there before they are null; tests/etl/test_contributing.py loads."""
-    before = {path.name: path.read_bytes() for path in (ROOT / "migrations").iterdir()}
-    patch = [hunk for one in examples(MEASURE) for hunk in one]
-    apply(tree, patch)
-    generate(tree)
-    assert changed_files(tree) == {hunk.path for hunk in patch}
-    assert len(changed_files(tree)) == 3
-    after = {path.name: path.read_bytes() for path in (tree / "migrations").iterdir()}
-    assert after.keys() - before.keys() == {
-        f"{name}{suffix}"
-        for name in ("0011_conflicting_sizes", "0012_spent_outputs")
-        for suffix in (".cql", ".sqlite.sql")
-    }
-    assert {name: after[name] for name in before} == before
-    run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/db/schema")
-
-    migrate_with = (
-        "import sys; from db.admin.migrate import migrate; from db.connect import StoreSettings; "
-        "print(*migrate(StoreSettings(sys.argv[1], sys.argv[2], 7, 3))[-2:])"
-    )
-    network = StardustLedger.read().network
-    for each in (url, f"sqlite:///{tmp_path / 'new'}"):
-        assert run(tree, "-c", migrate_with, each, network) == "0011_conflicting_sizes 0012_spent_outputs\n"
-        assert run(tree, "-c", migrate_with, each, network) == "\n"
-    names = "messageCount,conflictingBytes,spentCount"
-    for interval in ("milestone", "hour", "day"):
-        path = f"/api/analytics/v2/series/{interval}"
-        ((status, body),) = responses_inside(tree, url, [path, {"measures": names}])
-        assert status == 200
-        assert body["items"]
-        for item in body["items"]:
-            assert item["messageCount"] > 0
-            assert (item["conflictingBytes"], item["spentCount"]) == (None, None)
