@@ -308,8 +308,8 @@ def test_of_the_rich_list_the_last_steps_are_kept(stores: Stores, tmp_path: Path
     loading = stores()
     files = milestones(tmp_path, 1, 2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("etl.ledger.STEPS_KEPT", 2)
-        patch.setattr("etl.ledger.MILESTONES_AT_ONCE", 1)
+        patch.setattr("etl.ledger_state.advance.STEPS_KEPT", 2)
+        patch.setattr("etl.ledger_state.advance.MILESTONES_AT_ONCE", 1)
         loading.load(*files, genesis=GENESIS)
     rows = loading.rows()
     assert [row["ledger_index"] for row in rows["ledger_frontier"]] == [0, 1, 2]
