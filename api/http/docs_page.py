@@ -22,6 +22,7 @@ STYLE = """
 .swagger-ui .wrapper { max-width: 1100px; }
 .swagger-ui .scheme-container { display: none; }
 .swagger-ui .filter-container { padding-top: 12px; }
+.swagger-ui .filter-container .col { width: 100%; max-width: none; }
 .swagger-ui .filter .operation-filter-input { box-sizing: border-box; margin: 0; border-width: 1px; }
 .swagger-ui .parameters td { overflow-wrap: anywhere; }
 .swagger-ui .parameters :is(input, select, textarea) { max-width: 100%; min-width: 0; }
