@@ -70,7 +70,7 @@ SELECT milestone_index, NULL AS timestamp, NULL AS white_flag_index, NULL AS mes
 FROM genesis
 WHERE octet_length(output_id) = 34""",
 }
-"""Table → the outputs that it tells of: included transactions', migrated funds', genesis' but for the treasury."""
+"""The outputs in each table: of included transactions, of migrated funds, and of genesis without the treasury."""
 
 SPENDS = {
     "messages": """
@@ -85,7 +85,7 @@ WHERE octet_length(input.output_id) = 34"""
 }
 
 DIGITS = " || ".join(f"substring(amount_hex, {at}, 2)" for at in range(15, 0, -2))
-"""The lower 8 bytes of a little-endian amount, the highest first."""
+"""The low 8 bytes of a little-endian amount, most significant byte first."""
 
 NATIVE_TOKENS = {
     "messages": """
