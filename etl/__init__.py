@@ -1,4 +1,4 @@
-"""Archive files in, tables out: the pipelines and their stages, in PySpark.
+"""The pipelines and their stages, in PySpark: archive files in, tables out.
 
-Input: archive files or node APIs. Output: rows in a store. Knows nothing of HTTP answers.
+Input: archive files or node APIs. Output: rows in a store. Nothing here depends on HTTP responses of the server.
 """

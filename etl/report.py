@@ -1,7 +1,4 @@
-"""What a run tells while it works and when it is done.
-
-Rules of this file: values only; how they look on a terminal or in a log is the command line's business.
-"""
+"""Progress and results of a run, as values. The command line formats them."""
 
 import threading
 import time
@@ -14,7 +11,7 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a run: `done` of `total` units (total None: not known)."""
+    """Progress of a stage: `done` of `total` units. `total` is None if it is unknown."""
 
     stage: str
     done: int
@@ -26,27 +23,29 @@ Notify: TypeAlias = Callable[[Progress], None]
 
 
 def quiet(_: Progress) -> None:
-    """Tells nobody."""
+    """Ignores progress."""
 
 
 GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 """Exit codes of a run."""
 
 SPARK_START = "spark_start"
-"""The stage that no rate counts."""
+"""The stage that is not part of any rate."""
 
 _stage: ContextVar[str] = ContextVar("stage")
 
 
 @dataclass
 class Report:
-    """The totals of a run. `seconds` by stage, and the rows that each wrote by table; stages may be at work side by
-    side, and in `elapsed_s` at least one was, but for SPARK_START.
+    """The totals of a run.
 
-    `reopened`: milestones that were not whole in the store and were written again from the lake, beside the files'.
-    `ledger_index`: the milestone whose ledger state the store has, None without genesis; `held`: why not a later one.
-    `faulty`: what the level `full` found wrong; `faults`: the first of them.
-    `differing`: conflicts whose reason, by the ledger state, is not the source's; `differences`: the first of them.
+    `seconds` and the rows by table are grouped by stage. Stages may run concurrently; `elapsed_s` is the time in which
+    at least one ran, without SPARK_START.
+
+    - `reopened`: milestones that were incomplete in the store and were written again from the lake.
+    - `ledger_index`: the milestone of the store's ledger state; None without genesis. `held`: why it cannot advance.
+    - `faulty`: number of faults that the level `full` found; `faults`: the first of them.
+    - `differing`: number of conflicts whose computed reason differs from the source; `differences`: the first of them.
     """
 
     run: str
@@ -77,17 +76,17 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 all good, 3 loaded with rejects or faults, or with a ledger state that cannot go on."""
+        """0 for success; 3 for rejects, faults or a ledger state that cannot advance."""
         return WITH_REJECTS if self.rejects or self.held or self.faulty else GOOD
 
     @property
     def messages_per_second(self) -> float:
-        """Messages over the seconds from the first file opened to the last commit."""
+        """Messages per second from the first opened file to the last commit."""
         return self.messages / self.elapsed_s if self.elapsed_s else 0.0
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Adds the block's seconds to a stage, and the rows that this thread writes in it."""
+        """Adds the seconds of the block to a stage, and the rows that this thread writes in it."""
         counts, start = stage != SPARK_START, time.perf_counter()
         with self._counting:
             self.seconds.setdefault(stage, 0.0)
@@ -108,14 +107,14 @@ class Report:
                     self.elapsed_s += end - self._since
 
     def wrote(self, table: str, rows: int) -> None:
-        """Counts rows of a table, also in the stage that this thread is in."""
+        """Counts rows of a table, also in the current stage of this thread."""
         with self._counting:
             of_stage = self.rows_by_stage.get(_stage.get(""), {})
             for counted in (self.rows_by_table, of_stage):
                 counted[table] = counted.get(table, 0) + rows
 
     def as_json(self) -> dict[str, Any]:
-        """The report as one JSON object."""
+        """The report as a JSON object."""
         return asdict(self) | {
             "messages_per_second": round(self.messages_per_second, 1),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self.seconds.items()},

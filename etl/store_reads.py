@@ -48,7 +48,7 @@ class StoreReads:
             return self._runner.run(answered())
 
     def held(self) -> sync.Held:
-        """Its milestones, as they stand in the store."""
+        """The milestones in the store."""
         return self._answer(sync.held(self._store, self.network))
 
     def complete(self) -> Intervals:
@@ -186,7 +186,7 @@ class StoreReads:
         return None if row is None else row["value"]
 
     def many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
-        """One answer a key, in the order asked."""
+        """One result per key, in the order of the keys."""
         return self._answer(self._store.get_many(table, keys))
 
     def sync_rows(self, ms_range_id: int) -> list[Row]:

@@ -1,6 +1,6 @@
-"""What a merge or an export writes of milestones that were checked, and what not.
+"""Writes checked milestones for a merge or an export, and collects what was written and what was not.
 
-Rules of this file: a milestone is written as it was proved, or left out and named.
+A complete milestone is written with its verified values. An incomplete one is omitted and listed.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ REPORTED_EVERY = 100
 
 @dataclass(slots=True)
 class Written:
-    """`held`: milestones that the folder had already; `lacking`: those that were asked for and not to be had whole.
-    Faults of milestones that were written are what a copy said against what is proved.
+    """Result of a merge or an export. `held`: milestones that the folder already contained. `lacking`: requested
+    milestones without a complete copy. `faults` also contains refuted claims of copies whose milestones were written.
     """
 
     milestones: int = 0
@@ -30,7 +30,7 @@ class Written:
     def write(
         self, writer: ArchiveWriter, milestone_index: int, checked: Checked, report: Callable[[int], None]
     ) -> None:
-        """Writes that milestone, if it is whole; `report` is told now and then how many were written."""
+        """Writes a milestone if it is complete. Calls `report` now and then with the number of written milestones."""
         self.faults += map(fault_of, checked.rejects)
         if checked.verified is None:
             self.lacking = add(self.lacking, [(milestone_index, milestone_index)])

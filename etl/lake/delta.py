@@ -1,7 +1,9 @@
-"""The lake: verified, decoded history in Delta Lake, from which every table can be built again.
+"""The lake: verified, decoded history in Delta Lake, from which every table can be rebuilt.
 
-Rules of this file: a run replaces its exact milestone intervals, never appends; `milestones` is committed last, so a
-milestone is in the lake exactly when it is there; nothing here knows a store.
+Invariants:
+1. A run replaces exactly its milestone intervals and never appends.
+2. `milestones` is committed last, so a milestone is in the lake exactly if it has a row there.
+3. Nothing here depends on a store.
 """
 
 import threading
@@ -29,8 +31,9 @@ milestone_id BINARY, message_id BINARY, seconds BIGINT, payload BINARY, receipt 
 message_count INT, included INT, conflicting INT, no_transaction INT,
 transactions INT, tagged_data INT, no_payload INT
 """
-"""verified null: the cone is not whole; the milestone is then not complete in any store. Otherwise how far it is proved
-(ledger/milestone_proof.py); rejects of a whole one are what its sources said against that."""
+"""verified is the proof level (ledger/milestone_proof.py); rejects of a complete milestone are refuted claims of its
+sources. It is null if the cone is incomplete; then the milestone is not complete in any store.
+"""
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
 SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
@@ -51,7 +54,7 @@ GENESIS_DDL = f"""
 milestone_index INT, ms_timestamp BIGINT, output_id BINARY, message_id BINARY, kind TINYINT, address BINARY,
 amount BIGINT, data BINARY, stardust {STARDUST_OUTPUT}
 """
-"""The unspent outputs after that milestone; the treasury is one of them, its output_id the id of its milestone."""
+"""The unspent outputs after that milestone. The treasury is one of them; its output_id is the id of its milestone."""
 
 KEY_RANGES = pa.schema(
     {
@@ -62,7 +65,7 @@ KEY_RANGES = pa.schema(
     }
 )
 KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, threshold INT"
-"""The keys that sign milestones, as genesis names them (ledger/milestone_proof.py), and how many of them must."""
+"""The keys that sign milestones according to genesis (ledger/milestone_proof.py), and how many must sign."""
 
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
@@ -77,17 +80,19 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "vaas": (VAAS_DDL, ("emitter_chain",)),
     "prices": (PRICES_DDL, ()),
 }
-"""Each table: its columns and what it is partitioned by."""
+"""The columns and partition columns of each table."""
 
 FEW_ROWS = INTERPRETED | {"spark.sql.shuffle.partitions": "1"}
-"""For frames of a row a milestone: compiling code for them takes longer than running without."""
+"""Options for frames with a row per milestone, for which compiling code takes longer than running without it."""
 
 MANY = 1_000
-"""Milestones whose messages are read by compiled code in any run: ten new ones make all of their day anew."""
+"""Number of milestones from which messages are read with compiled code in all runs. Ten new milestones cause their
+whole day to be recomputed.
+"""
 
 
 class Lake:
-    """The Delta tables below one directory (or object store prefix that Spark can write)."""
+    """The Delta tables in one directory, or below an object store prefix that Spark can write."""
 
     def __init__(self, spark: Session, root: str) -> None:
         self.spark = spark
@@ -104,7 +109,7 @@ class Lake:
         return session_beside(self.spark, COMPILED)
 
     def path(self, table: str) -> str:
-        """Where a table stands."""
+        """The path of a table."""
         return f"{self.root}/{table}"
 
     def exists(self) -> bool:
@@ -112,11 +117,11 @@ class Lake:
         return self.has("milestones")
 
     def has(self, table: str) -> bool:
-        """Whether the table was ever committed; a run that died before its first commit leaves an empty log."""
+        """Whether the table was ever committed. A run that died before its first commit leaves an empty log."""
         return any(name[0].isdecimal() for name in list_names(self.spark, f"{self.path(table)}/_delta_log"))
 
     def read(self, table: str) -> DataFrame:
-        """A table's rows; none when it was never written."""
+        """The rows of a table; empty if it was never written."""
         ddl, partitions = TABLES[table]
         if not (files := self._listed(table)):
             return self.spark.createDataFrame([], ddl)
@@ -126,71 +131,71 @@ class Lake:
         return reader.parquet(*(file.path for file in files))
 
     def messages(self, intervals: Intervals) -> DataFrame:
-        """Messages of those milestones."""
+        """The messages of these milestones."""
         return self._rows("messages", intervals, self._many if size(intervals) >= MANY else self.spark)
 
     def milestones(self, intervals: Intervals) -> DataFrame:
-        """Milestones of those intervals."""
+        """The milestones in these intervals."""
         return self._rows("milestones", intervals, self._few)
 
     def has_stardust(self, intervals: Intervals) -> bool:
-        """Whether those milestones have blocks of Stardust."""
+        """Whether these milestones contain Stardust blocks."""
         with self._asking:
             asked = either(intervals)
             if asked not in self._stardust:
-                # The least and greatest version of a file's rows say this without reading them.
+                # The minimum and maximum version of a file's rows answer this without reading the rows.
                 blocks = self.messages(intervals).where(f"version = {STARDUST.protocol_version}")
                 self._stardust[asked] = not blocks.isEmpty()
             return self._stardust[asked]
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
-        """Which milestones of the run the lake has, and which of those it has whole."""
+        """The milestones of the run that the lake contains, and those that it contains completely."""
         if (found := self._proofs(run)) is None:
             return [], []
         return intervals_of(found), intervals_of(found.where("verified IS NOT NULL"))
 
     def held(self, wanted: Intervals) -> Intervals:
-        """Which of those milestones the lake has; told apart only where it does not have all of them, as it should."""
+        """The milestones among these that the lake contains. Compares them only if some are missing, which is rare."""
         if (found := self._proofs(wanted)) is None:
             return []
         return wanted if found.count() == size(wanted) else intervals_of(found)
 
     def _proofs(self, wanted: Intervals) -> DataFrame | None:
-        """milestone_index and verified of those milestones that the lake has; None where it has no file of them."""
+        """milestone_index and verified of these milestones; None if the lake has no file that may contain them."""
         files = [file.path for file in self._listed("milestones") if file.may_hold(wanted)]
         if not files:
             return None
         return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
 
     def _rows(self, table: str, intervals: Intervals, spark: Session) -> DataFrame:
-        """Rows of the files of today's snapshot that hold those milestones."""
+        """The rows of the current files that may contain these milestones."""
         schema = TABLES[table][0].replace("lake_range INT,", "")
         files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
         read = spark.read.schema(schema)
         return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
 
     def _files_of(self, table: str) -> list[LakeFile]:
-        """Asked once between writes: a run asks a dozen times for the same rows."""
+        """The files of a table, cached between writes, because a run needs the same rows a dozen times."""
         with self._listing:
             if table not in self._files:
                 self._files[table] = self._listed(table)
             return self._files[table]
 
     def _listed(self, table: str) -> list[LakeFile]:
-        """The table's files now; none when it was never written."""
+        """The current files of a table; empty if it was never written."""
         return lake_files(self.spark, self.path(table)) if self.has(table) else []
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
-        """Puts `frame` in the place of the rows that `predicate` names; rows outside it are refused by Delta."""
+        """Replaces the rows that match `predicate` with `frame`. Delta rejects rows that do not match it."""
         _, partitions = TABLES[table]
         writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", 200_000)
         if partitions:
             writer = writer.partitionBy(*partitions)
         if self.has(table):
-            # A lake of an earlier version lacks the fields that came since.
+            # A lake of an earlier version does not have the fields that were added since.
             writer = writer.option("replaceWhere", predicate).option("mergeSchema", "true")
         else:
-            # Rows are replaced by rewriting files, so the rows of a file are its rows.
+            # Rows are replaced by rewriting files, so every row in a file is current.
             writer = writer.option("delta.enableDeletionVectors", "false")
             if partitions:
                 writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
@@ -201,9 +206,9 @@ class Lake:
             self._stardust.clear()
 
     def add(self, table: str, rows: DataFrame, known: DataFrame, key: str) -> None:
-        """Adds rows that are not among `known`: those of the table that may be the same by `key`.
+        """Adds the rows that are not in `known`, the rows of the table that may have the same `key`.
 
-        A lake has one writer, and a commit is whole, so nothing stands there twice.
+        A lake has a single writer, and commits are atomic, so there are no duplicates.
         """
         new = rows.dropDuplicates([key]).join(known.select(key), key, "left_anti")
         ordered = [F.col(each) for each in self.spark.createDataFrame([], TABLES[table][0]).columns]
@@ -213,23 +218,23 @@ class Lake:
         writer.save(self.path(table))
 
     def replace_messages(self, rows: DataFrame, intervals: Intervals) -> None:
-        """Puts `rows`, those of `messages` with other values, in the place of all messages of those milestones."""
+        """Replaces all messages of these milestones with `rows`, the same messages with other values."""
         ranged = rows.withColumn("lake_range", F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int"))
         columns = self.spark.createDataFrame([], MESSAGE_DDL).columns
         ordered = ranged.select(*columns).repartitionByRange("milestone_index")
         self.replace("messages", ordered.sortWithinPartitions("milestone_index", "white_flag_index"), within(intervals))
 
     def add_pending(self, rows: DataFrame) -> None:
-        """Adds pending messages; those it has stay as they are."""
+        """Adds pending messages. Existing ones do not change."""
         known = self.read("pending")
         self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
 
     def genesis(self) -> DataFrame:
-        """GENESIS; of a lake that was made before Stardust too."""
+        """GENESIS, also for a lake that was created before Stardust."""
         return self.spark.read.schema(GENESIS_DDL).parquet(*(file.path for file in self._files_of("genesis")))
 
     def genesis_index(self) -> int:
-        """The milestone after which genesis is the ledger state."""
+        """The milestone whose ledger state is the genesis."""
         with self._asking:
             if self._genesis_index is None:
                 row = self.genesis().agg(F.min("milestone_index")).first()
@@ -238,7 +243,7 @@ class Lake:
             return self._genesis_index
 
     def set_genesis(self, rows: DataFrame) -> None:
-        """Puts GENESIS there; ValueError when another one is there already."""
+        """Stores GENESIS. Raises ValueError if the lake contains a different one."""
         if not self.has("genesis"):
             self.replace("genesis", rows, "true")
             return
@@ -251,12 +256,14 @@ class Lake:
             )
 
     def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
-        """Notes files as SOURCES; each run has its own notes."""
+        """Records files as SOURCES of this run."""
         rows = few_rows(self.spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
         rows.write.format("delta").mode("append").save(self.path("sources"))
 
     def compact(self, retain_hours: int) -> dict[str, int]:
-        """Joins small files and removes those no snapshot of the last `retain_hours` needs; files by table after."""
+        """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses. Returns the number of
+        files by table.
+        """
         files = {}
         for table in TABLES:
             if self.has(table):
@@ -268,7 +275,7 @@ class Lake:
 
 
 def _digest(genesis: DataFrame) -> tuple[int, int, int]:
-    """First milestone, rows, and a sum that any changed row changes."""
+    """The first milestone, the number of rows, and a sum that changes with any row."""
     row = genesis.agg(
         F.min("milestone_index"), F.count("*"), F.sum(F.xxhash64(*GENESIS.names).cast("decimal(38,0)"))
     ).first()
@@ -277,7 +284,7 @@ def _digest(genesis: DataFrame) -> tuple[int, int, int]:
 
 
 def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
-    """Rows that the driver knows, as part of the plan: broadcasting them needs no job."""
+    """Rows of the driver as part of the plan, so that broadcasting them needs no job."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     return spark.createDataFrame(
         pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
@@ -285,12 +292,14 @@ def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]])
 
 
 def either(intervals: Intervals, column: str = "milestone_index") -> str:
-    """SQL that is true for the milestones of the intervals. Plain comparisons: Delta cannot replace by BETWEEN."""
+    """A SQL condition for the milestones of the intervals. Uses plain comparisons, because Delta cannot replace with
+    BETWEEN.
+    """
     return " OR ".join(f"({column} >= {first} AND {column} <= {last})" for first, last in intervals) or "false"
 
 
 def within(intervals: Intervals) -> str:
-    """`either`, with the lake's partitions named so that Delta prunes."""
+    """`either` with a condition on the partitions of the lake, so that Delta skips other files."""
     if not intervals:
         return "false"
     low, high = intervals[0][0] // LAKE_RANGE, intervals[-1][1] // LAKE_RANGE
@@ -298,7 +307,7 @@ def within(intervals: Intervals) -> str:
 
 
 def intervals_of(frame: DataFrame) -> Intervals:
-    """The distinct milestone indexes of a frame as closed intervals, ascending: one small row for the driver."""
+    """The distinct milestone indexes of a frame as closed intervals, ascending. The driver gets a single small row."""
     islands = (
         frame.select("milestone_index")
         .distinct()
@@ -311,17 +320,17 @@ def intervals_of(frame: DataFrame) -> Intervals:
 
 
 PATTERN = frozenset("{}[]*?\\")
-"""What makes a path a pattern for Spark, and for DuckDB."""
+"""Characters that make a path a pattern in Spark and DuckDB."""
 
 
 def literal_path(setting: str, path: str) -> str:
-    """A path that stands for itself; ValueError, by the setting that names it, for one that would be a pattern."""
+    """Returns a path without pattern characters. Raises ValueError with the setting's name for other paths."""
     if PATTERN.intersection(path):
-        raise ValueError(f"{setting}: a path without {{}}[]*?\\ expected, which Spark takes for patterns, not {path}")
+        raise ValueError(f"{setting}: expected a path without {{}}[]*?\\, which are patterns in Spark; found {path}")
     return path
 
 
 def lake_root(path: str | Path) -> str:
-    """A local path made absolute; URLs stay as they are."""
+    """Makes a local path absolute. URLs do not change."""
     text = str(path)
     return text if "://" in text else str(Path(text).absolute())

@@ -1,7 +1,7 @@
-"""Checked milestones → Arrow: one row a message in the lake's columns, one row a reject beside them.
+"""Converts checked milestones to Arrow: a row per message in the lake's columns, and a row per reject.
 
-Rules of this file: values are appended to flat lists and become Arrow arrays by offsets, never dict by dict, because
-every message of a load passes here; the DDL is the one declaration of what a decoded row is.
+Values are appended to flat lists, which become Arrow arrays with offsets and positions. There are no dicts per row,
+because every message of a load passes through here. The DDL is the only declaration of a decoded row.
 """
 
 from array import array
@@ -27,8 +27,9 @@ TAGGED_DATA = "STRUCT<tag: BINARY, data: BINARY>"
 
 RECEIPT = f"""STRUCT<
   migrated_at: INT, treasury_input: BINARY, treasury_amount: DECIMAL(20,0), payload: BINARY, funds: ARRAY<{OUTPUT}>>"""
-"""Of the milestone itself alone (in Chrysalis the first attachment of its message), so that it counts once. `funds` are
-outputs like a transaction's, their ids made of the milestone's."""
+"""Values of the milestone itself. In Chrysalis only the first attachment of its message has them, so that they count
+once. `funds` are outputs like those of a transaction, with ids derived from the milestone's id.
+"""
 
 PARAMETERS = "STRUCT<target_milestone_index: INT, protocol_version: SMALLINT, params: BINARY>"
 """Protocol parameters that a Stardust milestone announces."""
@@ -36,7 +37,7 @@ PARAMETERS = "STRUCT<target_milestone_index: INT, protocol_version: SMALLINT, pa
 MILESTONE = f"""STRUCT<
   milestone_id: BINARY, milestone_index: INT, timestamp: BIGINT, payload: BINARY, block_id: BINARY, receipt: {RECEIPT},
   parameters: {PARAMETERS}>"""
-"""`block_id`: of the Stardust block that carries the payload; receipt and parameters as RECEIPT says."""
+"""`block_id` is the Stardust block that contains the payload. For receipt and parameters see RECEIPT."""
 
 MESSAGE_DDL = f"""
 message_id BINARY, milestone_index INT, lake_range INT, white_flag_index INT, timestamp TIMESTAMP, version TINYINT,
@@ -51,22 +52,23 @@ transaction STRUCT<
   tagged_data: {TAGGED_DATA}>,
 milestone {MILESTONE}
 """
-"""A row a message; and for each Stardust milestone, whose block lies in a later cone, one with its payload: message_id
-null, white_flag_index the size of the cone, `milestone` not null."""
+"""A row per message. A Stardust milestone, whose block is in a later cone, has an additional row with its payload:
+message_id is null, white_flag_index is the size of the cone, and `milestone` is not null.
+"""
 
 REJECT_DDL = "reject STRUCT<file: STRING, line: INT, item: STRING, reason: STRING>"
 
 DECODED_DDL = f"{MESSAGE_DDL}, {REJECT_DDL}"
 
 LAKE_RANGE = 100_000
-"""Milestones a partition of the lake holds; fixed, whatever chunk_size the stores use."""
+"""Milestones per partition of the lake. It does not depend on the chunk_size of stores."""
 
 MAX_TIMESTAMP_S = 253_402_300_799
-"""9999-12-31T23:59:59Z, the last second that Spark and SQL timestamps can tell."""
+"""9999-12-31T23:59:59Z, the last second of timestamps in Spark and SQL."""
 
 
 class MessageRows:
-    """Rows of one Arrow batch in the making."""
+    """Builds the rows of one Arrow batch."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -87,7 +89,7 @@ class MessageRows:
         self._reject = StructColumn(("file", "line", "item", "reason"))
 
     def add(self, checked: Checked) -> None:
-        """All messages and rejects of a milestone, and of Stardust the milestone's payload."""
+        """Adds all messages and rejects of a milestone, and in Stardust the payload of the milestone."""
         index, milestone, version = checked.milestone_index, checked.milestone, checked.codec.protocol_version
         micros = None
         if milestone is not None and milestone.timestamp <= MAX_TIMESTAMP_S:
@@ -192,12 +194,14 @@ class MessageRows:
         self._funds.add(identity, [SigLockedSingle(fund.address, fund.deposit) for fund in receipt.funds])
 
     def _add_payload(self, milestone: v2.Milestone) -> None:
-        """The milestone itself, apart from its cone."""
+        """Adds the milestone itself, separate from its cone."""
         self._add_nothing(payload_kind=milestone.KIND)
         self._add_stardust_milestone(milestone, message_id(stardust.milestone_block_bytes(milestone)))
 
     def _add_stardust_milestone(self, payload: v2.Milestone, block_id: bytes | None) -> None:
-        """`block_id` None: a block of a cone, whose milestone counts elsewhere if it is one."""
+        """Adds the values of a milestone. `block_id` is None for a block of a cone, whose milestone is counted in its
+        own row.
+        """
         identity = stardust.milestone_id(payload)
         data = stardust.encode_payload(payload)
         self._milestone.row((identity, _index(payload.index), payload.timestamp, data, block_id))
@@ -220,7 +224,7 @@ class MessageRows:
         self._receipt.row((_index(migrated_at), treasury.input.milestone_id, treasury.output.amount, data))
 
     def _add_nothing(self, *, payload_kind: int | None) -> None:
-        """What a row without a message lacks."""
+        """Adds nulls for the fields that a row without a message does not have."""
         self._network_ids.extend((0, 0))
         self._nonces.extend((0, 0))
         self._parents.empty()
@@ -289,7 +293,7 @@ _ROW = tuple(name for name in _FLAT if name != "payload_kind")
 
 
 def _own_message(checked: Checked) -> bytes | None:
-    """The message that carries a Chrysalis milestone itself: the first in white-flag order, else by id."""
+    """The message that contains a Chrysalis milestone: the first in white-flag order, else by id."""
     own = (
         entry.message_id
         for entry, _ in checked.messages
@@ -300,7 +304,7 @@ def _own_message(checked: Checked) -> bytes | None:
 
 
 def _index(value: int) -> int:
-    """A u32 that only a milestone which nobody issued has beyond what an INT holds."""
+    """A u32 as INT. Only milestones that nobody issued exceed it."""
     return min(value, MAX_MILESTONE_INDEX)
 
 
@@ -309,5 +313,5 @@ def _tag(payload: Indexation | v2.TaggedData) -> tuple[bytes, bytes]:
 
 
 def _u64_array(pairs: "array[int]") -> pa.Array:
-    """u64 values as decimal(20, 0): each is its own low half beside a zero high half, little-endian."""
+    """u64 values as decimal(20, 0): each is the low half of a 128-bit little-endian number whose high half is zero."""
     return pa.Array.from_buffers(U64, len(pairs) // 2, [None, pa.py_buffer(pairs.tobytes())])

@@ -1,6 +1,6 @@
-"""`permanode export`: rows of the lake as Parquet or CSV, for other programs.
+"""`permanode export`: exports rows of the lake as Parquet or CSV for other programs.
 
-Rules of this file: it reads the lake alone, at one version of each table, and needs no store.
+Reads only the lake, one version of each table. Needs no store.
 """
 
 from collections import Counter
@@ -27,17 +27,18 @@ CSV: dict[str, bool | str] = {
 
 
 def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str) -> int:
-    """Writes a table, a view or a query's rows into files of a new folder, as `parquet` or `csv`; how many rows.
+    """Writes the rows of a table, a view or a query to files in a new folder, as `parquet` or `csv`. Returns their
+    number.
 
-    CSV has a line of names, of parts their paths, bytes as lowercase hex, and lists as JSON. Raises ValueError for a
-    query that Spark cannot run, in its words, for SQL that is no query, for columns named twice, and for a folder that
-    is there; a failed export leaves none.
+    CSV has a line of column names, with paths for fields of structs, bytes as lowercase hex, and lists as JSON. Raises
+    ValueError with Spark's message for an invalid query, for SQL that is not a query, for duplicate column names, and
+    for a folder that exists. A failed export leaves no folder.
     """
     with spark_session(settings) as spark:
         try:
             return _export(new_session(spark), lake, what, into, form)
         except PySparkException as error:
-            # It asks the JVM for its text, which will have ended.
+            # The text comes from the JVM, which has ended by the time the error is printed.
             raise ValueError(str(error)) from None
 
 
@@ -47,18 +48,18 @@ def _export(apart: Session, lake: str, what: str, into: str, form: str) -> int:
         rows = _named_once(as_text(rows))
     options = CSV if form == "csv" else {}
     if exists(apart, into):
-        raise ValueError(f"{into} is there already: an export goes into a new folder")
+        raise ValueError(f"{into} exists; --into must be a new folder")
     try:
         rows.write.format(form).options(**options).mode("errorifexists").save(into)
         return apart.read.schema(rows.schema).format(form).options(**options).load(into).count()
     except BaseException:
-        # What it began would refuse the same command later, or be taken for the whole.
+        # An incomplete folder would make the same command fail later, or look complete.
         delete(apart, into)
         raise
 
 
 def _named_once(rows: DataFrame) -> DataFrame:
-    """The rows; raises ValueError where columns have the same name but for case: Spark cannot read them back."""
+    """Checks the column names. Raises ValueError if two differ only in case, because Spark cannot read them back."""
     counts = Counter(name.lower() for name in rows.columns)
     if twice := [name for name, count in counts.items() if count > 1]:
         raise ValueError(f"columns named more than once: {', '.join(twice)}")
@@ -66,7 +67,7 @@ def _named_once(rows: DataFrame) -> DataFrame:
 
 
 def as_text(rows: DataFrame) -> DataFrame:
-    """Rows that a line of CSV holds: bytes as hex, parts side by side under their path, lists as JSON."""
+    """Converts rows for CSV: bytes as hex, fields of structs as columns with their path, lists as JSON."""
 
     def column(name: str) -> Column:
         return F.col("`" + name.replace("`", "``") + "`")
@@ -75,7 +76,7 @@ def as_text(rows: DataFrame) -> DataFrame:
 
 
 def _flat(parts: StructType, above: str, part: Callable[[str], Column]) -> Iterator[tuple[str, Column]]:
-    """Path and text of every part that has none itself."""
+    """The path and text of every field that is not a struct."""
     for field in parts:
         path, column, kind = f"{above}{field.name}", part(field.name), field.dataType
         if isinstance(kind, StructType):
@@ -87,7 +88,7 @@ def _flat(parts: StructType, above: str, part: Callable[[str], Column]) -> Itera
 
 
 def _plain(column: Column, kind: DataType) -> Column:
-    """As JSON may hold it: bytes as hex, wherever they are."""
+    """Converts values for JSON: bytes as hex, at any depth."""
     if isinstance(kind, BinaryType):
         return F.lower(F.hex(column))
     if isinstance(kind, ArrayType):
@@ -100,6 +101,6 @@ def _plain(column: Column, kind: DataType) -> Column:
 
 
 def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:
-    """As etl.lake.views.statements, of the lake at that place."""
+    """etl.lake.views.statements for the lake at this path."""
     with spark_session(settings) as spark:
         return statements(Lake(spark, lake_root(lake)), engine)

@@ -1,7 +1,7 @@
-"""The lake as SQL sees it: its tables and three views over them, the same in Spark and in DuckDB.
+"""The lake in SQL: its tables and three views, the same in Spark and DuckDB.
 
-Rules of this file: a definition is one text for both engines, but for the words in DIALECTS; a table that the lake does
-not have yet, as one without rejects, has no rows. What analysts read of it is docs/analysts.md.
+A definition is a single text for both engines, except for the words in DIALECTS. A table that the lake does not have
+yet (e.g. rejects) has no rows. docs/analysts.md describes the columns.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ from etl.lake.delta import TABLES, Lake
 
 @dataclass(frozen=True)
 class Dialect:
-    """How an engine says what the two say differently: that days are UTC's, a row for each item of a list, the whole
-    numbers from a to b as a list, a number of up to 16 hex digits, and a type of the lake.
+    """The expressions that differ between the engines: days in UTC, a row per item of a list, the integers from a to b
+    as a list, a number of up to 16 hex digits, and a type of the lake.
     """
 
     utc: str
@@ -29,7 +29,7 @@ class Dialect:
 
 
 def in_duckdb(kind: DataType) -> str:
-    """A type as DuckDB says it, which takes Spark's words for plain ones."""
+    """The name of a type in DuckDB. Spark's names for simple types are valid there."""
     if isinstance(kind, StructType):
         return f"STRUCT({', '.join(f'{field.name} {in_duckdb(field.dataType)}' for field in kind)})"
     if isinstance(kind, ArrayType):
@@ -70,7 +70,7 @@ SELECT milestone_index, NULL AS timestamp, NULL AS white_flag_index, NULL AS mes
 FROM genesis
 WHERE octet_length(output_id) = 34""",
 }
-"""Table → the outputs that it tells of: included transactions', migrated funds', genesis' but for the treasury."""
+"""The outputs in each table: of included transactions, of migrated funds, and of genesis without the treasury."""
 
 SPENDS = {
     "messages": """
@@ -85,7 +85,7 @@ WHERE octet_length(input.output_id) = 34"""
 }
 
 DIGITS = " || ".join(f"substring(amount_hex, {at}, 2)" for at in range(15, 0, -2))
-"""The lower 8 bytes of a little-endian amount, the highest first."""
+"""The low 8 bytes of a little-endian amount, most significant byte first."""
 
 NATIVE_TOKENS = {
     "messages": """
@@ -108,7 +108,7 @@ VIEWS = {"outputs": OUTPUTS, "spends": SPENDS, "native_tokens": NATIVE_TOKENS}
 
 
 def views(dialect: Dialect) -> Iterator[tuple[str, str]]:
-    """Name and query of each view."""
+    """The name and query of each view."""
     number = dialect.number.format(digits=f"({DIGITS})")
     words = {"each": dialect.each, "series": dialect.series, "number": number}
     for name, parts in VIEWS.items():
@@ -116,9 +116,10 @@ def views(dialect: Dialect) -> Iterator[tuple[str, str]]:
 
 
 def statements(lake: Lake, engine: str) -> list[str]:
-    """What makes an engine of DIALECTS see the lake as it is now, without the semicolons; of no lake, no table.
+    """SQL statements, without semicolons, that create the tables and views of the lake as it is now in an engine of
+    DIALECTS. Tables exist only if there is a lake.
 
-    DuckDB reads the files themselves and needs no extension: a load or a compaction later, they are to be made anew.
+    DuckDB reads the files directly and needs no extension. Print the statements again after a load or a compaction.
     """
     dialect = DIALECTS[engine]
     made = [dialect.utc]
@@ -130,7 +131,7 @@ def statements(lake: Lake, engine: str) -> list[str]:
 
 
 def _rows(lake: Lake, name: str, engine: str) -> str:
-    """The query of a table's rows; none when it was never written, or for DuckDB, has no file."""
+    """A query for the rows of a table; empty if it was never written, or has no file for DuckDB."""
     if engine == "spark" and lake.has(name):
         return f"SELECT * FROM delta.`{lake.path(name)}`"
     if engine == "duckdb" and (files := sorted(lake.read(name).inputFiles())):
@@ -141,9 +142,9 @@ def _rows(lake: Lake, name: str, engine: str) -> str:
 
 
 def ask(lake: Lake, what: str) -> DataFrame:
-    """The rows of a table or view by its name, or of a query in Spark SQL over them; its session has the views then.
+    """The rows of a table or view, or of a Spark SQL query over them. The session then has the views.
 
-    Raises ValueError for a statement that is no query, as one that writes, and ParseException for what is none at all.
+    Raises ValueError for a statement that is not a query, and ParseException for invalid SQL.
     """
     for statement in statements(lake, "spark"):
         lake.spark.sql(statement)
@@ -155,7 +156,7 @@ def ask(lake: Lake, what: str) -> DataFrame:
 
 
 def _literal(file: str) -> str:
-    """A file's URL as DuckDB takes it, of a local one its path, between quotes."""
+    """The URL of a file (the path of a local one) as a quoted literal for DuckDB."""
     parts = urlsplit(file)
     path = unquote(parts.path) if parts.scheme == "file" else file
     return "'" + path.replace("'", "''") + "'"

@@ -176,7 +176,7 @@ def _read_stardust_snapshot(path: Path, file: BinaryIO) -> Genesis:
         for each in _parts(path, parts)
         if isinstance(each, stardust_snapshot.BookedOutput)
     )
-    # The header tells the time of the milestone that the diffs lead back to.
+    # The header contains the timestamp of the milestone at which the diffs end.
     timestamp = header.target_timestamp if header.target_milestone_index == index else None
     named = network_id(parameters.network_name)
     return Genesis(STARDUST, index, treasury, outputs, named, timestamp, (), parameters.token_supply)

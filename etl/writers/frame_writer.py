@@ -1,8 +1,9 @@
-"""Table frames into a store: in which order, and how they reach the embedded one (etl/writers/connector.py: a cluster).
+"""Writes table frames to a store in order, and implements the writer of the embedded store. For clusters see
+etl/writers/connector.py.
 
-Rules of this file: a frame is prepared while the one before it is written, so both cores work, and written when all
-before it are durable. Into the embedded store: executors write each table sorted to Parquet, one pass upserts it; rows
-reach this process only here, a Parquet batch at a time; ids stay bytes all the way.
+While a frame is written, the next ones are prepared, so both cores work. A frame is written when all frames before it
+are durable. For the embedded store, executors write each table sorted to Parquet, and a single pass upserts it. Rows
+enter this process only here, one Parquet batch at a time, with ids as bytes.
 """
 
 import shutil
@@ -29,36 +30,36 @@ from etl.tables.frames import FACT, FrameMaker, TableFrame
 BATCH_ROWS = 20_000
 STAGERS = 2
 STAGED_AHEAD = 8
-"""Frames staged before the one that is upserted: bounds scratch space, and keeps the executors busy."""
+"""Maximum of frames that are staged before the current one. Limits scratch space and keeps the executors busy."""
 
 
 class Prepared(Protocol):
-    """A frame whose turn to be written may come."""
+    """A frame that is ready to be written."""
 
     @property
     def table(self) -> Table:
-        """Whose rows they are."""
+        """The table of the rows."""
 
     def write(self, batch: Batch) -> int:
-        """Writes the rows; how many, once all are as durable as `batch` makes them."""
+        """Writes the rows. Returns their number when all are as durable as `batch` makes them."""
 
     def again(self) -> DataFrame:
-        """The rows of a KEPT table once more, so that what depends on them is not computed twice."""
+        """Reads the rows of a KEPT table again, so that dependent frames need not recompute them."""
 
     def drop(self) -> None:
-        """Frees what was put aside for it."""
+        """Frees its scratch space."""
 
 
 class FrameWriter(Protocol):
-    """How table frames reach one store."""
+    """Writes table frames to one store."""
 
     def prepare(self, frame: TableFrame) -> Prepared:
-        """Does what need not wait for the frame's turn; threads may ask at once."""
+        """Does the work that need not wait for the frame's turn. Thread-safe."""
 
 
 @dataclass(frozen=True)
 class Staged:
-    """A frame on disk: sorted Parquet parts, in key order."""
+    """A frame on disk: Parquet parts that are sorted by key."""
 
     table: Table
     columns: Sequence[str]
@@ -66,31 +67,31 @@ class Staged:
     source: DataFrame
 
     def write(self, batch: Batch) -> int:
-        """One pass in this process."""
+        """Writes the rows in a single pass in this process."""
         return batch.upsert(self.table, self.columns, self.rows())
 
     def again(self) -> DataFrame:
-        """The rows, read from disk."""
+        """Reads the rows from disk."""
         return self.source.sparkSession.read.schema(self.source.schema).parquet(str(self.directory))
 
     def drop(self) -> None:
-        """Frees the space."""
+        """Frees the scratch space."""
         shutil.rmtree(self.directory)
 
     def rows(self) -> Iterator[tuple[Value, ...]]:
-        """All rows, in native values."""
+        """All rows in native values."""
         collect_rarely()
         for part in sorted(self.directory.glob("part-*.parquet")):
             for batch in pq.ParquetFile(part).iter_batches(batch_size=BATCH_ROWS, use_threads=False):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def count(self) -> int:
-        """How many rows there are, from the parts' footers."""
+        """The number of rows, from the footers of the parts."""
         return sum(pq.read_metadata(part).num_rows for part in self.directory.glob("part-*.parquet"))
 
 
 class Staging:
-    """Scratch space of one run; removed when the run ends."""
+    """Scratch space of a run, which is deleted at its end."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -98,41 +99,41 @@ class Staging:
         shutil.rmtree(root, ignore_errors=True)
 
     def stage(self, frame: TableFrame) -> Staged:
-        """Writes the frame sorted by the table's key."""
+        """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        # Read once, from end to end: nothing would be skipped by what is least and greatest.
+        # The file is read once, completely. Minimum and maximum statistics would skip nothing.
         options = {"compression": "none", "parquet.column.statistics.enabled": "false"}
         _sorted(frame).write.options(**options).parquet(str(directory))
         return Staged(frame.table, frame.columns, directory, frame.frame)
 
     def write(self, name: str, frame: DataFrame) -> Path:
-        """Writes any frame as it comes; where."""
+        """Writes a frame unsorted. Returns its path."""
         directory = self.folder(name)
         frame.write.option("compression", "none").parquet(str(directory))
         return directory
 
     def folder(self, name: str) -> Path:
-        """A folder of its own, not yet there, that goes with the rest."""
+        """The path of a new folder that is deleted with the rest."""
         return self._root / f"{next(self._numbers):04d}-{name}"
 
     def close(self) -> None:
-        """Frees all of it."""
+        """Deletes the scratch space."""
         shutil.rmtree(self._root, ignore_errors=True)
 
     @staticmethod
     def free(directory: Path) -> None:
-        """Frees one folder."""
+        """Deletes one folder."""
         shutil.rmtree(directory)
 
 
 @dataclass(frozen=True)
 class EmbeddedWriter:
-    """The FrameWriter of a store inside this process."""
+    """The FrameWriter of a store in this process."""
 
     staging: Staging
 
     def prepare(self, frame: TableFrame) -> Staged:
-        """Stages the frame."""
+        """Stages a frame."""
         return self.staging.stage(frame)
 
 
@@ -145,10 +146,12 @@ HASH_OFFSETS = {
     "address": 1,
     "chain_id": 1,
 }
-"""Where the hash begins in a key that is one: it divides them evenly, so no sampling pass is needed to sort by them."""
+"""Position of the hash in keys that are hashes. Hashes are evenly distributed, so sorting by them needs no sampling
+pass.
+"""
 
 LAKE_ORDER = {"milestone_index", "ms_range_id"}
-"""Keys that rise with the lake's own order: its parts are sorted runs as they are."""
+"""Keys that rise in the order of the lake, whose parts are therefore already sorted."""
 
 
 def _sorted(frame: TableFrame) -> DataFrame:
@@ -160,7 +163,7 @@ def _sorted(frame: TableFrame) -> DataFrame:
     key = [F.col(name) for name in table.partition] + clustering
     first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
     if partitions == 1:
-        # One task from end to end: nothing is shuffled, nor sampled before.
+        # A single task: no shuffle and no sampling.
         return rows.coalesce(1).sortWithinPartitions(*key)
     if first in LAKE_ORDER:
         return rows.sortWithinPartitions(*key)
@@ -170,35 +173,35 @@ def _sorted(frame: TableFrame) -> DataFrame:
 
 
 def _share(name: str, partitions: int) -> Column:
-    """Which of so many even shares a hash is in, by its first two bytes."""
+    """The share (of `count` equal ones) that contains a hash, by its first two bytes."""
     head = F.substring(F.col(name), HASH_OFFSETS[name] + 1, 2)
     bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
-    # Compared as they are: making numbers of bytes goes by way of a text (docs/performance.md).
+    # Bytes are compared directly: Spark converts bytes to numbers by way of text (docs/performance.md).
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))
 
 
 class Earlier:
-    """The lookup tables of a batch, once prepared: their hints come from them and are not computed again."""
+    """The prepared lookup tables of a batch, from which hints are computed."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Future[Prepared]] = {table.name: Future() for table in KEPT}
 
     def keep(self, prepared: Prepared) -> None:
-        """Notes a table that later frames may read."""
+        """Registers a table that later frames may read."""
         self._kept[prepared.table.name].set_result(prepared)
 
     def read(self, table: Table) -> DataFrame:
-        """The rows of a table of this batch; waits until they are prepared."""
+        """The rows of a table of this batch. Waits until they are prepared."""
         return self._kept[table.name].result().again()
 
     def fail(self, error: BaseException) -> None:
-        """Ends the waiting of frames that will never get what they read."""
+        """Wakes up frames whose input will never be ready."""
         for future in self._kept.values():
             if not future.done():
                 future.set_exception(error)
 
     def drop(self) -> None:
-        """Frees what was kept."""
+        """Frees the kept rows."""
         for future in self._kept.values():
             if future.done() and not future.exception():
                 future.result().drop()
@@ -216,9 +219,9 @@ def upsert_frames(
     before_rows: Callable[[], None] = lambda: None,
     before_lookups: Callable[[], None] = lambda: None,
 ) -> None:
-    """Prepares the frames and writes them in the order given; `wrote` is told table and rows after each.
+    """Prepares frames and writes them in the given order. Calls `wrote` with table and number of rows after each.
 
-    `before_rows` is called once, before the first row is written and while frames are already prepared,
+    Calls `before_rows` once before the first row is written, while frames are already being prepared, and
     `before_lookups` once before the first row of a lookup table.
     """
     earlier = Earlier()
@@ -242,7 +245,7 @@ def upsert_frames(
             while todo and len(waiting) < most:
                 waiting.append(pool.submit(prepare, todo.pop(0)))
 
-        # One, as more would hold up what rows wait for.
+        # One thread: more would delay what the rows wait for.
         fill(1)
         try:
             before_rows()

@@ -1,7 +1,9 @@
-"""Lake → store: splits and tails, then rows, hints, sync, ranges, in that order.
+"""Writes tables from the lake to a store: splits and tails, then rows, hints, sync, ranges, in this order.
 
-Rules of this file: a batch holds whole milestones with everything that belongs to them; nothing is complete before all
-its rows are durable; every value depends on the data only, so writing it twice changes nothing.
+Invariants:
+1. A batch contains whole milestones with all their rows.
+2. Nothing is marked complete before all its rows are durable.
+3. Every value depends only on the data, so repeated writes change nothing.
 """
 
 import json
@@ -43,18 +45,18 @@ FILLED_BY_LAKE = tuple(
     for table in schema.TABLES
     if table.ttl_s is None and table not in (schema.keyspace_info, schema.migrations, schema.lease)
 )
-"""Tables that a rebuild empties: all that the lake can fill."""
+"""Tables that the lake can fill, and that a rebuild therefore empties."""
 
 ANALYSED_TO = "analysed_to"
-"""keyspace_info: the ledger index up to which they have what the ledger says, from genesis on."""
+"""keyspace_info key: the ledger index up to which these tables contain the measures of the ledger."""
 
 CLAIMS = (schema.ranges, schema.proofs, schema.ledger_frontier, schema.sync)
-"""Those that say what may be read: written last, emptied first."""
+"""Tables that say which rows may be read. They are written last and emptied first."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What a run records before its rows, and where those then stand."""
+    """The splits that a run records before its rows, and the partitions of the rows."""
 
     splits: list[tuple[Value, ...]]
     tails: list[tuple[str, int, int]]
@@ -63,7 +65,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Publication:
-    """What one run writes into one store."""
+    """Writes the results of one run to one store."""
 
     spark: Session
     lake: Lake
@@ -85,9 +87,10 @@ class Publication:
         *,
         bulk: bool,
     ) -> None:
-        """Writes the milestones of the run: as one new generation, or in transactions of whole milestones.
+        """Writes the milestones of the run: as a new generation, or in transactions of whole milestones.
 
-        `opening` gives the run's splits, `committing` ends when the lake has its milestones: no row is written before.
+        `opening` returns the splits of the run. `committing` ends when the lake contains the milestones; no row is
+        written before.
         """
         if not bulk:
             committing.result()
@@ -98,8 +101,8 @@ class Publication:
         self.write_file_rejects(files)
 
     def republish(self, run: Intervals) -> None:
-        """Writes all of the lake's milestones into one new generation that holds nothing else, but for what the store
-        knew of archive files, which the lake does not.
+        """Writes all milestones of the lake to a new generation that replaces the store. It keeps only the marks of
+        archive files, which the lake does not contain.
         """
         logged = find_logged(self.reads, self.store_settings.chunk_size, run)
         with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
@@ -114,9 +117,9 @@ class Publication:
         self._write_ranges(run)
 
     def publish_pending(self) -> None:
-        """Writes the lake's pending messages, as seen just before the milestone after the newest one.
+        """Writes the pending messages of the lake, with the milestone after the newest one as their position.
 
-        They take the place of those written before, as the same message seen earlier stands under another milestone.
+        They replace the previous ones, because an earlier load stored them under another milestone.
         """
         newest = self.reads.newest_milestone()
         est = 1 if newest is None else newest + 1
@@ -132,7 +135,7 @@ class Publication:
             self.upsert(batch, makers)
 
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
-        """The splits that a load of the run needs, beside those the store knows; not yet recorded."""
+        """The additional splits that a load of the run needs. They are not recorded yet."""
         chunk_size = self.store_settings.chunk_size
         lake = self.lake.messages(_whole_windows(run, chunk_size))
         rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
@@ -153,10 +156,10 @@ class Publication:
         beside: Iterable[int] = (),
         window: int = WINDOW,
     ) -> Opened:
-        """The splits that those lookups need for a run, beside those the store knows; not yet recorded.
+        """The additional splits of these lookups for a run. They are not recorded yet.
 
-        `keys`: rows_of_keys of each over every milestone of the windows that the run touches. `beside`: further ranges
-        that rows of the run stand in. Keys are split where they are hot, so they are few enough to be told one by one.
+        `keys` are rows_of_keys of each lookup over every milestone of the windows that the run touches. `beside` are
+        further ranges with rows of the run. Only hot keys are split, so they are few enough to be collected.
         """
         chunk_size, partition_size = self.store_settings.range_size, self.store_settings.partition_size
         if not run:
@@ -182,12 +185,12 @@ class Publication:
         return Opened(opened, _tails(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
 
     def record(self, batch: Batch, opened: Opened) -> None:
-        """Writes what was opened; before any row that stands by it."""
+        """Writes the opened splits, before any row that depends on them."""
         self.report.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, opened.splits))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
     def _batches(self, run: Intervals) -> list[Intervals]:
-        """The run cut into intervals of at most `batch_messages` messages, a milestone at least."""
+        """Splits the run into intervals of at most `batch_messages` messages, and at least one milestone."""
         sized = self.lake.milestones(run).select(
             "milestone_index",
             F.expr(
@@ -201,7 +204,9 @@ class Publication:
     def _write(
         self, batch: Batch, intervals: Intervals, opening: Future[Opened], committing: Future[None], *, record: bool
     ) -> None:
-        """All rows of those milestones; the first are staged while milestones are committed and splits opened."""
+        """Writes all rows of these milestones. The first are staged while milestones are committed and splits are
+        opened.
+        """
         lake = self.lake.messages(intervals)
 
         def milestones() -> DataFrame:
@@ -235,7 +240,7 @@ class Publication:
             lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
         ]
         if self.lake.has("rejects"):
-            # All that the milestones had, so that a run which ended before `ranges` leaves none behind.
+            # All previous rows of the milestones, so that a run that ended before `ranges` leaves none behind.
             for first, last in intervals:
                 for milestone_index in range(first, last + 1):
                     batch.delete(schema.rejects, (milestone_index,))
@@ -244,7 +249,7 @@ class Publication:
         self.upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
 
     def output_fields(self, intervals: Intervals) -> Sequence[str]:
-        """What the outputs of those milestones have: of Chrysalis, nothing is read that only Stardust's could."""
+        """The output fields that these milestones need. Chrysalis milestones do not read Stardust fields."""
         return tables.OUTPUT_FIELDS if self.lake.has_stardust(intervals) else tables.LEGACY_FIELDS
 
     @staticmethod
@@ -252,7 +257,7 @@ class Publication:
         return lambda _: placed(owned, opening.result().placement, table)
 
     def whole_days(self, milestones: DataFrame) -> DataFrame:
-        """All milestones of the lake on the UTC days that these touch."""
+        """All milestones of the lake on the UTC days of these milestones."""
         touched = milestones.agg(
             F.min(F.to_date("timestamp")).alias("first"), F.max(F.to_date("timestamp")).alias("last")
         )
@@ -266,7 +271,7 @@ class Publication:
         rewrite_ranges(self.store, self.reads, ranges)
 
     def write_file_rejects(self, files: Sequence[Path]) -> None:
-        """Puts the rejects of these files that no milestone has in the place of earlier ones."""
+        """Replaces the rejects of these files that belong to no milestone."""
         if not self.lake.has("rejects"):
             return
         names = [str(path) for path in files]
@@ -283,7 +288,9 @@ class Publication:
         before_rows: Callable[[], None] = lambda: None,
         before_lookups: Callable[[], None] = lambda: None,
     ) -> None:
-        """Writes frames in their order, and tells of it; the two as etl.writers.frame_writer.upsert_frames has them."""
+        """Writes frames in order and reports progress. For both callbacks see
+        etl.writers.frame_writer.upsert_frames.
+        """
         position = count(1)
 
         def wrote(table: str, rows: int) -> None:
@@ -296,7 +303,7 @@ class Publication:
 def _tails(
     lookups: tuple[Lookup, ...], run: Intervals, before: list[tuple[str, int, int]], chunk_size: int
 ) -> list[tuple[str, int, int]]:
-    """The highest milestone begun, by lookup and range, after the run."""
+    """The highest started milestone by lookup and range after the run."""
     highest = {(lookup, each): tail for lookup, each, tail in before}
     for lookup in lookups:
         for first, last in run:
@@ -307,7 +314,7 @@ def _tails(
 
 
 def _whole_windows(run: Intervals, chunk_size: int) -> Intervals:
-    """The run widened to whole windows; windows never cross a range."""
+    """The run extended to whole windows. Windows never cross a range."""
     size = window_size(chunk_size)
     wide: Intervals = []
     for first, last in run:

@@ -32,7 +32,7 @@ def test_a_path_that_spark_takes_for_a_pattern_is_refused_before_anything_is_mad
         ("lake", plain, replace(SETTINGS, lake=f"{tmp_path}/{name}")),
         ("staging", plain, replace(SETTINGS, staging=f"{tmp_path}/{name}")),
     ):
-        with pytest.raises(ValueError, match=f"^{setting}: a path without ") as refused:
+        with pytest.raises(ValueError, match=f"^{setting}: expected a path without ") as refused:
             runs.load(store, settings, [SAMPLE])
         assert str(tmp_path / name) in str(refused.value)
     assert list(tmp_path.iterdir()) == []

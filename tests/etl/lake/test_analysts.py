@@ -381,6 +381,6 @@ def test_a_folder_that_is_there_stays_as_it_is(loading: Loading, lake: Lake, tmp
     """Whether the query is right or not."""
     (tmp_path / "mine").write_text("mine")
     for query in ("SELECT 1 AS a", "SELECT raise_error('no more') AS a"):
-        with pytest.raises(ValueError, match=f"^{re.escape(str(tmp_path))} is there already"):
+        with pytest.raises(ValueError, match=f"^{re.escape(str(tmp_path))} exists; --into must be a new folder"):
             export(loading.settings, lake=lake.root, what=query, into=str(tmp_path), form="csv")
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
