@@ -1,10 +1,13 @@
-"""Wiring: networks and families become one application.
+"""Wiring: networks and API families become one ASGI application. This module decides only which path serves what.
 
-Rules of this file: nothing is decided here but what stands where. `/api/v1` and `/api/core/v1` are the default
-network's, `/api/{network}` any network's, all the same operations, there with Chronicle's defaults and its own
-operations beside them; so no network may be named like a mount. `/api/core/v2` is one network's, the default one unless
-a setting names another, `/api/{network}/core/v2` any network's; `/v1` and `/api/wormhole/v1` are those of one Wormhole
-network. A family of one protocol never answers for a network of the other.
+- `/api/v1` and `/api/core/v1` serve the default network.
+- `/api/{network}` serves any network with the same operations, Chronicle's defaults and Chronicle's own operations.
+  A network therefore cannot have the name of a mount.
+- `/api/core/v2` serves one network: the default one, unless a setting names another. `/api/{network}/core/v2` serves
+  any network.
+- `/v1` and `/api/wormhole/v1` serve one Wormhole network.
+
+A family of one protocol never serves a network of the other.
 """
 
 import re
@@ -49,10 +52,10 @@ from db.schema.protocols import IOTA, WORMHOLE
 FAMILIES = frozenset({"v1", "core", "indexer", "explorer", "analytics", "poi", "wormhole", "plugins"})
 PAGES = frozenset({"docs", "health", "info", "login", "metrics", "openapi.json", "routes", "service", "sync"})
 RESERVED = FAMILIES | PAGES
-"""What follows /api in this server's own paths, now or in families to come."""
+"""Path segments after /api that this server uses or reserves. No network can have such a name."""
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-"""Asking at every request whether anybody listens takes 5 µs."""
+"""The check for listeners would take 5 µs per request."""
 
 Context: TypeAlias = Callable[[Mapping[str, str]], NetworkMount]
 
@@ -150,7 +153,7 @@ class Permanode(FastAPI):
         return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The whole stack: FastAPI's own would answer errors in other bodies and match routes one by one."""
+        """Builds the whole stack. FastAPI's own stack has other error bodies and tries the routes one by one."""
         settings = self.settings
         router = OperationRouter(self.routes)
         answering: ASGIApp = router
@@ -173,9 +176,13 @@ class Permanode(FastAPI):
 def routes(
     networks: Mapping[str, NetworkMount], default: str, stardust: str, wormhole: str
 ) -> Iterator[OperationRoute]:
-    """Every operation at every place it stands. Where a path names no network, `stardust` is that of /api/core/v2,
-    /api/explorer/v2, /api/analytics/v2, /api/indexer/v1 and /api/poi/v1, `wormhole` that of /v1 and /api/wormhole/v1,
-    `default` that of all others.
+    """Yields every operation at each of its paths.
+
+    Args:
+        networks: the served networks by name.
+        default: the network of paths that name none, except the following.
+        stardust: the network of /api/core/v2, /api/explorer/v2, /api/analytics/v2, /api/indexer/v1 and /api/poi/v1.
+        wormhole: the network of /v1, /api/wormhole/v1 and /api/wormhole/events.
     """
     up_since_ns = time.time_ns()
 
@@ -246,10 +253,15 @@ def routes(
 
 
 def create_app(networks: Mapping[str, NetworkMount], default: str, settings: ApiSettings) -> FastAPI:
-    """The application. `networks`: name under /api → network; `default`: the one that answers where a path names none,
-    if it is of that path's protocol; else the first one that is.
+    """Returns the application.
 
-    ValueError for a name that is a mount's, or that no path can hold, and for a default that is not among them.
+    Args:
+        networks: the served networks by their name under /api.
+        default: the network of paths that name none. Paths of the other protocol use the first network of theirs.
+        settings: the server's settings.
+
+    Raises:
+        ValueError: a network's name is reserved or does not fit into a path, or `default` is not among the networks.
     """
     for name in networks:
         if name in RESERVED or not NETWORK_NAME.fullmatch(name):

@@ -176,12 +176,12 @@ def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
     """
     stored = reads.held()
     held = add(stored.complete, stored.incomplete)
-    lacking = subtract(held, lake.held(held))
-    if lacking or (reads.ledger_index() is not None and not lake.has("genesis")):
-        what = f"milestones {in_words(lacking)}" if lacking else "a ledger state"
+    missing = subtract(held, lake.held(held))
+    if missing or (reads.ledger_index() is not None and not lake.has("genesis")):
+        what = f"milestones {in_words(missing)}" if missing else "a ledger state"
         raise StoreMismatch(
-            f"the store holds {what}, its lake at {lake.root} does not: that is older, or another store's. Bring back "
-            "the right one, or fill the store from this one by `permanode rebuild` and load what it lacks"
+            f"the store has {what}, but its lake at {lake.root} does not: the lake is older, or belongs to another "
+            "store. Restore the matching lake, or run `permanode rebuild` and load what is missing"
         )
 
 

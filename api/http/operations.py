@@ -1,10 +1,11 @@
 """An operation: one path, one handler, one answer, served as plain ASGI.
 
-Rules of this file: a handler takes a context (a network; for /health all of them) and parsed values, returns a plain
-value and raises what STATUS knows; it sees no request and makes no response. Its arguments are Annotated with the
-Param, Params or Body that reads them, its docstring is the description, its name the operationId. FastAPI's own request
-handling (dependency solving, validation of our answers, two exit stacks) would cost more than the work (decision 0003),
-so a route here calls its handler directly. `api.http.contract` documents the routes.
+A handler takes a context (a network; for /health all networks) and parsed values. It returns a plain value or raises
+an exception that `api.http.errors.STATUS` maps to a status. It sees no request and builds no response. Each argument is
+Annotated with the Param, Params or Body that reads it. The docstring is the description, the name the operationId.
+
+A route calls its handler directly, because FastAPI's own request handling (dependency solving, validation of responses,
+two exit stacks) costs more than the work itself (decision 0003). `api.http.contract` documents the routes.
 """
 
 import inspect
@@ -35,14 +36,20 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`answer` is the model of the whole JSON body; None: bytes. `errors`: statuses beside those all share.
+    """One path of a family.
 
-    `immutable`: the answer of that id never changes; the id is its ETag. `status`: of the answer; not 200 where an
-    operation is there to say no. `exports`: media type → who writes the whole listing for clients that ask for that,
-    given those of the parameters that it takes; `raw`: the handler of the same parameters that gives the bytes, for
-    clients that ask for those.
-    `is_ours`: no other system has it, so what it does not know is refused. `alias_of`: the handler of the operation
-    that this one repeats with another method; only that operation is documented.
+    Attributes:
+        path: path below the mount.
+        handler: the function that answers.
+        answer: model of the whole JSON body. None: the body is bytes.
+        errors: statuses in addition to those that all operations share.
+        immutable: the parameter with the id of an object that never changes. The id is the ETag.
+        method: the HTTP method.
+        status: status of a response. Not 200 for an operation that only rejects.
+        exports: media type → export of the whole listing, with the parameters that it takes.
+        raw: handler with the same parameters that returns the object's bytes, for clients that accept SERIALIZED.
+        is_ours: an extension of this server. Unknown query parameters are rejected.
+        alias_of: handler of the operation that this one repeats with another method. Only that one is documented.
     """
 
     path: str
@@ -60,10 +67,16 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Operations that one kind of client speaks. `wrap` puts the enveloping around a value, before it becomes JSON.
+    """The operations of one API.
 
-    `error_body` writes an error, and `errors` documents each by its status. `is_strict`: what it does not know is
-    refused in all of it. `takes_slash`: its paths may end with one, as where they come from.
+    Attributes:
+        tag: name of the family in the OpenAPI document.
+        operations: its operations.
+        wrap: puts the API's envelope around a value before it becomes JSON.
+        error_body: renders the body of an error.
+        errors: OpenAPI response of each error status.
+        is_strict: unknown query parameters are rejected in all operations.
+        takes_slash: paths may end with a slash, as in the original API.
     """
 
     tag: str
@@ -77,7 +90,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of an answer: who gives its value, how that becomes bytes, what they are, and how its ETag ends."""
+    """One form of a response: the handler, the function that renders its value, the media type, the end of the ETag."""
 
     handler: Handler
     render: Callable[[Any], bytes]
@@ -87,10 +100,15 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """Where a family stands. `context` finds the handlers' first argument from the path's parameters.
+    """A prefix at which a family is served.
 
-    `suffix` ends the operationIds, as the same operation may stand under several prefixes; `params` are those of the
-    prefix; `dialect` chooses the parameters' defaults; `examples` maps the format of a parameter to an example of it.
+    Attributes:
+        prefix: start of the paths.
+        context: finds the first argument of the handlers from the parameters of the path.
+        suffix: end of the operationIds, which differ between mounts.
+        params: parameters in the prefix.
+        dialect: chooses the defaults of the parameters.
+        examples: format of a parameter → example.
     """
 
     prefix: str
@@ -102,9 +120,9 @@ class Mount:
 
 
 def arguments(handler: Handler) -> dict[str, Param]:
-    """Name → Param, for each argument after the context but the body, and each member of those that have several.
+    """Returns the parameters of a handler by argument name, including the members of Params, without context and body.
 
-    TypeError for one that nothing reads.
+    Raises TypeError for an argument without a Param, Params or Body.
     """
     found: dict[str, Param] = {}
     for name, reader in _readers(handler).items():
@@ -116,13 +134,13 @@ def arguments(handler: Handler) -> dict[str, Param]:
 
 
 def groups(handler: Handler) -> dict[str, tuple[str, ...]]:
-    """Argument name → the names in `arguments` of the members that it has."""
+    """Returns the member names of each argument that is a Params."""
     readers = _readers(handler).items()
     return {name: tuple(each.name for each in group.members) for name, group in readers if isinstance(group, Params)}
 
 
 def body_of(handler: Handler) -> tuple[str, Body] | None:
-    """The argument that is the request's body, and how it is read; None: it takes none."""
+    """Returns the name and reader of the argument that takes the request's body, or None."""
     return next(((name, reader) for name, reader in _readers(handler).items() if isinstance(reader, Body)), None)
 
 
@@ -139,8 +157,10 @@ def _readers(handler: Handler) -> dict[str, Param | Params | Body]:
 
 
 def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, str]:
-    """The known query parameters, each at most once; BadParameter for one repeated. Others are ignored, as the systems
-    do whose operations these are; where that `is_strict` they are a BadParameter.
+    """Returns the known query parameters of a request.
+
+    Unknown parameters are ignored, as in the original APIs, unless `is_strict`. Raises BadParameter for a repeated
+    parameter, and for an unknown one if `is_strict`.
     """
     values: dict[str, str] = {}
     for pair in scope["query_string"].decode("latin-1").split("&"):
@@ -157,9 +177,7 @@ def query(scope: Scope, known: frozenset[str], *, is_strict: bool) -> dict[str, 
 
 
 def known_etag(scope: Scope, etag: bytes) -> bytes | None:
-    """The answer's ETag as the client names it that has it already (If-None-Match, RFC 9110 13.1.2): weak where it got
-    it compressed. None: it has not.
-    """
+    """Returns the ETag as If-None-Match contains it (RFC 9110 13.1.2), weak if the response was compressed, or None."""
     for name, value in scope["headers"]:
         if name == b"if-none-match":
             for each in value.split(b","):
@@ -172,7 +190,7 @@ def known_etag(scope: Scope, etag: bytes) -> bytes | None:
 
 
 def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
-    """The forms of an operation's answers by media type, the one for clients that want no other first."""
+    """Returns the forms of an operation's responses by media type. The first one is the default."""
     if operation.answer is None:
         return {OCTETS: Form(operation.handler, bytes, OCTETS)}
     wrap = family.wrap
@@ -183,7 +201,7 @@ def forms(operation: Operation, family: Family) -> Mapping[str, Form]:
 
 
 def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
-    """The operation as an ASGI application that reads `path_params` from its scope and leaves its `operation` there."""
+    """Returns the operation as an ASGI application. It reads `path_params` from the scope and sets `operation`."""
     handler, context = operation.handler, mount.context
     params = {name: param.at(mount.dialect) for name, param in arguments(handler).items()}
     body_argument = body_of(handler)

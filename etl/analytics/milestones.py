@@ -46,11 +46,14 @@ READ = tuple(name for name in CHANGES.names if name in _BALANCES_READ or name in
 
 @dataclass(frozen=True)
 class Begun:
-    """Where the ledger's measures go on: the row of ms_analytics at the milestone before `first`. `state` None: `first`
-    is genesis, which the changes tell too.
+    """The row of ms_analytics at the milestone before `first`, from which the ledger's measures continue.
 
-    `counted`: column → first second of an interval → how many were active there before; `active`: who was, of those
-    that the changes tell of (etl.analytics.calendar).
+    Attributes:
+        first: the first milestone to compute.
+        genesis: the milestone of genesis.
+        state: totals after the milestone before `first`. None: `first` is genesis, and its changes are included.
+        counted: column → first second of an interval → addresses active in it before `first`.
+        active: addresses of the changes that were active in these intervals before (etl.analytics.calendar).
     """
 
     first: int
@@ -61,7 +64,7 @@ class Begun:
 
 
 def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
-    """Rows of those of the lake's messages that stand in complete milestones."""
+    """Rows of the complete milestones, from the lake's messages."""
     measures = [measure for measure in MEASURES.values() if measure.kind is Kind.MESSAGE]
     rows = (
         entries(lake).groupBy("milestone_index").agg(F.max("ms_timestamp").alias("ms_timestamp"), *aggregates(measures))
@@ -72,8 +75,8 @@ def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
 def of_changes(
     changes: DataFrame, balances: DataFrame, times: DataFrame, begun: Begun, last: int, chunk_size: int
 ) -> TableFrame:
-    """Rows of every milestone of [begun.first, last], from its changes, from the balances that they led to
-    (etl.ledger_state.advance.balances), and from the `ms_timestamp` of each.
+    """Rows of the milestones [begun.first, last], from their changes, the balances after them
+    (etl.ledger_state.balances) and their `ms_timestamp`.
     """
     later = changes.where(F.col("milestone_index") > begun.genesis)
     milestones = changes.sparkSession.range(begun.first, last + 1, numPartitions=1).select(
@@ -109,9 +112,9 @@ def of_changes(
 
 
 def by_milestone(kind: Kind, frames: Mapping[str, DataFrame], genesis: int) -> list[DataFrame]:
-    """What the measures of a kind say of each milestone. Those that aggregate the same rows share a frame.
+    """The measures of a kind for each milestone. Measures that aggregate the same rows share a frame.
 
-    Each frame has the columns of its measures alone: side by side with all others each row would have a hundred.
+    Each frame has only the columns of its measures. With all of them, a row would have a hundred columns.
     """
     measures = [measure for measure in MEASURES.values() if measure.kind is kind]
     groups = groupby(sorted(measures, key=lambda measure: measure.rows), key=lambda measure: measure.rows)
@@ -135,6 +138,6 @@ def aggregates(measures: Iterable[Measure], genesis: int = 0) -> list[Column]:
 
 
 def _summed(rows: DataFrame) -> DataFrame:
-    """A row a milestone, of its own columns alone: side by side with all others each row would have a hundred."""
+    """Sums all columns per milestone."""
     columns = [name for name in rows.columns if name != "milestone_index"]
     return rows.groupBy("milestone_index").agg(*(F.sum(name).alias(name) for name in columns))

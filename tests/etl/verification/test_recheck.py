@@ -130,7 +130,7 @@ def test_a_store_that_is_newer_than_its_lake_is_not_loaded_into(
     for lake, lacking in ((older.root, "21–24, 26–50"), (str(tmp_path / "none"), "1–50")):
         restored = replace(loading, settings=replace(loading.settings, lake=lake))
         with pytest.raises(
-            StoreMismatch, match=f"milestones {lacking}, its lake at {lake} does not.*`permanode rebuild`"
+            StoreMismatch, match=f"milestones {lacking}, but its lake at {lake} does not.*`permanode rebuild`"
         ):
             restored.load(LAST_FILE)
     with closing(open_store(loading.store)) as store:
@@ -156,7 +156,7 @@ class LakeWithout:
 def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int | None, refused: bool) -> None:
     held = Held([(1, 9)], [(10, 10)], [], 0)
     reads = SimpleNamespace(held=lambda: held, ledger_index=lambda: ledger_index)
-    with pytest.raises(StoreMismatch, match="a ledger state, its lake at /lake does not") if refused else nullcontext():
+    with pytest.raises(StoreMismatch, match="a ledger state, but its lake at /lake does not") if refused else nullcontext():
         refuse_older_lake(LakeWithout([(1, 10)]), reads)
 
 
