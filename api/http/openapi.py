@@ -34,6 +34,14 @@ class Plain(yaml.SafeDumper):
         return True
 
 
+def _literal(dumper: Plain, text: str) -> yaml.ScalarNode:
+    """Writes texts of several lines as blocks, line by line."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+Plain.add_representer(str, _literal)
+
+
 def render() -> str:
     """The document as YAML, in the order of the routes."""
     text: str = yaml.dump(document(), Dumper=Plain, sort_keys=False, allow_unicode=True, width=120)
