@@ -156,7 +156,8 @@ class LakeWithout:
 def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int | None, refused: bool) -> None:
     held = Held([(1, 9)], [(10, 10)], [], 0)
     reads = SimpleNamespace(held=lambda: held, ledger_index=lambda: ledger_index)
-    with pytest.raises(StoreMismatch, match="a ledger state, but its lake at /lake does not") if refused else nullcontext():
+    older = pytest.raises(StoreMismatch, match="a ledger state, but its lake at /lake does not")
+    with older if refused else nullcontext():
         refuse_older_lake(LakeWithout([(1, 10)]), reads)
 
 
