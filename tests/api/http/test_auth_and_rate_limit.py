@@ -138,7 +138,7 @@ async def test_an_open_server_asks_for_nothing_and_counts_nobody(
     ("settings", "message"),
     [
         ({"jwt_secret": "short"}, "jwt_secret must have 32 bytes"),
-        ({"rate_limit": "often"}, "rate_limit must be as 100/minute, not 'often'"),
+        ({"rate_limit": "often"}, "rate_limit must have the form 100/minute, not 'often'"),
         ({"workers": 0}, "workers must be 1 or more, not 0"),
         ({"deadline_s": 0.0}, "deadline_s must be 0.001 or more, not 0.0"),
         ({"compress_from": -1}, "compress_from must be 0 or more, not -1"),

@@ -73,4 +73,4 @@ async def test_of_many_rows_the_first_are_looked_at_and_that_is_told(
     assert (cut.examined, cut.is_whole) == (whole.examined - 1, False)
     assert (cut.verified, cut.days, cut.emitters) == (whole.verified, whole.days, whole.emitters)
     status = await get_status(wormhole_store, NETWORK)
-    assert f"duplicates  0, of the first {whole.examined - 1:,} rows" in status_lines(status)
+    assert f"duplicates  0, in the first {whole.examined - 1:,} rows" in status_lines(status)

@@ -673,7 +673,7 @@ def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str
     done = CliRunner().invoke(cli.app, ["fetch", option, url, *emitter, "--range", "1:2", "--into", str(tmp_path)])
     assert done.exit_code == 2
     said = "".join(done.output.replace("│", "").split())
-    assert f"{option}:aURLashttp://HOST:14265expected,found'{url}'" in said
+    assert f"{option}:invalidURL'{url}';expectede.g.http://HOST:14265" in said
 
 
 def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
