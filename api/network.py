@@ -66,7 +66,7 @@ class NetworkMount:
 def find_network(networks: Mapping[str, NetworkMount], name: str, protocol: str) -> NetworkMount:
     """Returns the network of that name.
 
-    Raises NoSuchNetwork if there is none, OtherProtocol if it has another protocol than the family.
+    Raises NoSuchNetwork for an unknown name, OtherProtocol for a network of another protocol than the family.
     """
     mount = networks.get(name)
     if mount is None:

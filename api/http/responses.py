@@ -47,7 +47,7 @@ class Page(BaseModel):
 class HealthResponse(BaseModel):
     """The store of every network responds and holds a complete milestone or, for Wormhole, messages."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"isHealthy": True, "networks": ["mainnet"]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"isHealthy": True, "networks": ["permatest-1"]}]})
     isHealthy: Literal[True]
     networks: list[str]
 
@@ -55,7 +55,7 @@ class HealthResponse(BaseModel):
 class RoutesResponse(BaseModel):
     """The paths below /api."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"routes": ["core/v1", "mainnet", "v1"]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"routes": ["core/v1", "permatest-1", "v1"]}]})
     routes: list[str]
 
 
