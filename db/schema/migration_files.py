@@ -132,6 +132,7 @@ def is_done(store: Migratable, statement: str) -> bool:
 def render(layout: int, dialect: str, protocol: str = IOTA) -> Migration:
     """Renders the migration of a layout, as its file must be."""
     name, first = NAMES_OF[protocol][layout], min(NAMES_OF[protocol])
+    # The names are those of the first migrations: stores recorded checksums of files that begin with this line.
     title = f"-- Layout {layout}: {name}. Rendered from db/schema.py by `python -m db.migrations --write`.\n"
     # `migrations` comes first: a migration is applied completely if it is recorded there.
     tables = [table for table in TABLES_OF[protocol] if max(table.layout, first) == layout]

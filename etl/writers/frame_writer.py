@@ -176,7 +176,7 @@ def _share(name: str, partitions: int) -> Column:
     """The share (of `count` equal ones) that contains a hash, by its first two bytes."""
     head = F.substring(F.col(name), HASH_OFFSETS[name] + 1, 2)
     bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
-    # Bytes are compared directly: Spark converts bytes to numbers by way of text (docs/performance.md).
+    # Bytes are compared directly: Spark converts bytes to numbers by way of text.
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))
 
 
