@@ -39,7 +39,7 @@ LINTERS = (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-im
 
 FAST = [
     "-m",
-    "not slow and not thorough and not spark and not cassandra and not clients",
+    "not slow and not thorough and not loads and not spark and not cassandra and not clients",
     "--hypothesis-profile=fast",
 ]
 
@@ -66,7 +66,7 @@ def run_tests(
 
     Example: ./permanode test -- tests/ledger -k milestone
     """
-    chosen = ["-m", ""] if slow else FAST if fast else []
+    chosen = ["-m", "", "--engine=spark"] if slow else FAST if fast else []
     # A debugger in a named test needs a single process.
     suite = ["pytest", *chosen, *(arguments or ["--numprocesses=2", "--dist=loadscope", "--no-loadscope-reorder"])]
     with ThreadPoolExecutor(len(LINTERS)) as pool:

@@ -29,6 +29,9 @@ EXTRAS = {
     "zstandard": "spark",
     "cryptography": "spark",
     "httpx": "spark",
+    "pysail": "sail",
+    "deltalake": "sail",
+    "grpc": "sail",
     "pytest": "dev",
     "datasette": "bench",
 }

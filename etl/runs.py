@@ -18,6 +18,7 @@ from db.intervals import intersect
 from db.schema import protocols
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl.analytics import catch_up as analyse
+from etl.engine.current import SAIL, SPARK
 from etl.engine.progress_monitor import watched
 from etl.engine.session import EtlSettings, spark_session
 from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
@@ -211,6 +212,8 @@ def open_run(
     """
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
+    if settings.engine == SAIL:
+        _refuse_sail(store_settings)
     if bulk:
         refuse_bulk(store_settings)
     report = Report(run=uuid.uuid4().hex[:12])
@@ -279,6 +282,14 @@ def _load_vaas(
     with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE) as publication:
         run_steps(WORMHOLE, WormholeRun(publication, files, prices))
     return publication.report
+
+
+def _refuse_sail(store_settings: StoreSettings) -> None:
+    if store_settings.protocol != protocols.IOTA or not store_settings.url.startswith("sqlite:"):
+        raise ValueError(
+            f"etl.engine = {SAIL}: expected an IOTA network and a SQLite store, not {store_settings.protocol} in "
+            f"{store_settings.url.partition(':')[0]}; set etl.engine = {SPARK}"
+        )
 
 
 def _refuse(options: set[str], store_settings: StoreSettings) -> None:

@@ -32,6 +32,12 @@ HEAP = "2g"
 """Of the session's server, where each suite has keyspaces of its own: in 512 MB it ended in the middle of them."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--engine", choices=["sail", "spark"], default="sail", help="engine of tests that only need loaded stores"
+    )
+
+
 @pytest.fixture(scope="session")
 def cassandra_runs() -> None:
     """For tests with a server: in CI there must be one, at a desk without Java 17 they are skipped."""
@@ -54,9 +60,10 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Marks tests that need Cassandra or Spark, and puts tests of one group together, the longest group first."""
     for item in items:
-        for fixture, mark in (("cassandra_runs", pytest.mark.cassandra), ("spark", pytest.mark.spark)):
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(mark)
+        if "cassandra_runs" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.cassandra)
+        if scheduling.on_spark(item):
+            item.add_marker(pytest.mark.spark)
     yield
     items.sort(key=scheduling.rank)
     if hasattr(config, "workerinput"):

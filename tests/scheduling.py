@@ -23,12 +23,23 @@ def group_of(item: pytest.Item) -> str:
     Tests that need both servers are in the group `spark`: a second Cassandra server starts several times as fast as a
     second Spark session warms up.
     """
-    if "spark" in getattr(item, "fixturenames", ()):
+    if on_spark(item):
         return SPARK
     for group in (CASSANDRA, CLIENTS):
         if item.get_closest_marker(group):
             return group
     return file_of(item.nodeid)
+
+
+def on_spark(item: pytest.Item) -> bool:
+    """Whether a test uses the shared Spark session: by itself, or because Spark fills its stores."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        return True
+    if item.get_closest_marker("loads") is None:
+        return False
+    callspec = getattr(item, "callspec", None)
+    in_cluster = callspec is not None and callspec.params.get("everywhere") in ("cassandra", "bulk")
+    return in_cluster or item.config.getoption("--engine") == "spark"
 
 
 def rank(item: pytest.Item) -> int:

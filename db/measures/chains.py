@@ -10,7 +10,8 @@ STATE_INDEX_BYTES = 4
 
 # The state index of an alias; of other outputs some bytes that no expression reads.
 STATE = (
-    f"substring(data, {TOKENS_AT + 1 + ALIAS_ID_BYTES} + {TOKEN_BYTES} * stardust.native_tokens, {STATE_INDEX_BYTES})"
+    f"substring(hex(data), {2 * (TOKENS_AT + ALIAS_ID_BYTES) + 1} + {2 * TOKEN_BYTES} * stardust.native_tokens, "
+    f"{2 * STATE_INDEX_BYTES})"
 )
 
 STEPS = f"""

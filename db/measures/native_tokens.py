@@ -15,19 +15,19 @@ TOKEN_BYTES = ID_BYTES + AMOUNT_BYTES
 PARTS = 8
 PART_BITS = 32
 
-# SQL counts bytes from 1.
+# Hexadecimal digits, because engines differ in `substring` of bytes. SQL counts from 1.
 HELD = f"""
 SELECT milestone_index, white_flag_index, is_spent, inline(transform(
   sequence(0, CAST(stardust.native_tokens AS INT) - 1),
   place -> named_struct(
-    'token_id', substring(data, {TOKENS_AT + 1} + {TOKEN_BYTES} * place, {ID_BYTES}),
-    'amount', hex(substring(data, {TOKENS_AT + 1 + ID_BYTES} + {TOKEN_BYTES} * place, {AMOUNT_BYTES}))
+    'token_id', substring(hex(data), {2 * TOKENS_AT + 1} + {2 * TOKEN_BYTES} * place, {2 * ID_BYTES}),
+    'amount', substring(hex(data), {2 * (TOKENS_AT + ID_BYTES) + 1} + {2 * TOKEN_BYTES} * place, {2 * AMOUNT_BYTES})
   )
 ))
 FROM {{changes}}
 WHERE stardust.native_tokens > 0
 """
-"""One row per output and token, with the amount as little-endian hex."""
+"""One row per output and token, with its id as hex and the amount as little-endian hex."""
 
 
 def _part(number: int) -> str:

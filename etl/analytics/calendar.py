@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from db.schema import CALENDAR
+from etl.engine.columns import balanced
 
 ACTIVE = pa.schema({"milestone_index": pa.int32(), "ms_timestamp": pa.int64(), "owner": pa.binary()})
 """The columns of CHANGES that determine who was active and when."""
@@ -40,6 +41,5 @@ def so_far(name: str, before: Mapping[int, int]) -> Column:
     begins = F.unix_timestamp(F.date_trunc(CALENDAR[name], F.timestamp_millis("ms_timestamp")))
     in_order = Window.partitionBy(begins).orderBy("milestone_index").rowsBetween(Window.unboundedPreceding, 0)
     counted = F.sum(name).over(in_order)
-    for first_s, count in before.items():
-        counted = counted + F.when(begins == first_s, count).otherwise(0)
-    return counted
+    earlier = (F.when(begins == first_s, count).otherwise(0) for first_s, count in before.items())
+    return balanced(Column.__add__, [counted, *earlier])

@@ -5,7 +5,7 @@ Measures of the ledger state take changes (etl.ledger_state.changes.CHANGES), wh
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
@@ -92,7 +92,8 @@ def of_changes(
         _summed(news),
         *by_milestone(Kind.FLOW, {"changes": later, "balances": balances}, begun.genesis),
     ]
-    together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
+    names = (*FLOW_COLUMNS, *STATE_COLUMNS)
+    together = reduce(DataFrame.unionByName, (_with_columns(part, names) for part in parts))
     summed = (
         together.groupBy("milestone_index")
         .agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (*FLOW_COLUMNS, *STATE_COLUMNS)))
@@ -109,6 +110,13 @@ def of_changes(
         range_of("milestone_index", chunk_size).alias("ms_range_id"),
     )
     return conform(rows, schema.ms_analytics)
+
+
+def _with_columns(part: DataFrame, names: Sequence[str]) -> DataFrame:
+    """milestone_index and these columns; those that the part does not have are null."""
+    null = F.lit(None).cast("bigint")
+    columns = (F.col(name).cast("bigint") if name in part.columns else null for name in names)
+    return part.select("milestone_index", *(column.alias(name) for name, column in zip(names, columns, strict=True)))
 
 
 def by_milestone(kind: Kind, frames: Mapping[str, DataFrame], genesis: int) -> list[DataFrame]:

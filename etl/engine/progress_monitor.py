@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from etl.engine.current import on_sail
 from etl.engine.session import Session
 from etl.report import Notify, Progress
 
@@ -13,6 +14,10 @@ LOOK_EVERY_S = 0.5
 @contextmanager
 def watched(session: Session, stage: str, notify: Notify) -> Iterator[None]:
     """Sends finished and total tasks of all Spark stages that run in the block, whenever the numbers change."""
+    if on_sail():
+        # Spark Connect has no counts of tasks.
+        yield
+        return
     done = threading.Event()
     thread = threading.Thread(target=_look, args=(session, stage, notify, done), name="watch", daemon=True)
     thread.start()

@@ -20,9 +20,11 @@ from pyspark.sql import SparkSession
 
 from etl.engine.class_archive import class_archive
 from etl.engine.compiler import compiler_options
+from etl.engine.current import ENGINES, SAIL, SPARK, on_sail
 from etl.engine.executors import DIRECTORY, pack_environment
 from etl.engine.gateway import spark_context
 from etl.engine.jars import CONNECTOR, LAKE, jar_cache, resolve_jars
+from etl.engine.sail import running_session, sail_session
 from etl.engine.spans import Span
 from ledger.levels import FULL, SIGNED
 
@@ -59,7 +61,12 @@ GROUPINGS = ("", "partition", "replica_set", "none")
 
 @dataclass(frozen=True)
 class EtlSettings:
-    """Settings of Spark and of the load, in addition to those of the store."""
+    """Settings of the engine and of the load, in addition to those of the store."""
+
+    engine: str = field(
+        default=SPARK,
+        metadata={"help": "engine of the pipelines: `spark`, or `sail` for an IOTA network in a SQLite store"},
+    )
 
     master: str = field(
         default="local[*]", metadata={"help": "Spark master: local[N], spark://host:port, yarn, k8s://…"}
@@ -129,6 +136,8 @@ class EtlSettings:
         for name in ("ledger_margin", "cluster_batch_bytes", "cluster_concurrent_writes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if self.engine not in ENGINES:
+            raise ValueError(f"engine must be {SPARK} or {SAIL}, not {self.engine!r}")
         if self.level not in (SIGNED, FULL):
             raise ValueError(f"level must be {SIGNED} or {FULL}, not {self.level!r}")
         if self.cluster_grouping not in GROUPINGS:
@@ -142,6 +151,13 @@ def spark_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster: 
 
     Inside another such block, yields that one's session with its settings: start-up dominates small runs.
     """
+    if settings.engine == SAIL:
+        if (running := running_session()) is not None:
+            yield running
+            return
+        with sail_session() as session:
+            yield session
+        return
     if SparkSession.getActiveSession() is not None:
         # getOrCreate returns the first session. The active one may be another, with other options.
         yield SparkSession.builder.getOrCreate()
@@ -230,11 +246,13 @@ def collector_options(span: Span) -> list[str]:
 
 def new_session(spark: Session) -> Session:
     """Returns another session of the same run, with the run's default options and its own temporary views."""
-    return spark.newSession()
+    return spark if on_sail() else spark.newSession()
 
 
 def session_beside(spark: Session, options: dict[str, str]) -> Session:
     """Returns another session of the same run, with other options for its queries."""
+    if on_sail():
+        return spark
     beside = new_session(spark)
     partitions = "spark.sql.shuffle.partitions"
     for name, value in ({partitions: str(spark.conf.get(partitions))} | options).items():

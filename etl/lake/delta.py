@@ -17,7 +17,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, size
+from etl.engine.arrow_frames import arrow_frame
+from etl.engine.columns import names_of
+from etl.engine.current import on_sail
+from etl.engine.delta_tables import append_rows, compact_files, replace_rows
 from etl.engine.files import list_names
+from etl.engine.ordering import in_lake_order
 from etl.engine.session import COMPILED, INTERPRETED, Session, session_beside
 from etl.lake.files import LakeFile, lake_files
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
@@ -123,6 +128,8 @@ class Lake:
     def read(self, table: str) -> DataFrame:
         """The rows of a table; empty if it was never written."""
         ddl, partitions = TABLES[table]
+        if on_sail() and self.has(table):
+            return self._read_delta(table, self.spark, ddl)
         if not (files := self._listed(table)):
             return self.spark.createDataFrame([], ddl)
         reader = self.spark.read.schema(ddl)
@@ -165,14 +172,24 @@ class Lake:
         files = [file.path for file in self._listed("milestones") if file.may_hold(wanted)]
         if not files:
             return None
+        if on_sail():
+            rows = self._read_delta("milestones", self.spark, "milestone_index INT, verified STRING")
+            return rows.where(either(wanted))
         return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
 
     def _rows(self, table: str, intervals: Intervals, spark: Session) -> DataFrame:
         """The rows of the current files that may contain these milestones."""
         schema = TABLES[table][0].replace("lake_range INT,", "")
         files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
+        if files and on_sail():
+            return self._read_delta(table, spark, schema).where(either(intervals))
         read = spark.read.schema(schema)
         return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
+
+    def _read_delta(self, table: str, spark: Session, ddl: str) -> DataFrame:
+        """The columns of `ddl` of a table that exists."""
+        rows = spark.read.format("delta").load(self.path(table))
+        return rows.select(*names_of(ddl))
 
     def _files_of(self, table: str) -> list[LakeFile]:
         """The files of a table, cached between writes, because a run needs the same rows a dozen times."""
@@ -187,19 +204,17 @@ class Lake:
 
     def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
         """Replaces the rows that match `predicate` with `frame`. Delta rejects rows that do not match it."""
-        _, partitions = TABLES[table]
-        writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", 200_000)
+        ddl, partitions = TABLES[table]
+        # Rows are replaced by rewriting files, so every row in a file is current.
+        properties = {"delta.enableDeletionVectors": "false"}
         if partitions:
-            writer = writer.partitionBy(*partitions)
-        if self.has(table):
-            # A lake of an earlier version does not have the fields that were added since.
-            writer = writer.option("replaceWhere", predicate).option("mergeSchema", "true")
-        else:
-            # Rows are replaced by rewriting files, so every row in a file is current.
-            writer = writer.option("delta.enableDeletionVectors", "false")
-            if partitions:
-                writer = writer.option("delta.dataSkippingStatsColumns", "milestone_index,timestamp")
-        writer.save(self.path(table))
+            properties["delta.dataSkippingStatsColumns"] = "milestone_index,timestamp"
+        rows, replaced = frame.select(*names_of(ddl)), predicate if self.has(table) else None
+        replace_rows(self.path(table), rows, replaced, partitions=partitions, properties=properties)
+        self._forget(table)
+
+    def _forget(self, table: str) -> None:
+        """Drops what is cached of a table that changed."""
         with self._listing:
             self._files.pop(table, None)
         with self._asking:
@@ -211,18 +226,14 @@ class Lake:
         A lake has a single writer, and commits are atomic, so there are no duplicates.
         """
         new = rows.dropDuplicates([key]).join(known.select(key), key, "left_anti")
-        ordered = [F.col(each) for each in self.spark.createDataFrame([], TABLES[table][0]).columns]
-        writer = new.select(*ordered).write.format("delta").mode("append")
-        if TABLES[table][1]:
-            writer = writer.partitionBy(*TABLES[table][1])
-        writer.save(self.path(table))
+        ddl, partitions = TABLES[table]
+        append_rows(self.path(table), new.select(*names_of(ddl)), partitions)
 
     def replace_messages(self, rows: DataFrame, intervals: Intervals) -> None:
         """Replaces all messages of these milestones with `rows`, the same messages with other values."""
         ranged = rows.withColumn("lake_range", F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int"))
-        columns = self.spark.createDataFrame([], MESSAGE_DDL).columns
-        ordered = ranged.select(*columns).repartitionByRange("milestone_index")
-        self.replace("messages", ordered.sortWithinPartitions("milestone_index", "white_flag_index"), within(intervals))
+        rows = ranged.select(*names_of(MESSAGE_DDL))
+        self.replace("messages", in_lake_order(rows, "milestone_index", "white_flag_index"), within(intervals))
 
     def add_pending(self, rows: DataFrame) -> None:
         """Adds pending messages. Existing ones do not change."""
@@ -231,6 +242,8 @@ class Lake:
 
     def genesis(self) -> DataFrame:
         """GENESIS, also for a lake that was created before Stardust."""
+        if on_sail():
+            return self._read_delta("genesis", self.spark, GENESIS_DDL)
         return self.spark.read.schema(GENESIS_DDL).parquet(*(file.path for file in self._files_of("genesis")))
 
     def genesis_index(self) -> int:
@@ -258,7 +271,7 @@ class Lake:
     def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
         """Records files as SOURCES of this run."""
         rows = few_rows(self.spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
-        rows.write.format("delta").mode("append").save(self.path("sources"))
+        append_rows(self.path("sources"), rows)
 
     def compact(self, retain_hours: int) -> dict[str, int]:
         """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses. Returns the number of
@@ -267,10 +280,8 @@ class Lake:
         files = {}
         for table in TABLES:
             if self.has(table):
-                name = f"delta.`{self.path(table)}`"
-                self.spark.sql(f"OPTIMIZE {name}")
-                self.spark.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
-                files[table] = len(self.read(table).inputFiles())
+                compact_files(self.spark, self.path(table), retain_hours)
+                files[table] = len(self._listed(table))
         return files
 
 
@@ -286,9 +297,8 @@ def _digest(genesis: DataFrame) -> tuple[int, int, int]:
 def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
     """Rows of the driver as part of the plan, so that broadcasting them needs no job."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return spark.createDataFrame(
-        pa.table([pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
-    )
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return arrow_frame(spark, pa.table(arrays, schema=schema))
 
 
 def either(intervals: Intervals, column: str = "milestone_index") -> str:

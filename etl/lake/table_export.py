@@ -5,12 +5,14 @@ Reads only the lake, one version of each table. Needs no store.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
 
+from etl.engine.current import SPARK
 from etl.engine.files import delete, exists
 from etl.engine.session import EtlSettings, Session, new_session, spark_session
 from etl.lake.delta import Lake, lake_root
@@ -34,7 +36,7 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
     ValueError with Spark's message for an invalid query, for SQL that is not a query, for duplicate column names, and
     for a folder that exists. A failed export leaves no folder.
     """
-    with spark_session(settings) as spark:
+    with spark_session(replace(settings, engine=SPARK)) as spark:
         try:
             return _export(new_session(spark), lake, what, into, form)
         except PySparkException as error:
@@ -102,5 +104,5 @@ def _plain(column: Column, kind: DataType) -> Column:
 
 def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:
     """etl.lake.views.statements for the lake at this path."""
-    with spark_session(settings) as spark:
+    with spark_session(replace(settings, engine=SPARK)) as spark:
         return statements(Lake(spark, lake_root(lake)), engine)

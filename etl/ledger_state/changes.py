@@ -16,6 +16,8 @@ from pyspark.sql import functions as F
 
 from db.partitions import ms_range_id, window
 from db.roles import BASIC, KIND_OF_TYPE
+from etl.engine.arrow_frames import arrow_frame
+from etl.engine.columns import bytes_at
 from etl.lake.delta import few_rows
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.tables import frames as tables
@@ -123,13 +125,13 @@ def far(
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
         told = null | {"owner": F.col("address")}
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
-    created = created_by(genesis_outputs(held).unionByName(made)).withColumns(null)
+    created = _with(created_by(genesis_outputs(held).unionByName(made)), null)
     known = created.select("output_id", *(name for name in OWNED if name not in null))
-    spent = _spent(tables.spent(messages)).join(known, "output_id", "left").withColumns(null)
+    spent = _with(_spent(tables.spent(messages)).join(known, "output_id", "left"), null)
     whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in told))
     folder = publication.staging.write("changes", whole)
     written = publication.spark.read.schema(whole.schema).parquet(str(folder))
-    changes = written.withColumns(told).select(*columns)
+    changes = _with(written, told).select(*columns)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
     return Found(changes, changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)
@@ -153,7 +155,7 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     made = pa.concat_tables([created.select(MADE.names).cast(MADE), spent.select(MADE.names).cast(MADE)])
     changes = made.append_column("owner", _owners(made))
     touched = sorted(set(changes["address"].to_pylist()) - {None})
-    rows = spark.createDataFrame(changes)
+    rows = arrow_frame(spark, changes)
     begun = max(genesis + 1, window(frontier + 1, chunk_size))
     earlier = few_rows(spark, COUNTED, _counted(publication, created, begun, frontier))
     created_in = set(changes["created_milestone_index"].to_pylist()) - {None}
@@ -186,7 +188,7 @@ def created_by(outputs: DataFrame) -> DataFrame:
     """The CHANGES that created these outputs (`tables.created`)."""
     rows = outputs.withColumns(
         {
-            "transaction_id": F.substring("output_id", 1, 32),
+            "transaction_id": bytes_at("output_id", 1, 32),
             "signer": F.lit(None).cast("binary"),
             "is_spent": F.expr("false"),
             "data": F.when(F.col("stardust").isNotNull(), F.col("data")),
@@ -214,6 +216,11 @@ def _owners(made: pa.Table) -> pa.ChunkedArray:
     expiration, expiration_return = (pc.struct_field(made["stardust"], name) for name in _EXPIRING)
     expired = pc.and_(made["is_spent"], pc.less_equal(expiration, pc.divide(made["ms_timestamp"], 1000)))
     return pc.if_else(pc.fill_null(expired, fill_value=False), expiration_return, made["address"])
+
+
+def _with(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    """The frame with these columns added. Spark Connect does not accept that there are none."""
+    return frame.withColumns(columns) if columns else frame
 
 
 def _counted(publication: Publication, created: pa.Table, first: int, last: int) -> list[tuple[Any, ...]]:

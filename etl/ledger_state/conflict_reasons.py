@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from etl.engine.columns import union_with_nulls
 from etl.lake.delta import few_rows
 from etl.ledger_state.conflict_worker import JUDGED_DDL, judge
 from etl.report import Report
@@ -164,10 +165,12 @@ def dust_before(asked: DataFrame, steps: DataFrame) -> DataFrame:
     sums = DUST_STEPS.names[3:]
     questions = asked.withColumns({name: F.lit(0).cast("bigint") for name in sums})
     wanted = steps.join(asked.select("address").distinct(), "address", "left_semi")
-    so_far = Window.partitionBy("address").orderBy("milestone_index", "white_flag_index")
+    # A message asks before its own steps.
+    is_step = F.col("message_id").isNull()
+    so_far = Window.partitionBy("address").orderBy("milestone_index", "white_flag_index", is_step)
     so_far = so_far.rowsBetween(Window.unboundedPreceding, 0)
     return (
-        questions.unionByName(wanted, allowMissingColumns=True)
+        union_with_nulls(questions, wanted)
         .select(*AT, "address", *(F.sum(name).over(so_far).alias(name) for name in sums))
         .where("message_id IS NOT NULL")
     )

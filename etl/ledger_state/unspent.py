@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.roles import ALL, ROLES
+from etl.engine.columns import bytes_at
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
 from etl.tables.lookups import inline_roles, told_by
@@ -42,7 +43,7 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
 def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> DataFrame:
     """The key of each changed output's rows, its own columns, and where it was spent if that is the change."""
     created = F.col("created_milestone_index")
-    first_byte = hex_text(F.substring("output_id", 1, 1))
+    first_byte = hex_text(bytes_at("output_id", 1, 1))
     rows = _keyed(changes, F.when(created == genesis, first_byte).otherwise(ALL))
     rows = rows.withColumns({SPENT: F.when(F.col("is_spent"), F.col("milestone_index")), "milestone_index": created})
     return placement.place(rows, TABLE)

@@ -19,6 +19,7 @@ from db.model import Lookup, Table
 from db.roles import KIND_OF_TYPE
 from db.schema.dialects import spark_type
 from db.schema.protocols import LOOKUPS
+from etl.engine.columns import bytes_at
 from etl.lake.output_rows import STARDUST_OUTPUT
 from etl.sources.cone import INCLUDED
 from etl.tables.partition_columns import Placement
@@ -157,8 +158,8 @@ def transactions(lake: DataFrame) -> TableFrame:
         F.concat(spends, "output_id", "unlock").alias("data"),
     )
     row_of_output = F.struct(
-        F.substring("output_id", 1, 32).alias("transaction_id"),
-        _u16(F.substring("output_id", 33, 2)).alias("idx"),
+        bytes_at("output_id", 1, 32).alias("transaction_id"),
+        _u16(bytes_at("output_id", 33, 2)).alias("idx"),
         F.lit("unlock").alias("variant"),
         F.concat("transaction_id", _u16_bytes(F.col("idx")), "unlock").alias("data"),
     )
@@ -333,7 +334,7 @@ def _u16(two_bytes: Column) -> Column:
 def byte_at(data: Column, position: int) -> Column:
     """Reads a byte of a binary value as a number."""
     # A character of Latin-1 is its byte.
-    return F.ascii(F.decode(F.substring(data, position + 1, 1), "ISO-8859-1"))
+    return F.ascii(F.decode(bytes_at(data, position + 1, 1), "ISO-8859-1"))
 
 
 def _u8_bytes(number: Column) -> Column:

@@ -5,7 +5,6 @@ therefore broadcast. Nothing here reads or writes.
 """
 
 from dataclasses import dataclass
-from functools import reduce
 from operator import or_
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from db.intervals import Intervals
 from db.model import Lookup, Table, Type
 from db.partitions import WINDOW, hot_threshold, limit, window_size
 from db.schema.dialects import spark_type
+from etl.engine.columns import balanced
 
 SPLITS = pa.schema(
     {
@@ -137,7 +137,7 @@ def _first_hot_window(run: Intervals, chunk_size: int, partition_size: int, at_m
             (window <= last) & (window_last >= first) & (F.least(F.lit(last), window_last) > F.col("tail"))
             for first, last in run
         )
-        return reduce(or_, meets)
+        return balanced(or_, meets)
 
     def step(state: Column, each: Column) -> Column:
         window = each["milestone_index"] - F.pmod(each["milestone_index"], F.lit(chunk_size)) % size
@@ -161,7 +161,7 @@ def _counted_on(run: Intervals, partition_size: int, size: int) -> Column:
     def step(state: Column, each: Column) -> Column:
         milestone_index, rows = each["milestone_index"], each["rows"]
         reached = stored.isNotNull() | (milestone_index >= first_hot)
-        of_run = reduce(or_, ((milestone_index >= first) & (milestone_index <= last) for first, last in run))
+        of_run = balanced(or_, ((milestone_index >= first) & (milestone_index <= last) for first, last in run))
         counted = reached & (milestone_index > counted_from) & of_run
         earlier = reached & stored.isNull() & (milestone_index <= tail) & (milestone_index < window_end)
         splits = counted & (state["open_count"] >= limit(partition_size))

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, intervals, subtract
+from etl.engine.arrow_frames import arrow_frame
 from etl.lake.delta import either, few_rows, intervals_of
 from etl.tables.partition_columns import hex_text
 from etl.verification.ingest import Ingested
@@ -20,10 +21,10 @@ from etl.writers.publish import Publication
 ENDS = pa.schema({"milestone_index": pa.int32(), "milestone_id": pa.binary(), "previous_id": pa.binary()})
 """A milestone, its id, and the id of the previous milestone that it names."""
 
-NAMED = "substring(payload, 14, 32)"
+NAMED = "unhex(substring(hex(payload), 27, 64))"
 """previousMilestoneId in a milestone payload, after its kind, index, timestamp and version."""
 
-IS_STARDUST = "substring(payload, 1, 4) = X'07000000'"
+IS_STARDUST = "substring(hex(payload), 1, 8) = '07000000'"
 
 
 def broken_links(ends: DataFrame) -> DataFrame:
@@ -73,7 +74,7 @@ def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
     refused = intervals_of(broken)
     no_place = {name: F.lit(None).cast(kind) for name, kind in (("verified", "string"), ("white_flag_index", "int"))}
     lake.replace_messages(lake.messages(refused).withColumns(no_place), refused)
-    lines = publication.spark.createDataFrame(found.plan.places(refused))
+    lines = arrow_frame(publication.spark, found.plan.places(refused))
     rows = broken.join(lines, "milestone_index").withColumn("item", F.lit(""))
     before = lake.read("rejects").where(either(refused))
     lake.replace("rejects", before.unionByName(rows), either(refused))

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
 from etl.engine.queries import TaskSet, parallelism
 from etl.engine.session import Session
@@ -84,6 +85,9 @@ def decode_pending(planned: DataFrame, eras: Eras, told: Told | None) -> DataFra
 
 def start_workers(spark: Session) -> None:
     """Starts a Python worker per core and imports the modules for decoding while the driver is still planning."""
+    if on_sail():
+        # Functions run in this process, whose modules are imported.
+        return
     cores = parallelism(spark)
     spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
 

@@ -18,6 +18,8 @@ from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
+from etl.engine.arrow_frames import arrow_frame
+from etl.engine.ordering import in_tasks
 from etl.engine.queries import parallelism, task_set
 from etl.engine.session import Session
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
@@ -110,7 +112,7 @@ class Ingest:
             rows = decode_milestones(self._planned(plan, todo, in_lake), eras, coordinator, told)
             self.lake.replace("messages", _messages(rows), within(todo))
         if plan.pending.num_rows:
-            rows = decode_pending(self.spark.createDataFrame(plan.pending), eras, told)
+            rows = decode_pending(arrow_frame(self.spark, plan.pending), eras, told)
             self.lake.add_pending(_messages(rows))
         if told.rejected.value or plan.broken or self.lake.has("rejects"):
             decode = partial(decode_milestones, eras=eras, coordinator=coordinator, told=None)
@@ -171,14 +173,13 @@ class Ingest:
     def _planned(self, plan: Plan, todo: Intervals, in_lake: Intervals) -> DataFrame:
         """Returns the lines in tasks of ascending milestones, so that the lake's files are sorted."""
         copies = plan.copies(todo, TASK_BYTES, parallelism(self.spark))
-        tasks = max(copies["task"].to_pylist(), default=0) + 1
-        planned = self.spark.createDataFrame(copies)
+        planned = arrow_frame(self.spark, copies)
         if again := intersect(todo, in_lake):
             known = known_rows(self.lake.messages(again))
             planned = planned.join(known, "milestone_index", "left")
         else:
             planned = planned.withColumn("known", F.lit(None).cast(KNOWN_TYPE))
-        return planned.repartitionById(tasks, "task").sortWithinPartitions("milestone_index").drop("task")
+        return in_tasks(planned, "task", max(copies["task"].to_pylist(), default=0) + 1, "milestone_index")
 
     def _replace_rejects(
         self,
@@ -194,12 +195,12 @@ class Ingest:
         Runs after the messages are committed and decodes only milestones with rejects again, so that a load without
         rejects, the common case, has no cost.
         """
-        rows = self.spark.createDataFrame(reject_table(UNKNOWN_MILESTONE, plan.broken))
+        rows = arrow_frame(self.spark, reject_table(UNKNOWN_MILESTONE, plan.broken))
         if again := of_indices(index for index in rejected if index != UNKNOWN_MILESTONE):
             planned = self._planned(plan, again, intersect(in_lake, again))
             rows = rows.unionByName(_rejects(decode(planned)))
         if UNKNOWN_MILESTONE in rejected:
-            pending = self.spark.createDataFrame(plan.pending)
+            pending = arrow_frame(self.spark, plan.pending)
             rows = rows.unionByName(_rejects(decode_pending(pending, eras, None)))
         files = ", ".join(f"'{_quoted(each.file)}'" for each in plan.files)
         unknown = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({files})"

@@ -13,6 +13,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, subtract
+from etl.engine.columns import union_with_nulls
+from etl.engine.ordering import map_in_order
 from etl.lake.delta import either, intervals_of
 from etl.ledger_state.changes import far, near
 from etl.ledger_state.conflict_reasons import FACTS, dust_steps, flat, known_facts, spending, told_by_store, with_facts
@@ -45,10 +47,9 @@ def decide_states(publication: Publication, believed: Intervals, level: str) -> 
     own = messages.where("milestone.milestone_index = milestone_index").groupBy("milestone_index")
     ends = own.agg(F.min("version").alias("version"), F.min("milestone.payload").alias("payload"))
     closing = ends.withColumn("white_flag_index", F.lit(LAST))
-    whole = with_facts(asked, facts, steps).unionByName(closing, allowMissingColumns=True)
-    ordered = whole.repartition(1).sortWithinPartitions("milestone_index", "white_flag_index")
-    decided_folder = publication.staging.write("decided", ordered.mapInArrow(decide, DECIDED_DDL))
-    decided = publication.spark.read.schema(DECIDED_DDL).parquet(str(decided_folder))
+    whole = union_with_nulls(with_facts(asked, facts, steps), closing)
+    order = ("milestone_index", "white_flag_index")
+    decided = map_in_order(whole, order, decide, DECIDED_DDL, publication.staging.folder("decided"))
     if done := intervals_of(decided):
         _settle(publication, done, decided, level)
         _refuse(publication, done, decided, asked)

@@ -20,6 +20,7 @@ from db.model import Table
 from db.partitions import DAY_WINDOW
 from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
+from etl.engine.arrow_frames import arrow_frame
 from etl.engine.queries import parallelism
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
@@ -89,11 +90,11 @@ class VaaLoad:
         spark, lake, report = self.publication.spark, self.publication.lake, self.publication.report
         places, sources, broken = find_places(files)
         tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
-        planned = spark.createDataFrame(places).repartition(tasks)
+        planned = arrow_frame(spark, places).repartition(tasks)
         read = self._staged("cells", decode.to_cells(planned, self.network))
         cells = read.where("reject IS NULL").drop("reject")
         rejects = read.where("reject IS NOT NULL").select("reject.*")
-        rejects = rejects.unionByName(spark.createDataFrame(reject_table(UNKNOWN_MILESTONE, broken)))
+        rejects = rejects.unionByName(arrow_frame(spark, reject_table(UNKNOWN_MILESTONE, broken)))
         names = ", ".join(f"'{_quoted(each.file)}'" for each in sources)
         report.rejects = rejects.count()
         if sources:

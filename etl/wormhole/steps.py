@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
+from etl.engine.arrow_frames import arrow_frame
 from etl.lake.summary import reject_lines
 from etl.wormhole.load import VaaLoad
 from etl.wormhole.prices import read_prices
@@ -42,7 +43,7 @@ def read_price_file(run: WormholeRun) -> WormholeRun:
     """Reads the price file. Raises ValueError for an invalid one before anything is written."""
     if run.prices is None:
         return run
-    return replace(run, priced=run.publication.spark.createDataFrame(read_prices(run.prices)))
+    return replace(run, priced=arrow_frame(run.publication.spark, read_prices(run.prices)))
 
 
 def decode(run: WormholeRun) -> WormholeRun:

@@ -23,7 +23,11 @@ from db.model import Order, Table, Type
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
+from etl.engine.columns import bytes_at
+from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
+from etl.engine.ordering import sorted_rows
+from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
 from etl.tables.frames import FACT, FrameMaker, TableFrame
 
@@ -81,13 +85,13 @@ class Staged:
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """All rows in native values."""
         collect_rarely()
-        for part in sorted(self.directory.glob("part-*.parquet")):
+        for part in sorted(self.directory.glob("*.parquet")):
             for batch in pq.ParquetFile(part).iter_batches(batch_size=BATCH_ROWS, use_threads=False):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def count(self) -> int:
         """The number of rows, from the footers of the parts."""
-        return sum(pq.read_metadata(part).num_rows for part in self.directory.glob("part-*.parquet"))
+        return sum(pq.read_metadata(part).num_rows for part in self.directory.glob("*.parquet"))
 
 
 class Staging:
@@ -101,15 +105,13 @@ class Staging:
     def stage(self, frame: TableFrame) -> Staged:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        # The file is read once, completely. Minimum and maximum statistics would skip nothing.
-        options = {"compression": "none", "parquet.column.statistics.enabled": "false"}
-        _sorted(frame).write.options(**options).parquet(str(directory))
+        write_parquet(_sorted(frame), directory)
         return Staged(frame.table, frame.columns, directory, frame.frame)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""
         directory = self.folder(name)
-        frame.write.option("compression", "none").parquet(str(directory))
+        write_parquet(frame, directory)
         return directory
 
     def folder(self, name: str) -> Path:
@@ -161,6 +163,8 @@ def _sorted(frame: TableFrame) -> DataFrame:
             rows = rows.withColumn(name, F.col(name).cast("string"))
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
+    if on_sail():
+        return sorted_rows(rows, *key)
     first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
     if partitions == 1:
         # A single task: no shuffle and no sampling.
@@ -174,7 +178,7 @@ def _sorted(frame: TableFrame) -> DataFrame:
 
 def _share(name: str, partitions: int) -> Column:
     """The share (of `count` equal ones) that contains a hash, by its first two bytes."""
-    head = F.substring(F.col(name), HASH_OFFSETS[name] + 1, 2)
+    head = bytes_at(name, HASH_OFFSETS[name] + 1, 2)
     bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
     # Bytes are compared directly: Spark converts bytes to numbers by way of text.
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))

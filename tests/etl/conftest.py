@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from etl import runs
+from etl.engine.current import SAIL
 from etl.engine.session import EtlSettings, spark_session
 from etl.engine.spans import Span
 from etl.report import Report
@@ -30,6 +31,9 @@ from tests.etl.store_rows import by_key, compared
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=1)
 """As loads of seconds are; those of processes (tests/etl/commands.py) shuffle into two."""
+
+ON_SAIL = replace(SETTINGS, engine=SAIL)
+"""The same on the embedded engine."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,16 @@ class Stores:
     """
 
     def __init__(
-        self, root: Path, templates: Templates, server: CassandraServer | None = None, *, bulk: bool = False
+        self,
+        root: Path,
+        templates: Templates,
+        server: CassandraServer | None = None,
+        *,
+        bulk: bool = False,
+        settings: EtlSettings = SETTINGS,
     ) -> None:
         self._root = root
+        self._settings = settings
         self._templates = templates
         self._server = server
         self._bulk = bulk
@@ -81,7 +92,7 @@ class Stores:
         self,
         geometry: tuple[int, int] = (100_000, 100_000),
         network: str = "permatest-1",
-        settings: EtlSettings = SETTINGS,
+        settings: EtlSettings | None = None,
         eras: Mapping[str, Any] | None = None,
         analytics: bool = False,
         **options: Any,
@@ -97,7 +108,7 @@ class Stores:
             options = {"lake": str(folder / "lake")} | options
         store = StoreSettings(url, network, *geometry, **(eras or {}))
         migrate(store)
-        return Loading(folder, store, replace(settings, **options), self._bulk, analytics)
+        return Loading(folder, store, replace(settings or self._settings, **options), self._bulk, analytics)
 
     def loaded(
         self, name: str, geometry: tuple[int, int] = (100_000, 100_000), **options: Any
@@ -111,7 +122,7 @@ class Stores:
         loading = self(geometry, network, **options)
         if self._server is not None:
             return loading, loading.load(*sources, genesis=genesis)
-        key = (name, geometry, *sorted(options.items()))
+        key = (name, geometry, loading.settings.engine, *sorted(options.items()))
         if key not in self._templates:
             template = self._root / f"template-{self._count}"
             report = loading.load(*sources, genesis=genesis)

@@ -48,7 +48,7 @@ from tests.etl.two_eras import FIRST, stardust_lines
 from tests.reference_analytics import active_so_far, analytics_rows
 from tests.reference_facts import Genesis, Milestone
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 CHUNK_SIZE = 7
 GAP = range(21, 31)

@@ -29,7 +29,7 @@ from tests.etl.listings import check, whole_oracle
 from tests.etl.store_rows import stored_rows
 from tests.etl.writers.test_writes import Death, WriteByWrite
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 TINY = (7, 3)
 MARGIN = 3

@@ -20,7 +20,7 @@ from tests.etl.archives import Json, dump, of_state, oracle, sample, write
 from tests.etl.conftest import Loading, Stores
 from tests.reference import ORACLE, read_json
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GENESIS = SAMPLE / "genesis.json"
 FAR, NEAR = 0, 10_000

@@ -33,7 +33,7 @@ from tests.etl.store_rows import COMPARED, by_key
 from tests.etl.test_oracle import check, uncut
 from tests.reference import ORACLE, read_json, whole_rows
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GENESIS = SAMPLE / "genesis.json"
 FILES = [SAMPLE / name for name in ARCHIVE]

@@ -23,7 +23,7 @@ from tests.etl.test_stardust_oracle import NETWORK, oracle
 from tests.reference import read_json
 from tests.reference_stardust import ORACLE, output_bytes, raw, whole_rows
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GENESIS = ORACLE / "genesis.json"
 FAR, NEAR = 0, 10_000

@@ -18,7 +18,7 @@ from tests.etl.stardust_archives import NETWORK, line_of, oracle
 from tests.etl.test_two_eras import ERAS, GENESIS
 from tests.etl.two_eras import COORDINATOR, COORDINATOR_KEY, FIRST, stardust_lines
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 NOWHERE = "0x" + "5d" * 32
 

@@ -33,7 +33,7 @@ from tests.etl.archives import oracle
 from tests.etl.conftest import SETTINGS, Loading, Stores
 from tests.etl.listings import whole_oracle
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 NETWORK = "permatest-1"
 LAST_FILE = SAMPLE / "41.part"

@@ -22,7 +22,7 @@ from tests.etl.archives import (
 )
 from tests.etl.conftest import Loading, Stores
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 LAST = 12
 """Milestones 1 to 12 are loaded here; the lines below are bad, by milestone."""

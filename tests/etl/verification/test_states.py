@@ -28,7 +28,7 @@ from tests.etl.test_two_eras import KEYS
 from tests.etl.two_eras import Coin, basic, line_behind, transaction, wallets
 from tests.reference import STATES
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GENESIS = SAMPLE / "genesis.json"
 FAR, NEAR = 0, 10_000

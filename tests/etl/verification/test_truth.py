@@ -30,7 +30,7 @@ from tests.etl.conftest import Loading, Stores
 from tests.etl.listings import whole_oracle
 from tests.etl.verification.truth import Witness
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GENESIS = SAMPLE / "genesis.json"
 TINY = (7, 3)

@@ -1,0 +1,41 @@
+"""Which engine runs the frames of this process: Spark, or Sail (etl/engine/sail.py).
+
+PySpark decides by the same variable whether a Column belongs to a JVM or to a Spark Connect session.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+SPARK, SAIL = "spark", "sail"
+ENGINES = (SPARK, SAIL)
+
+_CONNECT = "SPARK_CONNECT_MODE_ENABLED"
+
+
+def on_sail() -> bool:
+    """Whether the frames of this process run on Sail."""
+    return _CONNECT in os.environ
+
+
+_scratch: list[Path] = []
+
+
+def scratch_folder(name: str) -> Path:
+    """Makes a new folder that Sail's session deletes at its end."""
+    return Path(mkdtemp(prefix=f"{name}-", dir=_scratch[-1]))
+
+
+@contextmanager
+def sail_frames() -> Iterator[None]:
+    """Makes all frames and columns that are created in the block those of Spark Connect."""
+    with TemporaryDirectory(prefix="permanode-") as folder:
+        os.environ[_CONNECT] = "1"
+        _scratch.append(Path(folder))
+        try:
+            yield
+        finally:
+            _scratch.pop()
+            del os.environ[_CONNECT]

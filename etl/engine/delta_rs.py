@@ -1,0 +1,67 @@
+"""Delta tables through delta-rs, which needs no JVM: files, replacement, additions, compaction."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+TARGET_BYTES = 128 << 20
+
+
+def files(path: str) -> list[tuple[str, str]]:
+    """Path and column statistics (JSON) of each file in the newest snapshot. Raises OSError for an invalid log."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    try:
+        added = pa.table(DeltaTable(path).get_add_actions(flatten=True)).to_pylist()
+    except DeltaError as error:
+        raise OSError(f"{path}: {error}") from error
+    return [(str(Path(path) / each["path"]), json.dumps(_statistics(each), default=str)) for each in added]
+
+
+def _statistics(action: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    ends = {"min.": "minValues", "max.": "maxValues"}
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in action.items():
+        if value is not None and (end := ends.get(name[:4])):
+            found.setdefault(end, {})[name[4:]] = value
+    return found
+
+
+def replace(
+    path: str, frame: DataFrame, partitions: Sequence[str], predicate: str | None, configuration: Mapping[str, str]
+) -> None:
+    """Replaces the rows that match `predicate`, or all rows, with a frame. Raises DeltaError for rows that do not
+    match it. `configuration` applies to a new table.
+    """
+    from deltalake import write_deltalake
+
+    write_deltalake(
+        path,
+        frame.toArrow(),
+        mode="overwrite",
+        partition_by=list(partitions) or None,
+        # delta-rs does not accept a condition without a column.
+        predicate=None if predicate == "true" else predicate,
+        configuration=dict(configuration),
+    )
+
+
+def append(path: str, frame: DataFrame, partitions: Sequence[str]) -> None:
+    """Appends the rows of a frame."""
+    from deltalake import write_deltalake
+
+    write_deltalake(path, frame.toArrow(), mode="append", partition_by=list(partitions) or None)
+
+
+def compact(path: str, retain_hours: int) -> None:
+    """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses."""
+    from deltalake import DeltaTable
+
+    table = DeltaTable(path)
+    table.optimize.compact(target_size=TARGET_BYTES)
+    table.vacuum(retain_hours, dry_run=False, enforce_retention_duration=False)

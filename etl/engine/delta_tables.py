@@ -1,0 +1,57 @@
+"""Reads and writes Delta tables with the engine of the process: Delta's own connector on Spark, delta-rs on Sail."""
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from etl.engine import delta_rs
+from etl.engine.current import on_sail
+from etl.engine.session import Session
+
+ROWS_PER_FILE = 200_000
+
+
+def replace_rows(
+    path: str,
+    frame: DataFrame,
+    predicate: str | None,
+    *,
+    partitions: Sequence[str],
+    properties: Mapping[str, str],
+) -> None:
+    """Replaces the rows of a table that match `predicate` with `frame`. None replaces all rows, or creates the table
+    with these properties. Rows that do not match the predicate are an error of the engine.
+    """
+    if on_sail():
+        delta_rs.replace(path, frame, partitions, predicate, properties)
+        return
+    writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", ROWS_PER_FILE)
+    if partitions:
+        writer = writer.partitionBy(*partitions)
+    if predicate is not None:
+        # A lake of an earlier version does not have the fields that were added since.
+        writer = writer.option("replaceWhere", predicate).option("mergeSchema", "true")
+    else:
+        writer = writer.options(**properties)
+    writer.save(path)
+
+
+def append_rows(path: str, frame: DataFrame, partitions: Sequence[str] = ()) -> None:
+    """Appends the rows of a frame to a table, or creates it."""
+    if on_sail():
+        delta_rs.append(path, frame, partitions)
+        return
+    writer = frame.write.format("delta").mode("append")
+    if partitions:
+        writer = writer.partitionBy(*partitions)
+    writer.save(path)
+
+
+def compact_files(session: Session, path: str, retain_hours: int) -> None:
+    """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses."""
+    if on_sail():
+        delta_rs.compact(path, retain_hours)
+        return
+    name = f"delta.`{path}`"
+    session.sql(f"OPTIMIZE {name}")
+    session.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")

@@ -1,0 +1,63 @@
+"""Rows in an order that a write or a Python function relies on.
+
+Sail 0.7.2 drops a sort below `mapInArrow` and before a write. With a limit after the sort, each file is sorted, but a
+write spreads the rows over several files. So with Sail, Python functions that rely on an order run in this process.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from etl.engine.columns import schema_of
+from etl.engine.current import on_sail
+from etl.engine.parquet import write_parquet
+
+ALL = 2**31 - 1
+"""A limit above every number of rows."""
+
+
+def sorted_rows(frame: DataFrame, *keys: Column | str) -> DataFrame:
+    """All rows in the order of the keys. When Sail writes them, each file is in that order."""
+    return frame.orderBy(*keys).limit(ALL)
+
+
+def in_tasks(frame: DataFrame, task: str, tasks: int, *keys: str) -> DataFrame:
+    """The rows in `tasks` tasks by the number in the column `task`, which is dropped, each in the order of the keys."""
+    if on_sail():
+        return sorted_rows(frame, *keys).drop(task)
+    return frame.repartitionById(tasks, task).sortWithinPartitions(*keys).drop(task)
+
+
+def in_lake_order(frame: DataFrame, *keys: str) -> DataFrame:
+    """The rows in files of ascending first keys, each in the order of the keys."""
+    if on_sail():
+        return sorted_rows(frame, *keys)
+    return frame.repartitionByRange(keys[0]).sortWithinPartitions(*keys)
+
+
+def map_in_order(
+    frame: DataFrame,
+    keys: Sequence[str],
+    function: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    ddl: str,
+    folder: Path,
+) -> DataFrame:
+    """Rows of a function that takes all rows in the order of the keys. They are written into `folder`, a new one.
+
+    With Sail, this process holds all rows.
+    """
+    session = frame.sparkSession
+    if not on_sail():
+        ordered = frame.repartition(1).sortWithinPartitions(*keys)
+        write_parquet(ordered.mapInArrow(function, ddl), folder)
+        return session.read.schema(ddl).parquet(str(folder))
+    folder.mkdir(parents=True)
+    schema = to_arrow_schema(schema_of(ddl))
+    with pq.ParquetWriter(folder / "part-0.parquet", schema) as writer:
+        for batch in function(frame.orderBy(*keys).toArrow().to_batches()):
+            writer.write_batch(batch.cast(schema))
+    return session.read.schema(ddl).parquet(str(folder))

@@ -1,0 +1,173 @@
+"""The embedded engine: what Sail does otherwise than Spark, and that the functions of etl/engine give the same.
+
+Each test of a defect fails once a new version of Sail does not have it: then its workaround can go.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from cli.main import describe_error
+from db.connect import StoreSettings
+from etl import runs
+from etl.engine.arrow_frames import MANY_ROWS, arrow_frame
+from etl.engine.columns import balanced, bytes_at
+from etl.engine.current import on_sail
+from etl.engine.ordering import map_in_order, sorted_rows
+from etl.engine.parquet import write_parquet
+from etl.engine.queries import task_set
+from etl.engine.session import EtlSettings, spark_session
+
+pytestmark = pytest.mark.loads
+
+SAIL = EtlSettings(engine="sail")
+STRUCT = pa.struct([("number", pa.int64()), ("inner", pa.struct([("text", pa.string())]))])
+ROWS_SORTED = 50_000
+ROWS = [{"id": 1, "value": None}, {"id": 2, "value": {"number": 7, "inner": None}}]
+
+
+@pytest.fixture
+def sail() -> Iterator[SparkSession]:
+    with spark_session(SAIL) as session:
+        yield session
+
+
+def test_a_session_within_another_is_that_one_and_frames_are_sparks_again_after_it() -> None:
+    assert not on_sail()
+    with spark_session(SAIL) as session:
+        assert on_sail()
+        with spark_session(SAIL) as inner:
+            assert inner is session
+        assert session.sql("SELECT 1 + 1 AS two").collect()[0]["two"] == 2
+    assert not on_sail()
+
+
+def test_substring_of_bytes_is_of_text_and_ours_of_bytes(sail: SparkSession) -> None:
+    data = bytes(range(250, 256)) + bytes(4)
+    rows = arrow_frame(sail, pa.table({"data": [data]}))
+    assert rows.select(bytes_at("data", 2, 4).alias("piece")).collect()[0]["piece"] == data[1:5]
+    with pytest.raises(PySparkException):
+        rows.select(F.substring("data", 2, 4)).collect()
+
+
+def test_fields_of_null_structs_are_zero_and_ours_null(sail: SparkSession) -> None:
+    table = pa.table({"id": [1, 2], "value": pa.array([each["value"] for each in ROWS], STRUCT)})
+    fields = ("id", "value.number", "value.inner.text")
+    found = [tuple(row) for row in arrow_frame(sail, table).select(*fields).orderBy("id").collect()]
+    assert found == [(1, None, None), (2, 7, None)]
+    # As Arrow computes structs: values below a null mask.
+    number = pa.array([5, 7], pa.int64())
+    masked = pa.StructArray.from_arrays([number], names=["number"], mask=pa.array([True, False]))
+    raw = sail.createDataFrame(pa.table({"value": masked})).select("value.number").collect()
+    assert [row["number"] for row in raw] != [None, 7]
+    ours = arrow_frame(sail, pa.table({"value": masked})).select("value.number").collect()
+    assert [row["number"] for row in ours] == [None, 7]
+
+
+@pytest.mark.parametrize("rows", [0, 1, MANY_ROWS, MANY_ROWS + 1])
+def test_an_arrow_table_of_any_size_is_a_frame(sail: SparkSession, rows: int) -> None:
+    table = pa.table({"id": pa.array(range(rows), pa.int64()), "data": pa.array([b"\x00\xff"] * rows, pa.binary())})
+    frame = arrow_frame(sail, table)
+    assert frame.columns == ["id", "data"]
+    assert sorted(row["id"] for row in frame.collect()) == list(range(rows))
+
+
+def test_a_sort_stays_in_each_file_of_a_write(sail: SparkSession, tmp_path: Path) -> None:
+    numbers = [(7919 * each) % ROWS_SORTED for each in range(ROWS_SORTED)]
+    frame = arrow_frame(sail, pa.table({"id": numbers})).repartition(4)
+
+    def written(name: str) -> list[list[int]]:
+        return [pq.read_table(part)["id"].to_pylist() for part in (tmp_path / name).glob("*.parquet")]
+
+    write_parquet(sorted_rows(frame, "id"), tmp_path / "ours")
+    assert sorted(value for part in written("ours") for value in part) == sorted(numbers)
+    assert all(part == sorted(part) for part in written("ours"))
+
+
+def test_a_sort_is_dropped_below_a_function(sail: SparkSession) -> None:
+    def is_sorted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            values = batch["id"].to_pylist()
+            yield pa.record_batch({"is_sorted": [values == sorted(values)]})
+
+    numbers = [(7919 * each) % ROWS_SORTED for each in range(ROWS_SORTED)]
+    frame = arrow_frame(sail, pa.table({"id": numbers})).repartition(4)
+    found = frame.orderBy("id").mapInArrow(is_sorted, "is_sorted BOOLEAN").collect()
+    assert not all(row["is_sorted"] for row in found)
+
+
+def test_a_frame_without_rows_has_a_file_with_its_columns(sail: SparkSession, tmp_path: Path) -> None:
+    none = arrow_frame(sail, pa.table({"id": [1, 2]})).where("id > 2")
+    write_parquet(none, tmp_path / "ours")
+    (part,) = (tmp_path / "ours").glob("*.parquet")
+    assert pq.read_table(part).to_pydict() == {"id": []}
+    none.write.parquet(str(tmp_path / "theirs"))
+    assert not [*tmp_path.glob("theirs/*.parquet")]
+
+
+def test_a_function_over_rows_in_order_gets_them_in_order(sail: SparkSession, tmp_path: Path) -> None:
+    def running(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        total = 0
+        for batch in batches:
+            sums = []
+            for value in batch["id"].to_pylist():
+                total = 31 * total % 1_000_003 + value
+                sums.append(total)
+            yield pa.record_batch({"id": batch["id"], "total": pa.array(sums, pa.int64())})
+
+    numbers = [(7919 * each) % ROWS_SORTED for each in range(ROWS_SORTED)]
+    frame = arrow_frame(sail, pa.table({"id": pa.array(numbers, pa.int64())})).repartition(4)
+    found = map_in_order(frame, ["id"], running, "id BIGINT, total BIGINT", tmp_path / "mapped")
+    wanted, total = {}, 0
+    for value in sorted(numbers):
+        total = 31 * total % 1_000_003 + value
+        wanted[value] = total
+    assert {row["id"]: row["total"] for row in found.collect()} == wanted
+
+
+def test_a_set_that_tasks_fill_has_what_all_of_them_added(sail: SparkSession) -> None:
+    told = task_set(sail)
+    assert told.value == set()
+    told.add({1, 2})
+    told.add({2, (3, b"x")})
+    assert told.value == {1, 2, (3, b"x")}
+
+
+def test_expressions_are_combined_in_pairs_and_in_order() -> None:
+    assert balanced(lambda one, other: f"({one}{other})", "abcde") == "(((ab)(cd))e)"
+    assert balanced(str.__add__, ["a"]) == "a"
+
+
+@pytest.mark.parametrize(
+    ("store", "found"),
+    [
+        (StoreSettings("sqlite:////nowhere", "wormhole-mainnet"), "wormhole in sqlite"),
+        (StoreSettings("cassandra://127.0.0.1:1/nothing", "permatest-1"), "iota in cassandra"),
+    ],
+)
+def test_what_sail_does_not_load_is_refused_before_anything_is_opened(store: StoreSettings, found: str) -> None:
+    protocol = store.protocol
+    told = f"etl.engine = sail: expected an IOTA network and a SQLite store, not {found}; set etl.engine = spark"
+    with pytest.raises(ValueError, match=told), runs.open_run(store, SAIL, lambda _: None, protocol=protocol):
+        pass
+
+
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(ValueError, match="engine must be spark or sail, not 'flink'"):
+        EtlSettings(engine="flink")
+
+
+def test_without_the_package_the_frames_stay_sparks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pysail.spark", None)
+    with pytest.raises(ModuleNotFoundError) as missing, spark_session(SAIL):
+        pass
+    assert not on_sail()
+    missing.value.name = "pysail"
+    assert describe_error(missing.value) == "pysail is not installed; run: pip install -c constraints.txt -e '.[sail]'"
