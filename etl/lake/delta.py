@@ -209,7 +209,8 @@ class Lake:
         properties = {"delta.enableDeletionVectors": "false"}
         if partitions:
             properties["delta.dataSkippingStatsColumns"] = "milestone_index,timestamp"
-        rows, replaced = frame.select(*names_of(ddl)), predicate if self.has(table) else None
+        rows = frame.select(*(name for name in names_of(ddl) if name in frame.columns))
+        replaced = predicate if self.has(table) else None
         replace_rows(self.path(table), rows, replaced, partitions=partitions, properties=properties)
         self._forget(table)
 
