@@ -33,8 +33,9 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.model import Table, Type
 from db.store import WritableStore
-from etl.engine.class_archive import java
-from etl.engine.session import EtlSettings, Session, spark_session
+from etl.engine.java import java
+from etl.engine.session import Session, engine_session
+from etl.engine.settings import EtlSettings
 from etl.lake.delta import Lake, intervals_of
 from etl.tables import frames as tables
 from etl.tables.frames import TableFrame
@@ -69,7 +70,7 @@ def prepared(archives: Path, messages: int) -> Path:
         settings = StoreSettings(url=f"sqlite:///{growing.absolute() / 'store'}", network=GENERATED.network)
         migrate(settings)
         load(settings, "local[*]", generated / "all")
-        with spark_session(EtlSettings()) as spark:
+        with engine_session(EtlSettings()) as spark:
             lake = Lake(spark, str(growing / "store" / "lake"))
             lines = lake.messages(intervals_of(lake.read("milestones")))
             unsplit = Placement(settings.chunk_size, schema.LOOKUPS, None)
@@ -164,7 +165,7 @@ Way = Callable[[Table], float]
 def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, dict[str, Way]]]:
     """A warm server's keyspace, and the ways to write into it by name."""
     server = CassandraServer(folder / "server", heap="2g", java_options=())
-    with running(server), spark_session(EtlSettings(), cluster=True) as spark:
+    with running(server), engine_session(EtlSettings(), cluster=True) as spark:
         name = "bench"
         settings = StoreSettings(f"cassandra://{server.contact}/{name}?rf=1", GENERATED.network)
         migrate(settings)

@@ -24,8 +24,8 @@ from db.admin.migrate import migrate
 from db.admin.sizing import SIZES
 from db.connect import StoreSettings
 from etl import runs
-from etl.engine.class_archive import java
-from etl.engine.session import EtlSettings
+from etl.engine.java import java
+from etl.engine.settings import EtlSettings
 from etl.writers.cassandra_java import JAVA_OPTIONS, cassandra_jars
 from tests.cassandra_server import CassandraServer, running
 

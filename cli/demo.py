@@ -23,7 +23,8 @@ from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
 from etl import runs
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.session import engine_session
+from etl.engine.settings import EtlSettings
 from etl.engine.spans import Span
 from etl.report import Progress
 from etl.sources.files import archive_files, lines, open_stream
@@ -110,7 +111,7 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
         with shown() as notify:
             notify(Progress("spark", 0, None, "starting"))
             etl = settings.build("etl", EtlSettings)
-            stack.enter_context(spark_session(etl, span=Span.SECONDS, cluster=cluster))
+            stack.enter_context(engine_session(etl, span=Span.SECONDS, cluster=cluster))
         for sample in samples:
             option, name = sample.beside
             given: dict[str, Any] = {option: sample.files / name}

@@ -13,7 +13,7 @@ from cli.settings import Settings, read
 from db.connect import StoreSettings
 
 if TYPE_CHECKING:
-    from etl.engine.session import EtlSettings
+    from etl.engine.settings import EtlSettings
 
 HOME = Path(__file__).parent.parent
 """The source tree of this installation."""
@@ -44,7 +44,7 @@ class Given:
 
 def etl_settings(context: typer.Context) -> "tuple[StoreSettings, EtlSettings]":
     """The store settings and the ETL settings of a job."""
-    from etl.engine.session import EtlSettings
+    from etl.engine.settings import EtlSettings
 
     settings = context.obj.settings()
     return settings.store(), settings.build("etl", EtlSettings)

@@ -20,7 +20,8 @@ from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl.analytics import catch_up as analyse
 from etl.engine.current import SAIL, SPARK
 from etl.engine.progress_monitor import watched
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.session import engine_session
+from etl.engine.settings import EtlSettings
 from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
 from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
@@ -179,7 +180,7 @@ def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Not
 
 def compact_lake(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -> dict[str, int]:
     """Joins the lake's small files and deletes old snapshots. Returns the number of files by table."""
-    with spark_session(settings) as spark:
+    with engine_session(settings) as spark:
         return Lake(spark, lake_root(lake)).compact(retain_hours)
 
 
@@ -227,7 +228,7 @@ def open_run(
         notify(Progress("spark", 0, None, "starting"))
         with report.timed(SPARK_START):
             span = span or span_of_analytics(reads.held().messages)
-            spark = stack.enter_context(spark_session(settings, span=span, cluster=bool(store.nodes())))
+            spark = stack.enter_context(engine_session(settings, span=span, cluster=bool(store.nodes())))
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from etl.engine.class_archive import java
+from etl.engine.java import java
 from etl.writers.cassandra_java import JAVA, JAVA_OPTIONS, cassandra_jars
 
 STARTED_S = 120.0

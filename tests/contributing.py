@@ -128,11 +128,11 @@ def load(sources: dict[str, str], network: str, genesis: str) -> None:
     """Migrates stores and loads a file into each, in one Spark session."""
     from db.admin.migrate import migrate
     from etl import runs
-    from etl.engine.session import spark_session
+    from etl.engine.session import engine_session
     from etl.engine.spans import Span
     from tests.etl.conftest import SETTINGS
 
-    with spark_session(SETTINGS, span=Span.SECONDS):
+    with engine_session(SETTINGS, span=Span.SECONDS):
         for url, file in sources.items():
             settings = StoreSettings(url, network, 7, 3)
             migrate(settings)

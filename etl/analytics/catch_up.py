@@ -26,7 +26,8 @@ from etl.analytics import milestones as measures
 from etl.analytics.addresses import address_analytics
 from etl.analytics.calendar import ACTIVE
 from etl.analytics.milestones import FLOW_COLUMNS, STATE_COLUMNS, Begun
-from etl.engine.session import UNREVISED, session_beside
+from etl.engine.session import session_beside
+from etl.engine.spans import Planning
 from etl.lake.delta import either, few_rows
 from etl.ledger_state.balances import balances
 from etl.ledger_state.changes import Found, far
@@ -222,7 +223,7 @@ def _ledger(publication: Publication, milestones: Intervals) -> None:
     if not milestones:
         return
     # Adaptive planning after each stage costs more than it saves.
-    unrevised = replace(publication, spark=session_beside(publication.spark, UNREVISED))
+    unrevised = replace(publication, spark=session_beside(publication.spark, Planning.UNREVISED))
     changes = far(unrevised, genesis, genesis, last, measures.READ).changes
     after = balances(changes, None, genesis - 1)
     begun = Begun(genesis, genesis)

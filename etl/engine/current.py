@@ -1,4 +1,4 @@
-"""Which engine runs the frames of this process: Spark, or Sail (etl/engine/sail.py).
+"""Which engine runs the frames of this process: Spark, or Sail (etl/engine/sail/session.py).
 
 PySpark decides by the same variable whether a Column belongs to a JVM or to a Spark Connect session.
 """

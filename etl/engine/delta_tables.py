@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from etl.engine import delta_rs
 from etl.engine.current import on_sail
+from etl.engine.sail import delta
 from etl.engine.session import Session
 
 ROWS_PER_FILE = 200_000
@@ -23,7 +23,7 @@ def replace_rows(
     with these properties. Rows that do not match the predicate are an error of the engine.
     """
     if on_sail():
-        delta_rs.replace(path, frame, partitions, predicate, properties)
+        delta.replace(path, frame, partitions, predicate, properties)
         return
     writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", ROWS_PER_FILE)
     if partitions:
@@ -39,7 +39,7 @@ def replace_rows(
 def append_rows(path: str, frame: DataFrame, partitions: Sequence[str] = ()) -> None:
     """Appends the rows of a frame to a table, or creates it."""
     if on_sail():
-        delta_rs.append(path, frame, partitions)
+        delta.append(path, frame, partitions)
         return
     writer = frame.write.format("delta").mode("append")
     if partitions:
@@ -50,7 +50,7 @@ def append_rows(path: str, frame: DataFrame, partitions: Sequence[str] = ()) -> 
 def compact_files(session: Session, path: str, retain_hours: int) -> None:
     """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses."""
     if on_sail():
-        delta_rs.compact(path, retain_hours)
+        delta.compact(path, retain_hours)
         return
     name = f"delta.`{path}`"
     session.sql(f"OPTIMIZE {name}")

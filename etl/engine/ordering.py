@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from etl.engine.columns import schema_of
 from etl.engine.current import on_sail
 from etl.engine.parquet import write_parquet
+from etl.engine.sail.rows import rows_of
 
 ALL = 2**31 - 1
 """A limit above every number of rows."""
@@ -58,6 +59,6 @@ def map_in_order(
     folder.mkdir(parents=True)
     schema = to_arrow_schema(schema_of(ddl))
     with pq.ParquetWriter(folder / "part-0.parquet", schema) as writer:
-        for batch in function(frame.orderBy(*keys).toArrow().to_batches()):
+        for batch in function(rows_of(frame.orderBy(*keys)).to_batches()):
             writer.write_batch(batch.cast(schema))
     return session.read.schema(ddl).parquet(str(folder))

@@ -1,4 +1,4 @@
-"""How long a run takes, roughly. What a run may spend on compiling code follows from this."""
+"""How long a run takes, roughly, and what it may therefore spend on planning its queries and compiling code."""
 
 from collections.abc import Sequence
 from enum import Enum, auto
@@ -21,6 +21,16 @@ class Span(Enum):
     MINUTE = auto()
     ANALYTICS = auto()
     MINUTES = auto()
+
+
+class Planning(Enum):
+    """How the queries of a session differ from the run's own: with compiled code, not planned again after their first
+    stages, or for a row per milestone, where compiling code takes longer than running without it.
+    """
+
+    COMPILED = auto()
+    UNREVISED = auto()
+    FEW_ROWS = auto()
 
 
 def span_of(files: Sequence[Path], weight: int = 1) -> Span:

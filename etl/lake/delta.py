@@ -23,7 +23,8 @@ from etl.engine.current import on_sail
 from etl.engine.delta_tables import append_rows, compact_files, replace_rows
 from etl.engine.files import list_names
 from etl.engine.ordering import in_lake_order
-from etl.engine.session import COMPILED, INTERPRETED, Session, session_beside
+from etl.engine.session import Session, session_beside
+from etl.engine.spans import Planning
 from etl.lake.files import LakeFile, lake_files
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
@@ -87,9 +88,6 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 """The columns and partition columns of each table."""
 
-FEW_ROWS = INTERPRETED | {"spark.sql.shuffle.partitions": "1"}
-"""Options for frames with a row per milestone, for which compiling code takes longer than running without it."""
-
 MANY = 1_000
 """Number of milestones from which messages are read with compiled code in all runs. Ten new milestones cause their
 whole day to be recomputed.
@@ -101,7 +99,7 @@ class Lake:
 
     def __init__(self, spark: Session, root: str) -> None:
         self.spark = spark
-        self._few = session_beside(spark, FEW_ROWS)
+        self._few = session_beside(spark, Planning.FEW_ROWS)
         self.root = root
         self._listing = threading.Lock()
         self._files: dict[str, list[LakeFile]] = {}
@@ -111,7 +109,7 @@ class Lake:
 
     @cached_property
     def _many(self) -> Session:
-        return session_beside(self.spark, COMPILED)
+        return session_beside(self.spark, Planning.COMPILED)
 
     def path(self, table: str) -> str:
         """The path of a table."""

@@ -14,7 +14,8 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, StructType
 
 from etl.engine.current import SPARK
 from etl.engine.files import delete, exists
-from etl.engine.session import EtlSettings, Session, new_session, spark_session
+from etl.engine.session import Session, engine_session, session_beside
+from etl.engine.settings import EtlSettings
 from etl.lake.delta import Lake, lake_root
 from etl.lake.views import ask, statements
 
@@ -36,9 +37,9 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
     ValueError with Spark's message for an invalid query, for SQL that is not a query, for duplicate column names, and
     for a folder that exists. A failed export leaves no folder.
     """
-    with spark_session(replace(settings, engine=SPARK)) as spark:
+    with engine_session(replace(settings, engine=SPARK)) as spark:
         try:
-            return _export(new_session(spark), lake, what, into, form)
+            return _export(session_beside(spark), lake, what, into, form)
         except PySparkException as error:
             # The text comes from the JVM, which has ended by the time the error is printed.
             raise ValueError(str(error)) from None
@@ -104,5 +105,5 @@ def _plain(column: Column, kind: DataType) -> Column:
 
 def view_statements(settings: EtlSettings, *, lake: str, engine: str) -> list[str]:
     """etl.lake.views.statements for the lake at this path."""
-    with spark_session(replace(settings, engine=SPARK)) as spark:
+    with engine_session(replace(settings, engine=SPARK)) as spark:
         return statements(Lake(spark, lake_root(lake)), engine)

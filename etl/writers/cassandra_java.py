@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from etl.engine.class_archive import java
-from etl.engine.jars import Coordinates
+from etl.engine.java import java
+from etl.engine.spark.jars import Coordinates
 
 VERSION = "5.0.5"
 JAVA = "17"

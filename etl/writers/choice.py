@@ -3,8 +3,9 @@
 from db.cassandra.address import parse_address
 from db.connect import StoreSettings
 from db.store import WritableStore
-from etl.engine.gateway import jvm_gateway
-from etl.engine.session import EtlSettings, Session
+from etl.engine.session import Session
+from etl.engine.settings import EtlSettings
+from etl.engine.spark.gateway import jvm_gateway
 from etl.writers.bulk import BulkWriter, bulk_classpath
 from etl.writers.cluster_tls import driver_profile
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned

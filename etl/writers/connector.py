@@ -26,7 +26,7 @@ from db.cassandra.plans import STATES
 from db.model import Table, Type
 from db.retry import retry
 from db.store import Batch, Store, StoreUnavailable
-from etl.engine.session import EtlSettings
+from etl.engine.settings import EtlSettings
 from etl.tables.frames import FACT, TableFrame
 from etl.tables.partition_columns import hex_text
 from etl.writers.frame_writer import KEPT, Staging

@@ -25,7 +25,8 @@ from db.model import Lookup, Table
 from db.partitions import WINDOW, ranges_of, window_size
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
-from etl.engine.session import EtlSettings, Session
+from etl.engine.session import Session
+from etl.engine.settings import EtlSettings
 from etl.lake.delta import Lake, either, few_rows
 from etl.report import Notify, Progress, Report
 from etl.store_reads import StoreReads

@@ -25,7 +25,7 @@ import pyarrow as pa
 from pyspark import SparkFiles, TaskContext
 
 from db.model import Type
-from etl.engine.class_archive import java
+from etl.engine.java import java
 from etl.writers.cassandra_java import JAVA_OPTIONS
 
 HERE = Path(__file__).parent

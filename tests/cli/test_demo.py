@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from cli import demo
 from cli import main as cli
 from cli.settings import Settings, SettingsError
-from etl.engine.session import EtlSettings
+from etl.engine.settings import EtlSettings
 from tests.api.contract import prefilled
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT

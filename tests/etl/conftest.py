@@ -20,7 +20,8 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_adapter
 from etl import runs
 from etl.engine.current import SAIL
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.session import engine_session
+from etl.engine.settings import EtlSettings
 from etl.engine.spans import Span
 from etl.report import Report
 from tests import reference_stardust
@@ -160,7 +161,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(SETTINGS, span=Span.SECONDS, cluster=True) as session:
+    with engine_session(SETTINGS, span=Span.SECONDS, cluster=True) as session:
         yield session
     gc.collect()
 

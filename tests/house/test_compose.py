@@ -24,8 +24,8 @@ from api.http.metrics import Metrics
 from cli import main as cli
 from cli.settings import read
 from db.cassandra.address import parse_address
-from etl.engine import jars
-from etl.engine.session import EtlSettings
+from etl.engine.settings import EtlSettings
+from etl.engine.spark import jars
 from tests.conftest import ROOT
 
 FILES = ("compose.yaml", "compose.cassandra.yaml")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etl.engine.class_archive import class_archive
+from etl.engine.spark.class_archive import class_archive
 
 WRITES = "-XX:ArchiveClassesAtExit="
 USES = "-XX:SharedArchiveFile="

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from etl.engine.class_archive import java
-from etl.engine.compiler import GENERATED, directives
-from etl.engine.gateway import NOISE
+from etl.engine.java import java
+from etl.engine.spark.compiler import GENERATED, directives
+from etl.engine.spark.gateway import NOISE
 
 
 def told(tmp_path: Path, text: str) -> list[str]:

@@ -23,7 +23,8 @@ from etl.engine.current import on_sail
 from etl.engine.ordering import map_in_order, sorted_rows
 from etl.engine.parquet import write_parquet
 from etl.engine.queries import task_set
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.session import engine_session
+from etl.engine.settings import EtlSettings
 
 pytestmark = pytest.mark.loads
 
@@ -35,15 +36,15 @@ ROWS = [{"id": 1, "value": None}, {"id": 2, "value": {"number": 7, "inner": None
 
 @pytest.fixture
 def sail() -> Iterator[SparkSession]:
-    with spark_session(SAIL) as session:
+    with engine_session(SAIL) as session:
         yield session
 
 
 def test_a_session_within_another_is_that_one_and_frames_are_sparks_again_after_it() -> None:
     assert not on_sail()
-    with spark_session(SAIL) as session:
+    with engine_session(SAIL) as session:
         assert on_sail()
-        with spark_session(SAIL) as inner:
+        with engine_session(SAIL) as inner:
             assert inner is session
         assert session.sql("SELECT 1 + 1 AS two").collect()[0]["two"] == 2
     assert not on_sail()
@@ -166,7 +167,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 def test_without_the_package_the_frames_stay_sparks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysail.spark", None)
-    with pytest.raises(ModuleNotFoundError) as missing, spark_session(SAIL):
+    with pytest.raises(ModuleNotFoundError) as missing, engine_session(SAIL):
         pass
     assert not on_sail()
     missing.value.name = "pysail"

@@ -15,9 +15,10 @@ from tests.etl.conftest import SETTINGS
 pytestmark = pytest.mark.spark
 
 FAILING = """
-from etl.engine.session import EtlSettings, spark_session
+from etl.engine.session import engine_session
+from etl.engine.settings import EtlSettings
 try:
-    with spark_session(EtlSettings(master="local[1]")) as spark:
+    with engine_session(EtlSettings(master="local[1]")) as spark:
         spark.{fails}
 except RuntimeError as error:
     print(str(error).splitlines()[0])

@@ -192,7 +192,8 @@ def test_an_empty_batch_has_the_same_columns() -> None:
 
 
 def test_no_row_crosses_to_the_driver() -> None:
-    sources = sorted((ROOT / "etl").rglob("*.py"))
+    """Sail's adapter is the exception: its engine runs in this process."""
+    sources = sorted(set((ROOT / "etl").rglob("*.py")) - set((ROOT / "etl/engine/sail").rglob("*.py")))
     assert len(sources) > 10
     crossing = re.compile(r"\b(collect|toPandas|toLocalIterator|toArrow|take|show)\(")
     found = [f"{path.name}: {line.strip()}" for path in sources for line in code_lines(path) if crossing.search(line)]

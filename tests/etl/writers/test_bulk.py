@@ -20,7 +20,7 @@ from db.model import Table, Type
 from db.schema.dialects import spark_type
 from db.store import StoreError, StoreUnavailable, WritableStore
 from etl import runs
-from etl.engine.session import EtlSettings
+from etl.engine.settings import EtlSettings
 from etl.tables.frames import TableFrame
 from etl.writers.bulk import BulkWriter, read_back
 from etl.writers.choice import frame_writer

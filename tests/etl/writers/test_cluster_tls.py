@@ -28,7 +28,7 @@ from db.admin.migrate import migrate
 from db.cassandra.address import ClusterSettings, parse_address
 from db.connect import StoreSettings, open_store
 from db.store import StoreError, StoreUnavailable
-from etl.engine.session import EtlSettings
+from etl.engine.settings import EtlSettings
 from etl.tables.frames import TableFrame
 from etl.writers.choice import frame_writer
 from etl.writers.cluster_tls import STORES_PASSWORD, driver_profile

@@ -15,7 +15,7 @@ from db.cassandra.address import parse_address
 from db.connect import StoreSettings, open_store
 from db.store import StoreUnavailable
 from etl import runs
-from etl.engine.session import EtlSettings
+from etl.engine.settings import EtlSettings
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
 from etl.writers.frame_writer import Staging
 from tests.cassandra_server import CassandraServer
@@ -107,7 +107,7 @@ def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(
         asked.append(options["cluster"])
         raise Asked
 
-    monkeypatch.setattr(runs, "spark_session", session)
+    monkeypatch.setattr(runs, "engine_session", session)
     with pytest.raises(Asked):
         stores().load(SAMPLE / "1to21.log")
     assert asked == [False]

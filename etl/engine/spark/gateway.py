@@ -18,9 +18,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from etl.engine.compiler import DIRECTIVES
-from etl.engine.java_sources import open_local_files
-from etl.engine.py4j_cache import cache_java_lookups
+from etl.engine.spark.compiler import DIRECTIVES
+from etl.engine.spark.java_sources import open_local_files
+from etl.engine.spark.py4j_cache import cache_java_lookups
 
 NOISE = ("WARNING: Using incubator modules: jdk.incubator.vector", f"{DIRECTIVES} compiler directives added")
 """Lines that no setting suppresses. The JDK prints the first for a module that Spark's launcher always adds, before any

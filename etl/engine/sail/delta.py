@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from etl.engine.sail.rows import rows_of
+
 TARGET_BYTES = 128 << 20
 
 
@@ -42,7 +44,7 @@ def replace(
 
     write_deltalake(
         path,
-        frame.toArrow(),
+        rows_of(frame),
         mode="overwrite",
         partition_by=list(partitions) or None,
         # delta-rs does not accept a condition without a column.
@@ -55,7 +57,7 @@ def append(path: str, frame: DataFrame, partitions: Sequence[str]) -> None:
     """Appends the rows of a frame."""
     from deltalake import write_deltalake
 
-    write_deltalake(path, frame.toArrow(), mode="append", partition_by=list(partitions) or None)
+    write_deltalake(path, rows_of(frame), mode="append", partition_by=list(partitions) or None)
 
 
 def compact(path: str, retain_hours: int) -> None:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pyspark
 
-from etl.engine.class_archive import java
+from etl.engine.java import java
 
 Coordinates: TypeAlias = tuple[str, str, str]
 """Group, artifact and version on Maven. Transitive dependencies are not resolved, so the lists name all."""

@@ -26,17 +26,16 @@ UNPARTITIONED = "WARN WindowExpression: No Partition Defined"
 _running: list[SparkSession] = []
 
 
-def running_session() -> SparkSession | None:
-    """Returns the session of an enclosing `sail_session` block."""
-    return _running[-1] if _running else None
-
-
 @contextmanager
 def sail_session() -> Iterator[SparkSession]:
     """Starts a server on a free port of this machine and a session on it. Stops both at the end of the block.
 
-    Raises ModuleNotFoundError if the extra `sail` is not installed.
+    Inside another such block, yields that one's session. Raises ModuleNotFoundError if the extra `sail` is not
+    installed.
     """
+    if _running:
+        yield _running[-1]
+        return
     from pysail.spark import SparkConnectServer
     from pyspark.sql.connect.session import SparkSession as Connected
 

@@ -4,12 +4,13 @@ The first JVM that finds no archive writes one when it ends. The archive's name 
 """
 
 import fcntl
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+
+from etl.engine.java import java
 
 QUIET = "-Xlog:cds*=off"
 """Suppresses messages about classes that the JVM cannot archive. It would print them to stdout."""
@@ -40,11 +41,6 @@ def class_archive(cache: Path, classpath: Sequence[Path]) -> Iterator[list[str]]
             for outdated in cache.glob("classes-*.jsa"):
                 outdated.unlink()
             unfinished.rename(archive)
-
-
-def java() -> str:
-    """Returns the `java` that Spark starts: JAVA_HOME's, or the one on the PATH."""
-    return str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
 
 
 def _version(classpath: Sequence[Path]) -> str:

@@ -17,7 +17,7 @@ DIRECTORY = "permanode_env"
 def pack_environment(folder: Path) -> Path:
     """Writes a zip of this project's packages and DISTRIBUTIONS. Executors' machines have only pyspark and pyarrow."""
     target = folder / "environment.zip"
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in ("ledger", "db", "etl"):
             for path in sorted((root / package).rglob("*")):

@@ -1,0 +1,94 @@
+"""Settings of the engine and of the load."""
+
+from dataclasses import dataclass, field
+
+from etl.engine.current import ENGINES, SAIL, SPARK
+from ledger.levels import FULL, SIGNED
+
+GROUPINGS = ("", "partition", "replica_set", "none")
+
+
+@dataclass(frozen=True)
+class EtlSettings:
+    """Settings of the engine and of the load, in addition to those of the store."""
+
+    engine: str = field(
+        default=SPARK,
+        metadata={"help": "engine of the pipelines: `spark`, or `sail` for an IOTA network in a SQLite store"},
+    )
+
+    master: str = field(
+        default="local[*]", metadata={"help": "Spark master: local[N], spark://host:port, yarn, k8s://…"}
+    )
+    lake: str = field(default="", metadata={"help": "directory of the lake; default: lake/ inside the SQLite store"})
+    staging: str = field(
+        default="",
+        metadata={"help": "scratch directory that driver and executors share; default: staging/ next to the lake"},
+    )
+    jars: str = field(default="", metadata={"help": "cache of resolved jars; default: in the Python environment"})
+    driver_memory: str = field(default="2g", metadata={"help": "heap of the driver JVM"})
+    executor_memory: str = field(default="1g", metadata={"help": "heap of each executor of a Spark cluster"})
+    max_result_size: str = field(
+        default="16m", metadata={"help": "spark.driver.maxResultSize; small, because the driver collects no rows"}
+    )
+    shuffle_partitions: int = field(
+        default=0,
+        metadata={
+            "help": "partitions of a shuffle; 0: one in loads of seconds, one per core in analytics of a minute, else "
+            "two per core"
+        },
+    )
+    executor_python: str = field(
+        default="python3",
+        metadata={"help": "Python interpreter of a Spark cluster's executors; it needs only pyspark and pyarrow"},
+    )
+    batch_messages: int = field(
+        default=20_000,
+        metadata={"help": "maximum of messages per transaction in a small load; milestones are not split"},
+    )
+    ledger_near: int = field(
+        default=10_000,
+        metadata={
+            "help": "maximum of milestones by which the ledger state may lag to be updated from the store instead of "
+            "the lake; at most 1000 while it is at genesis"
+        },
+    )
+    ledger_margin: int = field(
+        default=8_640,
+        metadata={
+            "help": "milestones (about a day) after which spent outputs may leave the list of unspent outputs; cursors "
+            "of older listings become invalid"
+        },
+    )
+    level: str = field(
+        default=SIGNED,
+        metadata={
+            "help": "proof level of a load: `signed`, or `full`, which needs another pass over changes since genesis"
+        },
+    )
+    bulk_share: float = field(
+        default=0.1,
+        metadata={"help": "share of the store's messages above which a load builds a new generation of the store"},
+    )
+
+    cluster_grouping: str = field(
+        default="",
+        metadata={
+            "help": "rows of a Cassandra batch: of one `partition`, of one `replica_set`, or any (`none`); default: "
+            "`replica_set` on a cluster of one node, else `partition`"
+        },
+    )
+    cluster_batch_bytes: int = field(default=16_384, metadata={"help": "approximate bytes of a Cassandra batch"})
+    cluster_concurrent_writes: int = field(default=16, metadata={"help": "concurrent Cassandra batches per Spark task"})
+
+    def __post_init__(self) -> None:
+        for name in ("ledger_margin", "cluster_batch_bytes", "cluster_concurrent_writes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
+        if self.engine not in ENGINES:
+            raise ValueError(f"engine must be {SPARK} or {SAIL}, not {self.engine!r}")
+        if self.level not in (SIGNED, FULL):
+            raise ValueError(f"level must be {SIGNED} or {FULL}, not {self.level!r}")
+        if self.cluster_grouping not in GROUPINGS:
+            expected = ", ".join(GROUPINGS[1:])
+            raise ValueError(f"cluster_grouping must be {expected} or empty, not {self.cluster_grouping!r}")
