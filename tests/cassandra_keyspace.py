@@ -1,6 +1,6 @@
-"""A store on the tests' server that many tests use one after the other, empty each time.
+"""A store on the tests' server that many tests share in sequence, empty for each test.
 
-Rules of this file: tables are made by `migrate` and emptied through the driver, behind the adapter's back.
+`migrate` creates the tables. The fixture truncates them through the driver, without the adapter.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Keyspace:
 
     def __enter__(self) -> "Keyspace":
         self.session = self._cluster.connect()
-        # Nothing here outlives the server, so nothing is logged: emptying a table then drops it from memory.
+        # Nothing here has to survive the server, so durable writes are off: a truncated table is dropped from memory.
         replication = "{'class': 'NetworkTopologyStrategy', 'datacenter1': 1}"
         self.session.execute(
             f"CREATE KEYSPACE IF NOT EXISTS {self.name} WITH replication = {replication} AND durable_writes = false"

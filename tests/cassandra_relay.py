@@ -1,7 +1,6 @@
-"""A relay between the driver and a server, which answers for the server what a test tells it to.
+"""A relay between the driver and a server that answers in place of the server where a test says so.
 
-Rules of this file: frames of protocol 4 in the clear; only what is executed is ever kept from the server, all else
-passes as it is.
+It reads unencrypted frames of protocol 4. It keeps only EXECUTE frames from the server; all others pass unchanged.
 """
 
 import socket

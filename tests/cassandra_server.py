@@ -1,9 +1,9 @@
-"""A real Cassandra in a folder of its own, on loopback: for tests, for bench/, and by hand:
+"""A real Cassandra in its own folder, on loopback: for tests, for bench/, and for manual use:
 
     python -m tests.cassandra_server FOLDER
 
-Rules of this file: nothing outside the folder is written, nothing but loopback is listened on; a server is ended by its
-own process id, and ends by itself when whoever started it is gone. Materialized views stay off, as nothing needs one.
+Writes nothing outside the folder and listens on loopback only. A server is stopped by its own process id, and stops by
+itself when the process that started it is gone. Materialized views stay off, because nothing needs one.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ STOPPED_S = 30.0
 PAUSED_S = 10.0
 
 PAUSED = frozenset("TZX")
-"""The states of threads that do nothing until they are told to go on, or ever (proc(5))."""
+"""The states of stopped threads (proc(5))."""
 
 QUICK = (
     "-XX:TieredStopAtLevel=1",
@@ -51,9 +51,10 @@ LOGGING = """\
 """
 
 GUARD = '"$@" & echo $! >pid.part; mv pid.part pid; read -r _; kill -9 $!; wait'
-"""Starts the server and kills it when standard input ends: with whoever holds the other end of that pipe.
+"""Starts the server and kills it when standard input ends, that is, when the process at the other end of the pipe ends.
 
-The file of its process is there when it is written: opened and not yet written, it would be read as no number."""
+The file with the process id is renamed into place after it is written: a reader never sees an empty file.
+"""
 
 
 def _state(task: Path) -> str:
@@ -74,7 +75,7 @@ class Ports:
 
     @classmethod
     def free(cls) -> "Ports":
-        """Three ports that nobody listens on now."""
+        """Three ports with no listener at the moment."""
         with contextlib.ExitStack() as stack:
             probes = [stack.enter_context(socket.socket()) for _ in range(3)]
             for probe in probes:
@@ -84,7 +85,7 @@ class Ports:
 
 @dataclass
 class CassandraServer:
-    """One node; `seed` is the address of the node whose cluster it joins, with the same ports."""
+    """One node; `seed` is the address of a node of the cluster to join, with the same ports."""
 
     folder: Path
     ports: Ports = field(default_factory=Ports.free)
@@ -152,7 +153,7 @@ class CassandraServer:
             self._guard = None
 
     def pause(self) -> None:
-        """Stops it without ending it: connections stay and nothing is answered, from the return of this on."""
+        """Pauses the process without ending it: connections stay open, and no request is answered once this returns."""
         os.kill(self.pid, signal.SIGSTOP)
         # Its threads stop one by one, each when it next leaves the kernel: one may answer meanwhile.
         limit = time.monotonic() + PAUSED_S

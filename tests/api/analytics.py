@@ -1,7 +1,7 @@
-"""What analytics v2 must answer, whole, from the facts of an oracle ledger in plain Python.
+"""The expected analytics v2 bodies, computed from the facts of an oracle ledger in plain Python.
 
-Rules of this file: as in oracle.py; figures of milestones and days are reference_analytics.py's, hours and spans are
-summed here, milestone by milestone.
+Expectations come from the facts, never from project code. reference_analytics.py computes the figures of milestones and
+days. This module sums hours and spans, one milestone at a time.
 """
 
 import re
@@ -28,7 +28,7 @@ SUMS = ("count", "amount")
 
 SPREAD_FROM_S = int(datetime(2021, 12, 31, 14, tzinfo=UTC).timestamp())
 FALLING = 24
-"""The milestone whose time is later than that of the next: it is of the next year, and the next is not."""
+"""This milestone's time is later than the next one's: it falls in the next year, the next milestone does not."""
 
 
 def in_two_years(milestones: Sequence[Milestone]) -> list[Milestone]:
@@ -114,7 +114,7 @@ class Figures:
         return self.milestones[-1].index
 
     def protocol_at(self, index: int) -> Json | None:
-        """What info says under `protocol` at a milestone; None where nobody knows."""
+        """The value of `protocol` in info at a milestone; None if it is unknown."""
         return next((told for first, told in reversed(self.protocol.items()) if first <= index), None)
 
     def treasury_at(self, index: int) -> int:
@@ -211,7 +211,7 @@ class Figures:
 
     @cached_property
     def changes(self) -> dict[int, list[Json]]:
-        """Milestone → what it created and spent, and whose that was."""
+        """Milestone → the outputs that it created and spent, with their owners."""
         replay = self.genesis_replay()
         return {each.index: changes(replay, each) for each in self.milestones}
 

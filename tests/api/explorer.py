@@ -1,7 +1,7 @@
-"""What explorer v2 must answer, read off the input of the Stardust oracle ledger the slow and plain way.
+"""The expected explorer v2 bodies, read from the input of the Stardust oracle ledger by simple scans.
 
-Rules of this file: as in stardust.py; nothing here comes from the project's code. Lists are newest first; addresses
-are bech32, as expected.json spells them.
+Expectations come from the input files, never from project code. Lists are newest first. Addresses are bech32, as in
+expected.json.
 """
 
 from collections import Counter
@@ -96,7 +96,7 @@ class Explorer:
             if metadata["isSpent"]:
                 events.append((True, metadata["milestoneIndexSpent"], metadata["transactionIdSpent"]))
             for is_spent, index, transaction_id in events:
-                # Whoever receives it is named by it; whoever spends it may spend it then.
+                # The output names its receiver; its spender may spend it at that time.
                 role, address = self.owner(output, self.time_of[index] if is_spent else -1)
                 item = {
                     "outputId": output_id,

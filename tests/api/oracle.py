@@ -1,7 +1,7 @@
-"""What the API must answer, read off the input of the oracle ledger: milestones.jsonl, pending.jsonl, expected.json.
+"""The expected API bodies, read from the input of the oracle ledger: milestones.jsonl, pending.jsonl, expected.json.
 
-Rules of this file: nothing here comes from the project's code; lists are in the order the contract promises, newest
-first: pending by id downwards, then milestone and id downwards.
+Expectations come from the input files, never from project code. Lists are in the order of the contract, newest first:
+pending messages by descending id, then messages by descending milestone and id.
 """
 
 import json
@@ -85,7 +85,7 @@ class Oracle:
 
     @cached_property
     def included(self) -> dict[str, Json]:
-        """Transaction id → the entry whose attachment of it is included."""
+        """Transaction id → the entry with its included attachment."""
         return {
             entry["transactionId"]: entry
             for entry in self.entries

@@ -1,6 +1,7 @@
-"""What the core API v2 must answer, whole, read off the input of the Stardust oracle ledger.
+"""The expected core API v2 bodies, read from the input of the Stardust oracle ledger.
 
-Rules of this file: as in oracle.py; only the version comes from the project's code. Bytes are hex without 0x.
+Expectations come from the input files, never from project code; only the version does. Bytes are hex without 0x. Lists
+are in the order of the contract, newest first.
 """
 
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ class StardustLedger:
 
     @cached_property
     def included(self) -> dict[str, Json]:
-        """Transaction id → the entry whose attachment of it is included."""
+        """Transaction id → the entry with its included attachment."""
         return {key: self.by_id[block_id] for key, block_id in self.expected["transactions"].items()}
 
     @cached_property
@@ -65,7 +66,7 @@ class StardustLedger:
 
     @cached_property
     def milestone_entries(self) -> list[Json]:
-        """Of each line what stands under `milestone`."""
+        """The `milestone` object of each line."""
         return [line["milestone"] for line in self.milestones]
 
     def info(self) -> Json:
@@ -80,7 +81,7 @@ class StardustLedger:
 
     @cached_property
     def migrated_at(self) -> list[int]:
-        """The legacy milestones whose funds were migrated."""
+        """The legacy milestones with migrated funds."""
         return sorted({each["receipt"]["migratedAt"] for each in self.expected["receipts"]})
 
 

@@ -1,7 +1,7 @@
-"""A client that asks an API at a steady rate whatever it answers, and what it saw.
+"""A client that sends requests at a fixed rate regardless of the answers, and records what it receives.
 
-Rules of this file: every body is compared whole with what is known of it; a request's time counts from when it was due,
-so that one that waits makes no other late.
+It compares every whole body with the expected one. The time of a request counts from the moment it was due, so a slow
+request delays no other.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class Wrong(Exception):
 
 @dataclass
 class Seen:
-    """What came back: statuses, milliseconds of each question in the order asked, and what was wrong."""
+    """The results: statuses, milliseconds of each request in the order of sending, and errors."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     times_ms: list[float] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Client:
                     group.create_task(self._ask(self._chance.choice(self._questions), due))
                     count += 1
             except asyncio.CancelledError:
-                # What was asked is still answered.
+                # Requests already sent are still answered.
                 return
 
     async def _ask(self, question: Question, due: float) -> None:

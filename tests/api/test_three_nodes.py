@@ -1,7 +1,7 @@
-"""Three nodes, three replicas: what a client of the API sees while one is killed, comes back, or stands still.
+"""Three nodes, three replicas: what an API client sees while one node is killed, comes back, or is paused.
 
-Rules of this file: at most 50 requests a second, loopback only; what must be answered is read off the archive's own
-JSON and bytes, not off a store. By hand: ./permanode test --slow -- tests/api/test_three_nodes.py
+It sends at most 50 requests a second, over loopback only. Expected answers come from the archive's own JSON and bytes,
+not from a store. Run it manually: ./permanode test --slow -- tests/api/test_three_nodes.py
 """
 
 import asyncio
@@ -148,7 +148,7 @@ def environment(
 
 
 def load(ledger: Ledger, folder: Path, environment: dict[str, str]) -> Process:
-    """`permanode load` of that ledger, as far as it is not loaded yet."""
+    """Runs `permanode load` on the part of that ledger that is not loaded yet."""
     file = ledger.write(folder / f"{ledger.lines[0].index}to{ledger.lines[-1].index + 1}.log")
     # A query's time is the API's to bound; a load may wait.
     return permanode("load", file, cwd=folder, **environment, PERMANODE_STORE_QUERY_TIMEOUT_S="30")
@@ -222,7 +222,7 @@ def show(capsys: pytest.CaptureFixture[str], text: str) -> None:
 
 
 def is_sound(seen: Seen) -> None:
-    """Nothing wrong and nothing refused."""
+    """No wrong answers and no errors."""
     assert not seen.wrong, seen.wrong[:5]
     assert set(seen.statuses) == {200, 404}, seen
 
@@ -262,7 +262,7 @@ def is_there(http: httpx.Client, message_id: str) -> bool:
 
 
 async def check_all(ledger: Ledger, environment: dict[str, str]) -> None:
-    """Every message, listing and milestone of a ledger, asked of the store: through the API it would take minutes."""
+    """Every message, listing and milestone of a ledger, read from the store: the API would take minutes."""
     store = open_store(StoreSettings(environment["PERMANODE_STORE"], environment["PERMANODE_NETWORK"]))
     try:
         rows = await store.get_many(schema.messages, [(message_id,) for message_id in ledger.raw])

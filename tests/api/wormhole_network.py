@@ -1,8 +1,8 @@
-"""A store of a Wormhole network without Spark, and what its families must answer, read off the records alone.
+"""A store of a Wormhole network without Spark, and the expected answers of its families, read from the records alone.
 
-Rules of this file: the store is filled from lines as a load reads them, message by message; that a load does the same
-is tests/etl's matter. What is expected comes from the records (shared data set, else the shipped part) and from
-what the lines add to them, by plain Python; nothing of it from the project's code.
+The store is filled from lines, message by message, in the way that a load reads them; tests/etl tests that a load does
+the same. Expectations come from the records (the shared data set if present, otherwise the shipped part) and from what
+the lines add to them, in plain Python. Nothing of them comes from project code.
 """
 
 import base64
@@ -43,7 +43,7 @@ PRICED_DAYS = (18_901, 19_500, 20_080)
 """Days on which tokens get a price, each its own: before most transfers, between them, and in their last weeks."""
 
 UNLISTED = "4/000000000000000000000000a3fff4e9d3d5a34088b36949a10e35403797c6cb"
-"""A token that is moved and is not on the list of those whose value counts; all others with an amount are."""
+"""A token that moves and is not on the list of tokens with a counted value; all others with an amount are."""
 
 NAMED = {
     "2/0000000000000000000000002260fac5e5542a773aa44fbcfedf7c193bc2c599": (8, "WBTC", "Wrapped BTC"),
@@ -59,12 +59,12 @@ four have one symbol.
 
 SHARED_TX = "0x" + "5a" * 32
 UNSIGNED, UNSIGNED_TX = f"4:{'ab' * 32}:{7:016d}", "0x" + "ef" * 32
-"""A message of which a guardian wrote, and nobody brought a VAA; and its transaction."""
+"""A message that a guardian observed, without a VAA; and its transaction."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A record with what its line tells beside it: when it was seen (ms), and in which transaction it was sent."""
+    """A record with the other fields of its line: when it was seen (ms), and the transaction that sent it."""
 
     record: Json
     seen_ms: int | None
@@ -77,7 +77,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Message:
-    """A body and all that was told of it; `served` is the record whose bytes are answered."""
+    """A body with all its records; `served` is the record with the bytes that the API returns."""
 
     told: list[Told] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ class Message:
 
     @cached_property
     def tx_id(self) -> str | None:
-        """The earliest written, then the smaller one; one that no time was told of comes last."""
+        """The earliest transaction, then the smaller one; transactions without a time come last."""
         given = [(each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in self.told if each.tx_id is not None]
         return min(given)[2] if given else None
 
@@ -184,7 +184,7 @@ class World:
         return [each for each in self.verified if each.served["payload_kind"].startswith("token_transfer")]
 
     def amount(self, message: Message) -> Decimal | None:
-        """Tokens that a transfer moves; None where nobody told their decimals."""
+        """The number of tokens that a transfer moves; None if their decimals are unknown."""
         meta = self.metas.get(self.token_key(message.served))
         return None if meta is None else Decimal(message.served["decoded"]["amount"]) / 10 ** min(8, meta["decimals"])
 

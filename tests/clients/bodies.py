@@ -1,6 +1,6 @@
-"""What a node would answer, whole, read off the oracle ledger: the expectation behind every client here.
+"""A node's expected answers, computed from the oracle ledger: the expectation behind every client here.
 
-Rules of this file: only the version comes from the project's code; a listing fits one page.
+Only the version comes from project code. A listing fits on one page.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from tests.api.chronicle_v1.test_chronicle_v1 import attached
 from tests.api.oracle import Json, Oracle
 
 PAGE_SIZE = 1000
-"""What a page of a node's holds when nothing is said."""
+"""The default page size of a node."""
 
 
 def info(oracle: Oracle) -> Json:

@@ -1,6 +1,6 @@
-"""A real server over the oracle ledger, for foreign clients that know nothing of this project.
+"""A real server over the oracle ledger, for external clients that know nothing of this project.
 
-Rules of this file: one `permanode serve`, on loopback, for all; what clients need is installed when a test first asks.
+One `permanode serve` on loopback serves all tests. What a client needs is installed when a test first requests it.
 """
 
 import json

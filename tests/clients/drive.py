@@ -1,7 +1,7 @@
-"""Talks to a foreign client: its driver reads calls from stdin and prints what came of them, one JSON line each.
+"""Runs an external client: its driver reads calls from stdin and prints one JSON line with the result of each.
 
-Rules of this file: a driver prints {"answer": …} or {"refused": status, "message": …} for every call, in their order;
-what goes wrong otherwise ends it, and with it the test.
+A driver prints {"answer": …} or {"refused": status, "message": …} for every call, in order. Any other error ends the
+driver and fails the test.
 """
 
 import json
@@ -17,7 +17,7 @@ from tests.clients.installs import HERE, Node
 TIMEOUT_S = 60
 
 Questions: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
-"""What a method of a client is asked: (arguments, the whole answer)."""
+"""A call of a client's method: (arguments, the whole answer)."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""Where the foreign programs come from: Python packages in environments of their own, Node and npm packages.
+"""Installs the external programs: Python packages in environments of their own, Node and npm packages.
 
-Rules of this file: what is installed is pinned beside it (requirements/*.txt, package-lock.json) and comes through pip
-and npm as this machine has them set up; it goes into pytest's cache, below a name that changes with its recipe; the
-file `installed` is written last, so that what was interrupted is done again. What fails here fails the tests.
+- Versions are pinned next to this module (requirements/*.txt, package-lock.json).
+- Packages come through pip and npm with this machine's configuration.
+- They go into pytest's cache, below a name that changes with the recipe.
+- The file `installed` is written last, so an interrupted installation is repeated.
+- A failed installation fails the tests.
 """
 
 import fcntl

@@ -1,7 +1,7 @@
-"""What every operation is asked, with ids that the oracle ledger holds, and the whole bodies to answer.
+"""Requests for every operation, with ids of the oracle ledger, and the expected bodies.
 
-Rules of this file: of each operation every form that its answer has; a body is what follows from the oracle's lines,
-bytes are hex; mounts differ by their Defaults and by what only networks have.
+The requests cover every form of each operation's answer. A body follows from the oracle's lines; bytes are hex. Mounts
+differ by their Defaults and by the routes that only networks have.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -23,7 +23,7 @@ CHRONICLE = Defaults(page_size=100, include_spent=True)
 
 
 class Question(NamedTuple):
-    """What is given (parameter, as on the wire → value) and the answer; `varying`: keys that nobody can foretell."""
+    """Given parameters (as on the wire → value) and the answer; `varying`: keys with unpredictable values."""
 
     given: Json
     answer: Any
@@ -41,12 +41,12 @@ FROM, BEFORE = 1640995300, 1640995500
 
 
 def of_nodes(oracle: Oracle) -> Asked:
-    """What a mount with a node's defaults is asked."""
+    """The requests for a mount with a node's defaults."""
     return of_node_routes(oracle, NODE)
 
 
 def of_networks(oracle: Oracle) -> Asked:
-    """What a network's own mount is asked: a node's routes with Chronicle's defaults, and Chronicle's own."""
+    """The requests for a network's own mount: a node's routes with Chronicle's defaults, and Chronicle's own."""
     transactions = [entry for entry in of_every_kind(oracle) if "transactionId" in entry]
     return of_node_routes(oracle, CHRONICLE) | {
         "/transactions/{messageId}": [data(attached(oracle, entry), messageId=entry["id"]) for entry in transactions],
@@ -64,11 +64,11 @@ def of_networks(oracle: Oracle) -> Asked:
 FAMILIES = (
     "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "v1", "wormhole/events", "wormhole/v1",
 )  # fmt: skip
-"""What stands below /api beside networks."""
+"""The names below /api that are not networks."""
 
 
 def of_the_server(networks: list[str]) -> Asked:
-    """What stands beside all mounts."""
+    """The routes outside all mounts."""
     return {
         "/health": [Question({}, {"isHealthy": True, "networks": networks})],
         "/api/routes": [Question({}, {"routes": sorted([*FAMILIES, *networks])})],
@@ -77,7 +77,7 @@ def of_the_server(networks: list[str]) -> Asked:
 
 
 def data(body: Any, **given: Any) -> Question:
-    """A question whose answer stands in the node's envelope."""
+    """A request with its answer in the node's envelope."""
     return Question(given, {"data": body})
 
 

@@ -1,6 +1,6 @@
-"""What every operation of analytics v2 is asked, with what the Stardust oracle ledger holds, and the whole bodies.
+"""Requests for every operation of analytics v2, with data of the Stardust oracle ledger, and the expected bodies.
 
-Rules of this file: as in questions_explorer.py; what an answer has to hold is tests.api.analytics's plain reading.
+tests.api.analytics computes the bodies in plain Python.
 """
 
 from tests.api.analytics import Figures, of_stardust
@@ -16,7 +16,7 @@ KINDS = ("basic", "alias", "nft", "foundry")
 
 
 def of_analytics(ledger: StardustLedger) -> Asked:
-    """What a mount of analytics is asked."""
+    """The requests for a mount of analytics."""
     figures, explorer = of_stardust(ledger), Explorer(ledger)
     rent = ledger.expected["info"]["protocol"]["rentStructure"]
     addresses = list(figures.histories.items())[::EVERY]

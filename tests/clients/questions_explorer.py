@@ -1,7 +1,6 @@
-"""What every operation of explorer v2 is asked, with what the Stardust oracle ledger holds, and the whole bodies.
+"""Requests for every operation of explorer v2, with data of the Stardust oracle ledger, and the expected bodies.
 
-Rules of this file: as in questions.py; what an answer has to hold is tests.api.explorer's plain reading. All of a
-listing is on one page: its cursor is null.
+tests.api.explorer computes the bodies in plain Python. Each listing fits on one page, so its cursor is null.
 """
 
 from typing import Any
@@ -15,11 +14,11 @@ PAGE_SIZE = 1000
 PAGED = {"pageSize": PAGE_SIZE}
 
 EVERY = 10
-"""Of blocks, milestones and addresses each tenth is asked for."""
+"""Requests cover each tenth block, milestone and address."""
 
 
 def of_explorer(ledger: StardustLedger) -> Asked:
-    """What a mount of the explorer is asked."""
+    """The requests for a mount of the explorer."""
     explorer = Explorer(ledger)
     return {
         **of_addresses(explorer),
@@ -34,7 +33,7 @@ def of_explorer(ledger: StardustLedger) -> Asked:
 
 
 def listing(given: Json, answer: Json) -> Question:
-    """A question whose answer is the only page."""
+    """A request with a single page as its answer."""
     return Question(given | PAGED, answer | {"cursor": None})
 
 

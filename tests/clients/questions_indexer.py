@@ -1,6 +1,6 @@
-"""What every list and object of the indexer is asked, with what the Stardust oracle ledger holds, and the whole bodies.
+"""Requests for every list and object of the indexer, with data of the Stardust oracle ledger, and the expected bodies.
 
-Rules of this file: as in questions.py; what a list has to hold is a scan of the outputs (tests.reference_indexer).
+The expected lists come from a scan of the outputs (tests.reference_indexer).
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ def some_filters(outputs: list[Indexed], route: str) -> list[Json]:
 
 
 def of_indexer(ledger: StardustLedger) -> Asked:
-    """What a mount of the indexer is asked."""
+    """The requests for a mount of the indexer."""
     outputs = outputs_of(ledger)
     asked: Asked = {
         PATHS[route]: [
@@ -91,7 +91,7 @@ SEED_NAMES = {
 
 
 def of_seeds(ledger: StardustLedger) -> Asked:
-    """What a network's own mount is asked by the names of seeds/003: of the network of Stardust."""
+    """The requests for a network's own mount by the names of the Stardust schema plan, for the Stardust network."""
     outputs, network = outputs_of(ledger), {"network": ledger.network}
     asked: Asked = {}
     for route, path in SEED_PATHS.items():

@@ -1,6 +1,6 @@
-"""What every operation of proof of inclusion is asked, with messages of an oracle ledger, and the whole bodies.
+"""Requests for every operation of proof of inclusion, with messages of an oracle ledger, and the expected bodies.
 
-Rules of this file: as in questions.py; proofs are made by their definition (tests/inclusion.py).
+tests/inclusion.py makes the proofs by their definition.
 """
 
 from tests.clients.questions import Asked, Question
@@ -11,7 +11,7 @@ BODY = "body"
 
 
 def of_poi(era: str) -> Asked:
-    """What a mount over that oracle ledger is asked: of messages at either end of a tree, and what was not applied."""
+    """The requests for a mount over that oracle ledger: messages at either end of a tree, and messages not applied."""
     applied = [each for each in ledger(era) if each.is_applied][:4]
     others = [each for each in ledger(era) if not each.is_applied and each.referenced is not None][:2]
     by_reference = [(each, each.proof(each.by_reference)) for each in [*applied, *others]]

@@ -1,6 +1,6 @@
-"""What every operation of the core API v2 is asked, with ids of the Stardust oracle ledger, and the whole bodies.
+"""Requests for every operation of the core API v2, with ids of the Stardust oracle ledger, and the expected bodies.
 
-Rules of this file: as in questions.py; no generated client asks for bytes here, as none of them says what it accepts.
+No generated client requests bytes here, because none of them sends an Accept header.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ PEER = "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32"
 
 
 def of_core_v2(ledger: StardustLedger) -> Asked:
-    """What a mount of the core API v2 is asked."""
+    """The requests for a mount of the core API v2."""
     entries = of_every_kind(ledger)
     included = [entry for entry in entries if entry is ledger.included.get(entry.get("transactionId", ""))]
     outputs = outputs_of_every_kind(ledger)

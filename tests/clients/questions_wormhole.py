@@ -1,7 +1,7 @@
-"""What every operation of Wormhole's families is asked, and what the server answers to a plain request of the same.
+"""Requests for every operation of the Wormhole families; the expected answer is the server's to a plain HTTP request.
 
-Rules of this file: a question is made of the operation's own parameters: all that it must have, and those of OPTIONAL
-that it takes. What the answers say is held against the records by tests/api; clients must read them to the last key.
+A request has all required parameters of the operation, and those of OPTIONAL that it accepts. tests/api compares the
+contents of the answers with the records; here clients must decode them completely.
 """
 
 from collections.abc import Iterator
@@ -74,9 +74,7 @@ def asked(operation: Json, known: Json) -> Json:
 
 
 def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
-    """One call of each route of openapi.yaml for networks of Wormhole, in its order; KeyError names a parameter
-    that nobody knows.
-    """
+    """One call of each openapi.yaml route for Wormhole networks, in order. KeyError names an unknown parameter."""
     known = values(world)
     for path, method, operation, is_alias in contract(of_wormhole=True):
         given = asked(operation, known)

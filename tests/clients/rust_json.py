@@ -1,7 +1,7 @@
-"""The node's JSON in the words of iota-client-python 0.2.0a26, which decodes every answer and renders it anew.
+"""The node's JSON in the form of iota-client-python 0.2.0a26, which decodes every answer and serializes it again.
 
-Rules of this file: it follows what that client prints, its oddities too: bytes are lists of numbers, a payload names
-every kind, and a milestone's parents stand in one text.
+It reproduces what that client prints, oddities included: bytes are lists of numbers, a payload has a key for every
+kind, and a milestone's parents are one string.
 """
 
 from tests.api.oracle import Json, Oracle

@@ -1,8 +1,9 @@
-"""The IOTA explorer: its calls to a permanode, replayed with the fields it reads.
+"""The IOTA explorer: its calls to a permanode, replayed with the fields that it reads.
 
-Rules of this file: for that of Chronicle's days (dc4ec8f5) permaNodeEndpoint is the network's own base,
-`…/api/{network}`, for the last one (7d782283) the server; it reads fields, so the answers may hold more; it follows
-`state` until there is none, and says nothing of page sizes, or names its own.
+- permaNodeEndpoint of the explorer from Chronicle's days (dc4ec8f5) is the network's own base, `…/api/{network}`; that
+  of the last one (7d782283) is the server.
+- The explorer reads single fields, so the answers may contain more.
+- It follows `state` to the last page, and gives no page size or its own.
 """
 
 import csv
@@ -21,13 +22,13 @@ from tests.clients import bodies
 pytestmark = pytest.mark.clients
 
 PAGE_SIZES = (None, 10, 1)
-"""As the explorer asks, and so that every listing has pages."""
+"""The explorer's own page size, small enough that every listing has several pages."""
 
 
 @pytest.fixture(scope="module")
 def explorer(server: str, oracle: Oracle) -> Iterator[httpx.Client]:
     base = f"{server}/api/{oracle.expected['network']}"
-    # iota.js, through which the explorer asks, sends it with every GET.
+    # iota.js, which the explorer uses, sends it with every GET.
     with httpx.Client(base_url=base, headers={"Content-Type": "application/json"}) as client:
         yield client
 

@@ -1,7 +1,7 @@
-"""Clients that programs make from openapi.yaml, one in Python and one in TypeScript, walk all that it says.
+"""Clients generated from openapi.yaml, one in Python and one in TypeScript, call every documented operation.
 
-Rules of this file: nothing generated is kept; the TypeScript compiler sees the oracle's answers too, so that a body the
-contract does not describe, to the key, does not compile.
+No generated code is committed. The TypeScript compiler also checks the oracle's answers: a body with a key that the
+contract does not describe does not compile.
 """
 
 import json
@@ -79,7 +79,7 @@ def test_the_python_client_walks_every_operation(cache: Path, server: str, every
 
 
 def statement(walk: Walk) -> str:
-    """A TypeScript block that asks one operation, and holds the expected body to its type."""
+    """A TypeScript block that calls one operation, and checks the expected body against its type."""
     path = json.dumps(walk.path)
     place = {name: value for name, value in walk.given.items() if f"{{{name}}}" in walk.path}
     query = {name: value for name, value in walk.given.items() if name not in place and name != BODY}

@@ -1,7 +1,7 @@
-"""PyPI iota-sdk 1.1.4, the Rust client of Stardust, with us as its only node.
+"""PyPI iota-sdk 1.1.4, the Rust client of Stardust, with this server as its only node.
 
-Rules of this file: an answer is what the client made of ours, in its own objects, as JSON. Receipts it cannot read from
-any node (its funds want a number, Hornet writes text): there it is held to refuse, and reads the same as bytes.
+An answer is the client's own objects, as JSON. The client cannot read receipts from any node (it expects funds as a
+number, Hornet writes a string): there the test expects its error, and reads the same receipts as bytes.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ ANY_URL = "http://127.0.0.1"
 """What the client says of the node it got its info from."""
 
 AT_ONCE = 20
-"""Things asked for in one call that takes many."""
+"""Objects that one call of the client can request together."""
 
 
 UNORDERED = ("find_blocks",)
-"""Methods that ask for many things at once and answer in the order in which they came."""
+"""Methods that request many objects at once and return them in the order of arrival."""
 
 
 def octets(text: str) -> list[int]:
@@ -118,7 +118,7 @@ QUESTIONS: dict[str, Callable[[StardustLedger], Questions]] = {
         (("api/core/v2/", "GET", "treasury"), ledger.expected["treasury"]),
     ],
 }
-"""Method of the client → what it is asked, and what it has to answer."""
+"""Method of the client → its arguments and the expected answer."""
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_receipts_it_refuses_as_from_any_node(client: Driver, stardust: Stardust
     unread = [entry for entry in stardust.entries if not is_readable(entry)]
     assert len(unread) == 3
     for entry in unread:
-        # Where none of its payloads fits, it takes the first one that asks for nothing.
+        # If none of its payload types fits, it takes the first one without required fields.
         found = {**entry["block"], "payload": {"type": 5}}
         client.check("get_block_data", [((entry["id"],), found)])
 

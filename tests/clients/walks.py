@@ -1,6 +1,6 @@
-"""Calls of every route that openapi.yaml describes for networks of IOTA, and what a driver has to print for each.
+"""Calls of every route that openapi.yaml describes for IOTA networks, and the expected output of a driver for each.
 
-Rules of this file: a question stands under its path below the mount, so that every mount of a kind is asked alike.
+Requests are keyed by their path below the mount, so every mount of a kind gets the same requests.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ MOUNTS = (
 class Walk:
     """One call of an operation. `given`: parameter, as on the wire → value. `answer`: a JSON body, or hex of bytes.
 
-    `varying`: keys of the body whose values nobody can foretell.
+    `varying`: keys of the body with unpredictable values.
     """
 
     method: str
@@ -62,7 +62,7 @@ class Walk:
         return isinstance(self.answer, str)
 
     def check(self, printed: Json) -> None:
-        """Compares what a driver printed, whole; what was refused comes with its whole body."""
+        """Compares the whole output of a driver; an error includes its whole body."""
         if self.status != 200:
             assert printed == {"refused": self.status, "message": self.answer}, self
             return
@@ -77,14 +77,14 @@ def contract(*, of_wormhole: bool = False) -> list[Described]:
 
 
 def place(path: str, method: str) -> tuple[str, str]:
-    """The mount of a path, "" for what stands alone, and where its questions stand."""
+    """The mount of a path ("" outside all mounts), and the path of its requests."""
     mount = next((mount for mount in MOUNTS if path.startswith(f"{mount}/")), "")
     below = path.removeprefix(mount)
     return mount, below if method == "get" else f"{method} {below}"
 
 
 def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
-    """Mount → what is asked there."""
+    """Mount → its requests."""
     nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
     explorer, analytics = of_explorer(stardust), of_analytics(stardust)
     return {
@@ -115,9 +115,9 @@ def of_both_eras(stardust: StardustLedger) -> Asked:
 
 
 def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
-    """At least one for each route of openapi.yaml, in its order; KeyError names a path that nobody asks.
+    """At least one call for each route of openapi.yaml, in order. KeyError names a path without a request.
 
-    What promises no 200 has to answer 501.
+    An operation without a documented 200 has to answer 501.
     """
     asked = questions(oracle, stardust)
     chrysalis = oracle.expected["network"]

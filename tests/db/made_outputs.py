@@ -1,7 +1,7 @@
-"""Outputs made up for the lookups' tests, put into a store the slow and plain way, and asked for by a plain filter.
+"""Generated outputs for the tests of lookups, inserted row by row, and selected with a plain filter.
 
-Rules of this file: which kind stands under what is written out here as seeds/003 has it (with what it lacked), and
-nothing of db/roles.py or etl/ is used; splits are arbitrary, as any of them must give the same listings.
+This module writes out which lookups each kind has, as in the Stardust schema plan (plus what the plan is missing). It
+uses nothing of db/roles.py or etl/. Splits are arbitrary, because any splits must give the same listings.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ CHAIN_BYTES = {"alias": 32, "foundry": 38, "nft": 32}
 
 @dataclass(frozen=True)
 class Made:
-    """An output: what it has under each view's name, and what else its rows tell."""
+    """An output: its key in each lookup, and the other columns of its rows."""
 
     kind: str
     milestone: int

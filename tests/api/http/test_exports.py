@@ -1,6 +1,6 @@
-"""Whole listings as CSV and NDJSON are made as a client takes them: nobody reads ahead, and nobody keeps what is sent.
+"""CSV and NDJSON exports of whole listings are produced at the pace of the client: no read-ahead, no copy of sent rows.
 
-Rules of this file: an address receives an output in each of COUNT milestones, many more than are read at once.
+An address receives an output in each of COUNT milestones, far more than one read returns.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class Watched:
         return watched
 
     async def quiet(self) -> None:
-        """Until nobody asks anything any more."""
+        """Returns once no request is running any more."""
         idle = 0
         while idle < 100:
             idle = 0 if self.asked else idle + 1
@@ -174,7 +174,7 @@ LISTINGS: dict[str, tuple[str, Json, str, list[Any]]] = {
     "outputs": (f"explorer/v2/ledger/outputs/by-address/{BECH32}", {"sort": "oldest"}, "milestoneIndex", [*TIMES]),
     "history": (f"v1/addresses/{BECH32}/tx-history", {}, "ReferencedByMilestoneIndex", [*TIMES]),
 }
-"""Path and parameters, the field that tells where an item stands, and where all do."""
+"""Path and parameters, the field that contains an item's position, and all expected positions."""
 
 ASKED = [(listing, form) for listing in LISTINGS for form in ("text/csv", "application/x-ndjson")]
 ASKED.remove(("history", "application/x-ndjson"))

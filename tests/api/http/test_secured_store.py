@@ -1,6 +1,6 @@
-"""A cluster that lets in only whom it knows, and speaks TLS only: what is answered, and what is refused in which words.
+"""A cluster with authentication and TLS only: the answers of the API, and the errors for rejected settings.
 
-Rules of this file: certificates are made here, each run anew; no refusal shows a password or a key.
+Certificates are created here in each run. No error shows a password or a key.
 """
 
 import logging
@@ -102,7 +102,7 @@ async def test_with_password_and_tls_it_is_a_store_like_any_other(
 
 @contextmanager
 def impostor(authority: Authority, folder: Path) -> Iterator[str]:
-    """HOST:PORT of somebody whom the same authority certified for another address."""
+    """HOST:PORT of a server that the same authority certified for another address."""
     (folder / "impostor.pem").write_bytes(keystore(authority, "127.0.0.9"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "impostor.pem")
@@ -120,7 +120,7 @@ def impostor(authority: Authority, folder: Path) -> Iterator[str]:
 
 @contextmanager
 def pretender(pem: bytes, folder: Path) -> Iterator[tuple[str, list[bytes]]]:
-    """HOST:PORT of somebody with that certificate, and what it hears from who trusts it."""
+    """HOST:PORT of a server with that certificate, and what it receives from a client that trusts it."""
     (folder / "pretender.pem").write_bytes(pem)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "pretender.pem")
@@ -142,7 +142,7 @@ def pretender(pem: bytes, folder: Path) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def refusal(settings: StoreSettings, caplog: pytest.LogCaptureFixture) -> str:
-    """In which words those settings are refused; neither they nor the log tell a secret."""
+    """The error for those settings; neither the error nor the log shows a secret."""
     with caplog.at_level(logging.DEBUG), pytest.raises(StoreError) as refused:
         open_store(settings)
     assert not isinstance(refused.value, StoreUnavailable)
@@ -188,7 +188,7 @@ def test_a_server_that_is_certified_for_another_address_is_not_trusted(
 async def test_acsylla_asks_for_the_name_and_for_the_signature(
     secured: Secured, tmp_path: Path, hostnames: bool
 ) -> None:
-    """Behind a session that is let in, as that one would refuse first. Each is told the password or is not."""
+    """Runs behind a session that may log in. Each process gets the password or does not; without it, it is rejected."""
     other = Authority.new()
     settings = replace(secured.settings, tls_hostnames=hostnames)
     with closing(CassandraSession(parse_address(settings.url, settings.network), settings)) as session:

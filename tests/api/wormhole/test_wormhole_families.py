@@ -1,7 +1,7 @@
-"""Families of a row by their names: every column that was written, held against the shipped rows of the event tables.
+"""Column families of a row by name: every written column, compared with the shipped rows of the event tables.
 
-Rules of this file: expectations are read off sample/wormhole/bigtable.jsonl, which has each documented column of all
-revisions, by plain Python; and off the lines that add what nobody documented.
+Expectations come from sample/wormhole/bigtable.jsonl, which has each documented column of all revisions, and from lines
+with extra undocumented columns. Plain Python reads both.
 """
 
 import base64
@@ -70,7 +70,7 @@ def time_of(cell: Json) -> str:
 
 
 def signatures_of(row: Json) -> Json:
-    """What the family Signatures must tell: the guardians by their addresses."""
+    """The expected cells of the family Signatures: the guardians by their addresses."""
     checksummed = {each.lower(): each for each in public_sets("mainnet")["1"]["addresses"]}
     found = [
         {"Guardian": checksummed[guardian], "Signature": base64.b64decode(cell["value"]).hex(), "Time": time_of(cell)}
@@ -80,7 +80,7 @@ def signatures_of(row: Json) -> Json:
 
 
 def states_of(row: Json) -> list[Json]:
-    """What the family VAAState must tell, cell by cell."""
+    """The expected cells of the family VAAState."""
     found = []
     for qualifier, cells in row["families"]["VAAState"].items():
         for cell in cells:

@@ -1,7 +1,7 @@
-"""Asks a server through the Python client that openapi-python-client made. Arguments: the client's folder, base URL.
+"""Calls a server through the Python client that openapi-python-client made. Arguments: the client's folder, base URL.
 
-A call is [operationId, {parameter, as on the wire: value}]. Rules of this file: it runs in the generator's environment;
-an answer that does not fit the client's models, to the last key, ends it.
+A call is [operationId, {parameter, as on the wire: value}]. The driver runs in the generator's environment. It ends if
+an answer does not fit the client's models exactly.
 """
 
 import importlib
@@ -18,7 +18,7 @@ import attrs
 
 
 def modules(package: Any) -> dict[str, Any]:
-    """operationId → the module that asks it."""
+    """operationId → the module that calls it."""
     found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     return {each.name.rpartition(".")[2]: importlib.import_module(each.name) for each in found if not each.ispkg}
 
@@ -44,7 +44,7 @@ def typed(value: Any, hint: Any) -> Any:
 
 
 def check_typed(value: Any, where: str) -> None:
-    """TypeError where the client fell back to a plain dict, or kept a key that its model lacks."""
+    """TypeError if the client fell back to a plain dict, or kept a key that is missing in its model."""
     if isinstance(value, dict):
         raise TypeError(f"{where} is of no model: {value}")
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Asks a node through iota-client-python. Arguments: node, permanode or "". A call is [method, *arguments].
+"""Calls a node through iota-client-python. Arguments: node, permanode or "". A call is [method, *arguments].
 
-Rules of this file: it runs in an environment of its own, on Python 3.8 or newer.
+The driver runs in an environment of its own, on Python 3.8 or newer.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Asks a node through iota-sdk. Argument: node. A call is [method, *arguments]; {"outputId": …} stands for an OutputId,
-{"query": …} for query parameters.
+"""Calls a node through iota-sdk. Argument: node. A call is [method, *arguments]; {"outputId": …} denotes an OutputId,
+{"query": …} query parameters.
 
-Rules of this file: it runs in an environment of its own, on a Python that iota-sdk has wheels for; what the client
-holds as None it was not told; `refused` is null where the client refuses what the node has answered.
+The driver runs in an environment of its own, on a Python that iota-sdk has wheels for. It leaves out fields that are
+None in the client's objects. `refused` is null if the client rejects the node's answer.
 """
 
 import json
@@ -43,7 +43,7 @@ def given(argument: Any) -> Any:
 
 
 def refused(error: ClientError) -> dict[str, Any]:
-    """Status and message of what a node refused; this client reads no body of a 404."""
+    """Status and message of a node's error; this client reads no body of a 404."""
     text = error.args[0]["error"]
     if NOT_FOUND in text:
         return {"refused": 404, "message": text}

@@ -1,6 +1,6 @@
-"""Asks iota-sdk what it computes by itself. A call is [function, data], as its Rust side has them.
+"""Calls the functions that iota-sdk computes locally. A call is [function, data], as its Rust side expects them.
 
-Rules of this file: it runs in an environment of its own, on a Python that iota-sdk has wheels for.
+The driver runs in an environment of its own, on a Python that iota-sdk has wheels for.
 """
 
 import json
