@@ -142,7 +142,7 @@ def ledger_makers(
     chunk_size = publication.store_settings.chunk_size
 
     def chosen(made: TableFrame) -> TableFrame:
-        return made if wanted is None else TableFrame(made.table, made.frame.where(either(wanted)))
+        return made if wanted is None else replace(made, frame=made.frame.where(either(wanted)))
 
     def milestones() -> TableFrame:
         times = publication.lake.milestones([(begun.first, last)])
@@ -193,7 +193,7 @@ def _days(publication: Publication, milestones: Intervals) -> None:
         counted = days.counts(lake.messages(held).where(of_days))
         folder = publication.staging.write("counts", counted)
         # Few rows are left: sorting and summing them in one task needs no further shuffles or samples.
-        counted = publication.spark.read.schema(counted.schema).parquet(str(folder)).coalesce(1)
+        counted = publication.spark.read.schema(days.COUNTED_DDL).parquet(str(folder)).coalesce(1)
         of_milestones = lake.milestones(held).where(of_days).coalesce(1)
         with publication.store.batch() as batch:
             last = max(batch.last_fact(schema.metrics_cache, (date,)) for date in some)

@@ -19,6 +19,11 @@ transactions that pay the address, and the signatures that it gave; messages wit
 included transactions, which can exceed 64 bits per day if a faucet passes nearly all tokens on repeatedly.
 """
 
+COUNTED_DDL = ", ".join(
+    ("date DATE", "variant STRING", "value BINARY", *(f"{name} {kind}" for name, kind in SUMMED.items()))
+)
+"""The columns of `counts`."""
+
 
 def counts(lake: DataFrame) -> DataFrame:
     """SUMMED of each UTC day and value, an address or an index (`variant`)."""
@@ -82,7 +87,7 @@ def metrics_cache(counted: DataFrame, fact: int) -> TableFrame:
     }
     rows = [F.struct(F.lit(name).alias("metric"), count.alias("metric_value")) for name, count in metrics.items()]
     kept = counted.select("date", "variant", "value", F.inline(F.array(*rows))).where("metric_value > 0")
-    return conform(kept.withColumn(FACT, F.lit(fact).cast("bigint")), schema.metrics_cache)
+    return conform(kept.withColumn(FACT, F.lit(fact).cast("bigint")), schema.metrics_cache, has_fact=True)
 
 
 def daily_analytics(counted: DataFrame, milestones: DataFrame) -> TableFrame:

@@ -5,10 +5,11 @@ Measures of the ledger state take changes (etl.ledger_state.changes.CHANGES), wh
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
+from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -22,6 +23,9 @@ from etl.analytics.entries import entries
 from etl.ledger_state.changes import CHANGES, COUNTED
 from etl.tables.frames import TableFrame, conform
 from etl.tables.partition_columns import range_of
+
+MESSAGE_COLUMNS = ("ms_timestamp", *columns_of(Kind.MESSAGE))
+"""What the messages of a milestone determine."""
 
 TOTAL_COLUMNS = columns_of(Kind.STATE)
 """Totals after the milestone: a load continues them from those of the milestone before."""
@@ -42,6 +46,10 @@ _WORDS = {
 
 READ = tuple(name for name in CHANGES.names if name in _BALANCES_READ or name in _WORDS)
 """The columns of CHANGES that measures, balances and the calendar read."""
+
+
+Part: TypeAlias = tuple[DataFrame, Sequence[str]]
+"""Rows with a milestone_index, and the names of the measures in them."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,11 @@ def of_messages(lake: DataFrame, chunk_size: int) -> TableFrame:
     rows = (
         entries(lake).groupBy("milestone_index").agg(F.max("ms_timestamp").alias("ms_timestamp"), *aggregates(measures))
     )
-    return conform(rows.withColumn("ms_range_id", range_of("milestone_index", chunk_size)), schema.ms_analytics)
+    return conform(
+        rows.withColumn("ms_range_id", range_of("milestone_index", chunk_size)),
+        schema.ms_analytics,
+        only=MESSAGE_COLUMNS,
+    )
 
 
 def of_changes(
@@ -86,14 +98,14 @@ def of_changes(
     if begun.active is not None:
         active = active.unionByName(begun.active)
     news = newly_active(active).where(F.col("milestone_index") >= begun.first)
-    parts = [
-        milestones,
+    parts: list[Part] = [
+        (milestones, ()),
         *by_milestone(Kind.STATE, {"changes": changes, "balances": balances}, begun.genesis),
-        _summed(news),
+        (_summed(news, CALENDAR), tuple(CALENDAR)),
         *by_milestone(Kind.FLOW, {"changes": later, "balances": balances}, begun.genesis),
     ]
     names = (*FLOW_COLUMNS, *STATE_COLUMNS)
-    together = reduce(DataFrame.unionByName, (_with_columns(part, names) for part in parts))
+    together = reduce(DataFrame.unionByName, (_with_columns(*part, names) for part in parts))
     summed = (
         together.groupBy("milestone_index")
         .agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in (*FLOW_COLUMNS, *STATE_COLUMNS)))
@@ -109,24 +121,29 @@ def of_changes(
         *(so_far(name, begun.counted.get(name, {})).alias(name) for name in CALENDAR),
         range_of("milestone_index", chunk_size).alias("ms_range_id"),
     )
-    return conform(rows, schema.ms_analytics)
+    return conform(rows, schema.ms_analytics, only=["ms_timestamp", *FLOW_COLUMNS, *STATE_COLUMNS])
 
 
-def _with_columns(part: DataFrame, names: Sequence[str]) -> DataFrame:
-    """milestone_index and these columns; those that the part does not have are null."""
+def _with_columns(rows: DataFrame, present: Collection[str], names: Sequence[str]) -> DataFrame:
+    """milestone_index and the columns `names`; those that are not `present` are null."""
     null = F.lit(None).cast("bigint")
-    columns = (F.col(name).cast("bigint") if name in part.columns else null for name in names)
-    return part.select("milestone_index", *(column.alias(name) for name, column in zip(names, columns, strict=True)))
+    columns = (F.col(name).cast("bigint") if name in present else null for name in names)
+    return rows.select("milestone_index", *(column.alias(name) for name, column in zip(names, columns, strict=True)))
 
 
-def by_milestone(kind: Kind, frames: Mapping[str, DataFrame], genesis: int) -> list[DataFrame]:
+def by_milestone(kind: Kind, frames: Mapping[str, DataFrame], genesis: int) -> list[Part]:
     """The measures of a kind for each milestone. Measures that aggregate the same rows share a frame.
 
     Each frame has only the columns of its measures. With all of them, a row would have a hundred columns.
     """
     measures = [measure for measure in MEASURES.values() if measure.kind is kind]
     groups = groupby(sorted(measures, key=lambda measure: measure.rows), key=lambda measure: measure.rows)
-    return [rows_of(rows, frames).groupBy("milestone_index").agg(*aggregates(group, genesis)) for rows, group in groups]
+    return [_aggregated(rows_of(rows, frames), tuple(group), genesis) for rows, group in groups]
+
+
+def _aggregated(rows: DataFrame, measures: Sequence[Measure], genesis: int) -> Part:
+    names = tuple(column.name for measure in measures for column in measure.columns)
+    return rows.groupBy("milestone_index").agg(*aggregates(measures, genesis)), names
 
 
 def rows_of(rows: str, frames: Mapping[str, DataFrame]) -> DataFrame:
@@ -145,7 +162,6 @@ def aggregates(measures: Iterable[Measure], genesis: int = 0) -> list[Column]:
     ]
 
 
-def _summed(rows: DataFrame) -> DataFrame:
-    """Sums all columns per milestone."""
-    columns = [name for name in rows.columns if name != "milestone_index"]
-    return rows.groupBy("milestone_index").agg(*(F.sum(name).alias(name) for name in columns))
+def _summed(rows: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Sums these columns per milestone."""
+    return rows.groupBy("milestone_index").agg(*(F.sum(name).alias(name) for name in names))

@@ -1,6 +1,7 @@
 """Columns that the engines compute from different expressions."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import TypeVar, cast
 
 from pyspark.sql import Column, DataFrame
@@ -42,8 +43,9 @@ def union_with_nulls(one: DataFrame, other: DataFrame) -> DataFrame:
     return with_columns_of(one, other).unionByName(with_columns_of(other, one))
 
 
+@cache
 def schema_of(ddl: str) -> StructType:
-    """The columns that a DDL string declares."""
+    """The columns that a DDL string declares. The engine parses each string once per process."""
     return cast("StructType", StructType.fromDDL(ddl))
 
 

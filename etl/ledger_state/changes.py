@@ -201,8 +201,8 @@ def created_by(outputs: DataFrame) -> DataFrame:
 
 def _spent(inputs: DataFrame) -> DataFrame:
     """The rows of MADE that spend, without the OWNED columns."""
-    known = [name for name in MADE.names if name in inputs.columns]
-    return inputs.select(*known, F.expr("true").alias("is_spent"))
+    of_spender = (name for name in MADE.names if name not in OWNED and name != "is_spent")
+    return inputs.select(*of_spender, F.expr("true").alias("is_spent"))
 
 
 def _owned_at(spent: DataFrame) -> DataFrame:

@@ -34,9 +34,9 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
     ended = placed_outputs(spent, placement, genesis).select(*TABLE.key, SPENT, F.col(SPENT).alias(tables.FACT))
     hints = placed.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
-        lambda _: tables.conform(placed.drop(SPENT), TABLE),
-        lambda _: tables.conform(ended, TABLE),
-        lambda _: tables.conform(hints, schema.unspent_hints),
+        lambda _: tables.conform(placed, TABLE, without=[SPENT], has_fact=True),
+        lambda _: tables.conform(ended, TABLE, only=[SPENT], has_fact=True),
+        lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
     ]
 
 

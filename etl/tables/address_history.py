@@ -41,7 +41,8 @@ def transactions_by_address(lake: DataFrame, placement: Placement) -> tables.Tab
             "outputs_count": F.size("outputs"),
         }
     )
-    return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)
+    table = schema.transactions_by_address
+    return tables.conform(placement.place(rows, table), table, without=["sent"])
 
 
 def concerned(lake: DataFrame) -> DataFrame:
@@ -71,7 +72,10 @@ def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
         .agg(F.sum("amount").alias("sent"))
         .withColumn("included", F.expr("true"))
     )
-    return tables.conform(placement.place(rows, schema.transactions_by_address), schema.transactions_by_address)
+    table = schema.transactions_by_address
+    return tables.conform(
+        placement.place(rows, table), table, only=["transaction_id", "message_id", "included", "sent"]
+    )
 
 
 def ledger_updates(changes: DataFrame, placement: Placement) -> tables.TableFrame:

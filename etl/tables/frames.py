@@ -35,6 +35,9 @@ UNLOCK_FIELDS = ("kind", "public_key", "signature", "reference", "address")
 LEGACY_FIELDS = OUTPUT_FIELDS[:-1]
 """The fields of Chrysalis outputs."""
 
+SPENT_COLUMNS = [name for name in schema.outputs.names if name.startswith("spent_")]
+"""The columns of `outputs` that the spending transaction determines. The creating one determines all others."""
+
 
 def ms_timestamp() -> Column:
     """The timestamp of the referencing milestone, in milliseconds since 1970."""
@@ -67,43 +70,64 @@ it (decisions/0007).
 
 @dataclass(frozen=True)
 class TableFrame:
-    """Rows for one table. Only `columns` are written; other columns of existing rows do not change."""
+    """Rows for one table. Only `columns` are written; other columns of existing rows do not change.
+
+    The engine is not asked which columns a frame has: such a request analyses the whole plan.
+
+    Attributes:
+        table: the table of the rows.
+        frame: `columns` in this order, and FACT if `has_fact`.
+        columns: the written columns.
+        has_fact: whether the frame has the column FACT.
+    """
 
     table: Table
     frame: DataFrame
+    columns: Sequence[str]
+    has_fact: bool = False
 
     @property
-    def columns(self) -> Sequence[str]:
-        """The written columns, in the order of the frame."""
-        return [name for name in self.frame.columns if name != FACT]
+    def ddl(self) -> str:
+        """The written columns with their types."""
+        return ", ".join(f"{name} {spark_type(self.table.column(name).type)}" for name in self.columns)
 
 
 FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame]
 """Makes a frame, perhaps from frames before it in the same batch."""
 
 
-def conform(frame: DataFrame, table: Table) -> TableFrame:
-    """Selects the table's columns that the frame has, in the table's order and with its types."""
-    present = [F.col(each.name).cast(spark_type(each.type)) for each in table.columns if each.name in frame.columns]
-    missing = [name for name in table.key if name not in frame.columns]
-    if missing:
-        raise ValueError(f"{table.name}: key columns missing: {', '.join(missing)}")
-    return TableFrame(table, frame.select(*present, *([F.col(FACT)] if FACT in frame.columns else [])))
+def conform(
+    frame: DataFrame, table: Table, *, only: Collection[str] = (), without: Collection[str] = (), has_fact: bool = False
+) -> TableFrame:
+    """Selects the table's columns in its order and with its types.
+
+    Args:
+        frame: has at least the selected columns.
+        table: the table of the rows.
+        only: columns that the frame has beside the table's key. Default: all of the table.
+        without: columns that the frame does not have.
+        has_fact: whether the frame has the column FACT.
+    """
+    present = {*table.key, *only} if only else set(table.names).difference(without)
+    columns = [each for each in table.columns if each.name in present]
+    selected = [F.col(each.name).cast(spark_type(each.type)) for each in columns]
+    if has_fact:
+        selected.append(F.col(FACT))
+    return TableFrame(table, frame.select(*selected), [each.name for each in columns], has_fact)
 
 
 def messages(lake: DataFrame) -> TableFrame:
     """All messages, without their conflict reasons."""
-    rows = lake.where("message_id IS NOT NULL").drop("conflict_reason")
-    return conform(rows.withColumn("ms_timestamp", ms_timestamp()), schema.messages)
+    rows = lake.where("message_id IS NOT NULL")
+    return conform(rows.withColumn("ms_timestamp", ms_timestamp()), schema.messages, without=["conflict_reason"])
 
 
 def conflict_reasons(reasons: DataFrame) -> TableFrame:
     """The conflict reasons that are not null. They are separate so that a source without reasons does not erase reasons
     that the ledger state found.
     """
-    return conform(
-        reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason"), schema.messages
-    )
+    rows = reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason")
+    return conform(rows, schema.messages, only=["conflict_reason"])
 
 
 def messages_by_milestone(lake: DataFrame) -> TableFrame:
@@ -192,7 +216,7 @@ def created_outputs(created_rows: DataFrame) -> TableFrame:
         "amount",
         "data",
     )
-    return conform(rows, schema.outputs)
+    return conform(rows, schema.outputs, without=SPENT_COLUMNS)
 
 
 def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
@@ -209,7 +233,7 @@ def spent_outputs(lake: DataFrame) -> TableFrame:
         F.col("transaction_id").alias("spent_transaction_id"),
         F.col("message_id").alias("spent_message_id"),
     )
-    return conform(rows, schema.outputs)
+    return conform(rows, schema.outputs, only=SPENT_COLUMNS)
 
 
 def spent(lake: DataFrame) -> DataFrame:
@@ -280,7 +304,7 @@ def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
         "verified",
         F.when(complete, F.lit(schema.LAYOUT)).alias("layout"),
     )
-    return conform(rows, schema.sync)
+    return conform(rows, schema.sync, without=["logged_by"])
 
 
 def rejects(lake_rejects: DataFrame) -> TableFrame:

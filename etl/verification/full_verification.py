@@ -62,7 +62,9 @@ def promote(publication: Publication, run: Intervals) -> None:
         F.lit(FULL).alias("verified"),
     )
     with publication.store.batch() as batch:
-        upsert_frames(batch, publication.writer, [lambda _: conform(full, schema.sync)], report.wrote)
+        upsert_frames(
+            batch, publication.writer, [lambda _: conform(full, schema.sync, only=["verified"])], report.wrote
+        )
     ranges = sorted({each for first, last in known for each in ranges_of(first, last, chunk_size)})
     rewrite_ranges(publication.store, publication.reads, ranges)
 

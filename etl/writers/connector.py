@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -151,8 +151,8 @@ class ClusterWriter:
         if frame.table not in KEPT:
             return Spread(frame, self.cluster)
         directory = self.staging.write(frame.table.name, frame.frame)
-        again = frame.frame.sparkSession.read.schema(frame.frame.schema).parquet(str(directory))
-        return Spread(TableFrame(frame.table, again), self.cluster, directory)
+        again = frame.frame.sparkSession.read.schema(frame.ddl).parquet(str(directory))
+        return Spread(replace(frame, frame=again), self.cluster, directory)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def counted_rows(counted: Observation) -> int | None:
 
 def told(frame: TableFrame) -> list[Column]:
     """The write time of each row, if it follows from a milestone."""
-    return [F.expr(f"{FACT} * 4L + 4").alias(TOLD_AT)] if FACT in frame.frame.columns else []
+    return [F.expr(f"{FACT} * 4L + 4").alias(TOLD_AT)] if frame.has_fact else []
 
 
 def native(table: Table, name: str) -> Column:

@@ -29,7 +29,7 @@ from etl.engine.garbage import collect_rarely
 from etl.engine.ordering import sorted_rows
 from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
-from etl.tables.frames import FACT, FrameMaker, TableFrame
+from etl.tables.frames import FrameMaker, TableFrame
 
 BATCH_ROWS = 20_000
 STAGERS = 2
@@ -68,7 +68,7 @@ class Staged:
     table: Table
     columns: Sequence[str]
     directory: Path
-    source: DataFrame
+    source: TableFrame
 
     def write(self, batch: Batch) -> int:
         """Writes the rows in a single pass in this process."""
@@ -76,7 +76,7 @@ class Staged:
 
     def again(self) -> DataFrame:
         """Reads the rows from disk."""
-        return self.source.sparkSession.read.schema(self.source.schema).parquet(str(self.directory))
+        return self.source.frame.sparkSession.read.schema(self.source.ddl).parquet(str(self.directory))
 
     def drop(self) -> None:
         """Frees the scratch space."""
@@ -106,7 +106,7 @@ class Staging:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
         write_parquet(_sorted(frame), directory)
-        return Staged(frame.table, frame.columns, directory, frame.frame)
+        return Staged(frame.table, frame.columns, directory, frame)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""
@@ -157,7 +157,7 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 
 
 def _sorted(frame: TableFrame) -> DataFrame:
-    table, rows = frame.table, frame.frame.drop(FACT)
+    table, rows = frame.table, frame.frame.select(*frame.columns)
     for name in frame.columns:
         if table.column(name).type is Type.DATE:
             rows = rows.withColumn(name, F.col(name).cast("string"))

@@ -156,7 +156,7 @@ def test_executors_write_over_tls_and_ask_for_the_name(
             settings = replace(named_otherwise, tls_hostnames=is_asked, write_patience_s=1.0)
             staging = Staging(tmp_path / f"staging-{is_asked}")
             writer = frame_writer(spark, store, staging, settings, EtlSettings(), bulk=False)
-            ready = writer.prepare(TableFrame(schema.messages, frame))
+            ready = writer.prepare(TableFrame(schema.messages, frame, frame.columns))
             with store.batch() as batch, pytest.raises(StoreUnavailable) if is_asked else nullcontext():
                 assert ready.write(batch) == 1
             ready.drop()
