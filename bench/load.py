@@ -1,16 +1,16 @@
 """Speed of `permanode load` into an empty SQLite store, and the time of ten new milestones on top of it.
 
-    python -m bench.load [--protocol stardust] [--messages 200000] [--runs 3] [--archives DIR] [--master 'local[*]']
-                         [--full]
+    python -m bench.load [--engine sail] [--protocol stardust] [--messages 200000] [--runs 3] [--archives DIR]
+                         [--master 'local[*]'] [--full]
 
 A run is two commands, each a process: load a generated archive into a new store, then load the next ten milestones.
-Messages per second count from the first file opened to the last commit, as the command reports them, without Spark's
-start. The ten milestones count as seconds of the whole process, including Spark's start. The median of the runs counts.
-Memory is the largest sum of resident sizes, by program, of the process and its descendants (Linux; shared pages count
-in each). The archive is generated once and kept in DIR, and the command's report is compared with the generator's
-counts. Before each run the bench prints the MiB/s of BLAKE2b-256 on all cores, because a virtual machine does not
-always have its cores. With --full the archive is loaded from its genesis and verified to the level `full`: signatures
-of milestones and transactions, verdicts, parents.
+Messages per second count from the first file opened to the last commit, as the command reports them, without the
+engine's start. The ten milestones count as seconds of the whole process, including the engine's start. The median of
+the runs counts. Memory is the largest sum of resident sizes, by program, of the process and its descendants (Linux;
+shared pages count in each). The archive is generated once and kept in DIR, and the command's report is compared with
+the generator's counts. Before each run the bench prints the MiB/s of BLAKE2b-256 on all cores, because a virtual
+machine does not always have its cores. With --full the archive is loaded from its genesis and verified to the
+level `full`: signatures of milestones and transactions, verdicts, parents.
 """
 
 import argparse
@@ -34,6 +34,7 @@ from bench.generate import SETTINGS, tangle_of, write_archive, write_file
 from bench.tangle import GeneratorSettings
 from db.admin.migrate import migrate
 from db.connect import StoreSettings
+from etl.engine.current import ENGINES, SAIL, SPARK
 
 ROOT = Path(__file__).parent.parent
 NEW_MILESTONES = 10
@@ -43,12 +44,27 @@ SAMPLE_S = 0.5
 
 HASHED = bytes(1 << 20)
 
-LEAST_RATES = {"chrysalis": 6_000, "stardust": 4_000}
-MOST_SECONDS = 20
-"""The bars: messages per second into an empty store, and seconds for ten new Chrysalis milestones."""
 
-LEAST_FULL = 1_500
-"""The bar: messages per second from the genesis with full verification."""
+@dataclass(frozen=True)
+class Bars:
+    """The bars of an engine and protocol: messages per second into an empty store, seconds for ten new milestones, MiB
+    of memory. None: no bar.
+    """
+
+    least_rate: int
+    most_seconds: float | None = None
+    most_memory: int | None = None
+
+
+BARS = {
+    (SPARK, "chrysalis"): Bars(6_000, 20),
+    (SPARK, "stardust"): Bars(4_000),
+    (SAIL, "chrysalis"): Bars(12_000, 4, 2_500),
+    (SAIL, "stardust"): Bars(12_000, 4, 2_500),
+}
+
+FULL_BARS = Bars(1_500)
+"""The bars of a load from the genesis with full verification."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +193,7 @@ def show(name: str, run: Run) -> None:
 def main() -> int:
     """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", choices=ENGINES, default=SPARK, help="engine of the loads")
     parser.add_argument("--protocol", choices=SETTINGS, default="chrysalis", help="protocol of the archive")
     parser.add_argument("--messages", type=int, default=200_000, help="size of the archive")
     parser.add_argument("--runs", type=int, default=3, help="number of runs, of which the median counts")
@@ -184,6 +201,7 @@ def main() -> int:
     parser.add_argument("--master", default="local[*]", help="Spark master")
     parser.add_argument("--full", action="store_true", help="load with genesis and verify to the level full")
     options = parser.parse_args()
+    os.environ["PERMANODE_ETL_ENGINE"] = options.engine
     if options.full:
         os.environ["PERMANODE_ETL_LEVEL"] = "full"
     settings = SETTINGS[options.protocol]()
@@ -204,12 +222,17 @@ def main() -> int:
             show(f"{number + 1}: next", new[-1])
     rate = statistics.median(run.report["messages_per_second"] for run in full)
     seconds = statistics.median(run.seconds for run in new)
-    bar = LEAST_FULL if options.full else LEAST_RATES[options.protocol]
-    most = MOST_SECONDS if options.protocol == "chrysalis" and not options.full else None
-    met = rate >= bar and (most is None or seconds <= most)
+    memory = max(run.memory.total() for run in full)
+    bars = FULL_BARS if options.full else BARS[options.engine, options.protocol]
+    met = (
+        rate >= bars.least_rate
+        and (bars.most_seconds is None or seconds <= bars.most_seconds)
+        and (bars.most_memory is None or memory <= bars.most_memory)
+    )
     print(
-        f"median of {options.runs}: {rate:,.0f} messages/s (bar {bar:,}), {NEW_MILESTONES} new milestones in "
-        f"{seconds:.1f} s (bar {most or 'none'}): {'met' if met else 'missed'}"
+        f"median of {options.runs}: {rate:,.0f} messages/s (bar {bars.least_rate:,}), {NEW_MILESTONES} new milestones "
+        f"in {seconds:.1f} s (bar {bars.most_seconds or 'none'}), at most {memory} MiB "
+        f"(bar {bars.most_memory or 'none'}): {'met' if met else 'missed'}"
     )
     return 0 if met else 1
 
