@@ -1,7 +1,7 @@
-"""The oracle ledger as lines of every input format, made from the shipped sample and the oracle's node JSON.
+"""The oracle ledger as lines of every input format, built from the shipped sample and the oracle's node JSON.
 
-Rules of this file: JSON in, JSON out, nothing of our own code but eras: formats B, C and D are built from A's keys as
-Chronicle's branches named them, and what a line must give is read off the oracle.
+Apart from eras, it uses no project code: JSON in, JSON out. Formats B, C and D are derived from format A with the key
+names of Chronicle's branches. The expected contents of a line come from the oracle.
 """
 
 import copy
@@ -26,7 +26,7 @@ ARCHIVE = ("1to21.log", "21to41.log.fin", "41.part")
 
 
 def eras_of(name: str, codec: Codec = CHRYSALIS) -> Eras:
-    """A network that is all of one era."""
+    """A network of a single era."""
     return Eras((Era(0, codec, network_name=name),))
 
 
@@ -36,7 +36,7 @@ def _raw_sample() -> tuple[bytes, ...]:
 
 
 def sample() -> list[Json]:
-    """The sample's lines, format A, by milestone from 1: copies that a test may change."""
+    """The sample's lines in format A, by milestone from 1. Tests may change these copies."""
     return [orjson.loads(line) for line in _raw_sample()]
 
 
@@ -58,7 +58,7 @@ def dump(document: Any) -> bytes:
 
 
 def format_b(line: Json) -> Json:
-    """A without pending and created_by, its map sorted."""
+    """Format A without `pending` and `created_by`, its map sorted."""
     return {
         "milestone_index": line["milestone_index"],
         "milestone": line["milestone"],
@@ -90,7 +90,7 @@ def own_id(line: Json) -> str:
 
 
 def format_c(line: Json) -> Json:
-    """Records beside message_id, milestone_index and payload."""
+    """Records other than message_id, milestone_index and payload."""
     return {
         "message_id": own_id(line),
         "milestone_index": line["milestone_index"],
@@ -100,7 +100,7 @@ def format_c(line: Json) -> Json:
 
 
 def format_d(line: Json) -> Json:
-    """The milestone's record apart from the others, which are sorted by id."""
+    """The milestone's record, separate from the others, which are sorted by id."""
     own = own_id(line)
     return {
         "milestone": {"message": record(own, line["messages"][own])},
@@ -109,7 +109,7 @@ def format_d(line: Json) -> Json:
 
 
 def format_d_tagged(line: Json) -> Json:
-    """D as its "V2" writes it: ids and messages tagged with their protocol, records with its version."""
+    """Format D in its "V2" form: ids and messages are tagged with their protocol, records with their version."""
     document = format_d(line)
     for each in (document["milestone"]["message"], *document["messages"]):
         each["message_id"] = {"Chrysalis": each["message_id"]}
@@ -128,7 +128,7 @@ ARCHIVE_FORMS: dict[str, Callable[[Json], Json]] = {
 
 
 def entries_of(number: int) -> dict[bytes, tuple[bytes, int, int]]:
-    """Message id → (canonical bytes, referencing milestone, inclusion state) of a milestone, as the oracle says."""
+    """Message id → (canonical bytes, referencing milestone, inclusion state) for a milestone, from the oracle."""
     return {
         bytes.fromhex(each["id"]): (
             bytes.fromhex(each["bytes_hex"]),
@@ -140,7 +140,7 @@ def entries_of(number: int) -> dict[bytes, tuple[bytes, int, int]]:
 
 
 def order_of(number: int) -> list[bytes]:
-    """Message ids of a milestone in white-flag order, as the oracle says."""
+    """Message ids of a milestone in white-flag order, from the oracle."""
     return [bytes.fromhex(each["id"]) for each in oracle()[number - 1]["messages"]]
 
 
@@ -167,7 +167,7 @@ def blake(data: bytes) -> str:
 
 
 def leaf(line: Json) -> str:
-    """A noTransaction message whose parents are all named elsewhere in the cone: without it the rest looks whole."""
+    """A noTransaction message whose parents all appear elsewhere in the cone: without it the rest looks complete."""
     parents = {message_id: pair[0]["parents"] for message_id, pair in line["messages"].items()}
     for message_id in of_state(line, "noTransaction"):
         others = {parent for each, ids in parents.items() if each != message_id for parent in ids}
@@ -187,7 +187,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def zstd_frames(data: bytes) -> bytes:
-    """A zstd frame a kilobyte, with a skippable frame among them."""
+    """zstd frames of one kilobyte each, with a skippable frame between them."""
     parts = [zstd(data[at : at + 1000]) for at in range(0, len(data), 1000)]
     skippable = bytes.fromhex("502a4d18") + (4).to_bytes(4, "little") + b"skip"
     return b"".join([parts[0], skippable, *parts[1:]])
@@ -203,7 +203,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def write(path: Path, documents: Iterable[Any]) -> Path:
-    """A plain file of those lines; texts and bytes as they are."""
+    """Writes a plain file with those lines; strings and bytes are written unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"".join(each if isinstance(each, bytes) else dump(each) for each in documents))
     return path

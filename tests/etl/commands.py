@@ -1,6 +1,6 @@
-"""Real `permanode` processes: started, watched, killed.
+"""Starts real `permanode` processes, reads their output and kills them.
 
-Rules of this file: only processes that a test started are ever signalled, by their ids; every wait has an end.
+Only processes that a test started are signalled, by their ids. Every wait has a timeout.
 """
 
 import os
@@ -25,7 +25,7 @@ MODEST = {
 
 
 class Process:
-    """A process in a session of its own; its lines are kept as they come."""
+    """A process in its own session; its output lines are collected as they arrive."""
 
     def __init__(self, command: list[str], *, cwd: Path, environment: dict[str, str]) -> None:
         kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME", "PATH") if name in os.environ}
@@ -57,7 +57,7 @@ class Process:
             self._news.notify_all()
 
     def wait_for(self, wanted: Callable[[str], bool]) -> str | None:
-        """The first line of stderr that is wanted; None when the process ended without one."""
+        """The first matching line of stderr; None if the process ended without one."""
         end = time.monotonic() + WAIT_S
         with self._news:
             while True:
@@ -70,14 +70,14 @@ class Process:
                 self._news.wait(0.5)
 
     def finish(self) -> int:
-        """The exit code, once it ended."""
+        """Waits for the process to end and returns its exit code."""
         code = self._process.wait(WAIT_S)
         for reader in self._readers:
             reader.join(WAIT_S)
         return code
 
     def end_within(self, seconds: float) -> bool:
-        """Whether it ended in that time."""
+        """Whether it ended within that time."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -85,7 +85,7 @@ class Process:
         return True
 
     def kill(self, *, alone: bool = False) -> None:
-        """SIGKILL to it and, unless `alone`, to everything that it started."""
+        """Sends SIGKILL to it and, unless `alone`, to every process that it started."""
         members = [self.pid] if alone else [self.pid, *members_of(self.pid)]
         for pid in members:
             try:
@@ -95,12 +95,12 @@ class Process:
         self._process.wait()
 
     def said(self) -> str:
-        """All it said."""
+        """Everything that it printed."""
         return "\n".join([*self.out, *self.err])
 
 
 def members_of(session: int) -> list[int]:
-    """Ids of the living processes of a session: Spark's workers leave their process group, but not the session."""
+    """Ids of the live processes of a session. Spark's workers leave their process group, but not the session."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -113,7 +113,7 @@ def members_of(session: int) -> list[int]:
 
 
 def permanode(*arguments: str | Path, cwd: Path, **environment: str) -> Process:
-    """`permanode …`, in a folder of its own and with a modest Spark."""
+    """Starts `permanode …` in its own folder with a small Spark session."""
     code = "from cli.main import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return Process(command, cwd=cwd, environment={"PYTHONPATH": str(ROOT), **MODEST, **environment})

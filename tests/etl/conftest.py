@@ -1,7 +1,7 @@
-"""One Spark session for every test here, and stores to load into.
+"""One Spark session for all tests below this folder, and stores to load into.
 
-Rules of this file: jobs find the running session by themselves, which has what every kind of store needs; a store is
-new unless a fixture says otherwise.
+Jobs find the running session by themselves; its options suit every kind of store. Each test gets a new store unless a
+fixture says otherwise.
 """
 
 import gc
@@ -31,15 +31,15 @@ from tests.etl import archives, stardust_archives
 from tests.etl.store_rows import by_key, compared
 
 SETTINGS = EtlSettings(master="local[2]", driver_memory="1g", shuffle_partitions=1)
-"""As loads of seconds are; those of processes (tests/etl/commands.py) shuffle into two."""
+"""For loads that take seconds. Processes (tests/etl/commands.py) shuffle into two partitions."""
 
 ON_SAIL = replace(SETTINGS, engine=SAIL)
-"""The same on the embedded engine."""
+"""The same options for the embedded engine."""
 
 
 @dataclass(frozen=True)
 class Loading:
-    """A store in `folder`, and the jobs that fill it; `analytics`: they end with those, which few tests look at."""
+    """A store in `folder` and the jobs that fill it. `analytics`: loads include analytics, which few tests check."""
 
     folder: Path
     store: StoreSettings
@@ -64,13 +64,13 @@ class Loading:
 
 
 Templates: TypeAlias = dict[tuple[Any, ...], tuple[Path, Report]]
-"""Folders of SQLite stores with their lakes by what was loaded into them, with the report of that load."""
+"""What was loaded → the folder of that SQLite store with its lake, and the report of the load."""
 
 
 class Stores:
-    """Makes stores: below one folder, or keyspaces of a server, their lakes below the folder; `bulk`: filled so.
+    """Makes stores with their lakes below one folder; the stores are files or keyspaces of a server.
 
-    `templates`: loads of this session, which `loaded` copies. They are SQLite stores.
+    `bulk`: loads write SSTables. `templates`: loads of this session, which `loaded` copies. They are SQLite stores.
     """
 
     def __init__(
@@ -98,8 +98,8 @@ class Stores:
         analytics: bool = False,
         **options: Any,
     ) -> Loading:
-        """A new store with that (chunk_size, partition_size); `eras` are NetworkSettings, `options` EtlSettings that
-        differ.
+        """A new store with that (chunk_size, partition_size). `eras` are NetworkSettings, `options` the EtlSettings
+        that differ from the default.
         """
         self._count += 1
         folder = self._root / f"store-{self._count}"
@@ -114,10 +114,10 @@ class Stores:
     def loaded(
         self, name: str, geometry: tuple[int, int] = (100_000, 100_000), **options: Any
     ) -> tuple[Loading, Report]:
-        """Returns a new store that holds the oracle ledger of that name, and the report of the load.
+        """Returns a new store that contains the oracle ledger of that name, and the report of the load.
 
         The first call for a ledger, geometry and options loads it. Later calls copy store and lake, in other test files
-        too. Into a cluster every call loads.
+        too. On a cluster every call loads.
         """
         network, sources, genesis = oracle_ledger(name, self._root / name)
         loading = self(geometry, network, **options)
@@ -137,10 +137,11 @@ class Stores:
 
 
 def oracle_ledger(name: str, folder: Path) -> tuple[str, list[Path], Path | None]:
-    """Returns the network, the files and the genesis of an oracle ledger; files that are not shipped go to `folder`.
+    """Returns the network, the files and the genesis of an oracle ledger; writes files that are not shipped to
+    `folder`.
 
-    `chrysalis` is the sample without a ledger state, `chrysalis from genesis` its archive files and
-    `stardust from genesis` the nodes' JSON, both with the ledger state.
+    `chrysalis` is the sample without a ledger state, `chrysalis from genesis` its archive files and `stardust from
+    genesis` the nodes' JSON, both with the ledger state.
     """
     if name == "chrysalis":
         return "permatest-1", [SAMPLE], None
@@ -152,7 +153,7 @@ def oracle_ledger(name: str, folder: Path) -> tuple[str, list[Path], Path | None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """PySpark leaves sockets to the garbage collector: a warning about one says nothing about us."""
+    """PySpark leaves sockets to the garbage collector, so its resource warnings do not concern the project."""
     socket = pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")
     for item in items:
         if Path(__file__).parent in item.path.parents:
@@ -179,13 +180,13 @@ def stores(spark: SparkSession, templates: Templates, tmp_path_factory: pytest.T
 KINDS = [pytest.param("sqlite"), pytest.param("cassandra", marks=pytest.mark.cassandra)]
 SQLITE, CASSANDRA = KINDS
 AS_BULK = pytest.param("bulk", marks=[pytest.mark.cassandra, pytest.mark.slow])
-"""Loads that go as SSTables, which takes a while."""
+"""Loads that write SSTables, which takes a while."""
 LATER_CASSANDRA = pytest.param("cassandra", marks=[pytest.mark.cassandra, pytest.mark.slow])
-"""Where others have seen that a cluster gives the same."""
+"""A cluster, for results that other tests have already compared with a cluster's."""
 
 
 def on(*kinds: ParameterSet) -> pytest.MarkDecorator:
-    """`everywhere` is only there: where one kind of store has nothing to say that the other does not."""
+    """Runs a test on those kinds of `everywhere` only, where the other kinds would test nothing more."""
     return pytest.mark.parametrize("everywhere", kinds, indirect=True)
 
 

@@ -1,7 +1,8 @@
-"""`stores` and `everywhere` on the embedded engine, for folders whose tests need loaded stores and not Spark itself.
+"""The fixtures `stores` and `everywhere` on the embedded engine, for folders whose tests need loaded stores but not
+Spark itself.
 
-A conftest.py imports them in the place of those of tests/etl. With `--engine=spark` they load with Spark. Clusters are
-filled by Spark in any case.
+A conftest.py imports them to override those of tests/etl. With `--engine=spark` they load with Spark. Spark always
+fills clusters.
 """
 
 import pytest

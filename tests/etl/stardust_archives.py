@@ -1,6 +1,6 @@
-"""The Stardust oracle ledger as files of every input format, made of its node JSON.
+"""The Stardust oracle ledger as files of every input format, built from its node JSON.
 
-Rules of this file: as in archives.py; a form gives the bytes of a file with one milestone.
+Apart from eras, it uses no project code. A form returns the bytes of a file with one milestone.
 """
 
 import copy
@@ -22,7 +22,7 @@ NETWORK = "permatest-2"
 
 
 def eras() -> Eras:
-    """Those of the oracle ledger's network."""
+    """The eras of the oracle ledger's network."""
     return eras_of(NETWORK, STARDUST)
 
 
@@ -32,7 +32,7 @@ def _oracle() -> list[Json]:
 
 
 def oracle() -> list[Json]:
-    """Its lines, by milestone from 1: copies that a test may change."""
+    """The ledger's lines, by milestone from 1. Tests may change these copies."""
     return copy.deepcopy(_oracle())
 
 
@@ -48,7 +48,7 @@ def pending() -> list[Json]:
 
 
 def order_of(number: int) -> list[bytes]:
-    """Block ids of a milestone by the white-flag index that the oracle says."""
+    """Block ids of a milestone by the oracle's white-flag index."""
     blocks = sorted(_oracle()[number - 1]["blocks"], key=lambda each: each["metadata"]["whiteFlagIndex"])
     return [bytes.fromhex(each["id"][2:]) for each in blocks]
 
@@ -65,7 +65,7 @@ def milestone_bytes(line: Json) -> bytes:
 
 
 def archive_d(line: Json) -> bytes:
-    """Format D as its "V2" writes it, ids and messages tagged; blocks sorted by id."""
+    """Format D in its "V2" form, ids and messages tagged; blocks sorted by id."""
 
     def record(text: str, block: Json, metadata: Json) -> Json:
         return {
@@ -91,12 +91,12 @@ def archive_d(line: Json) -> bytes:
 
 
 def binary(text: str) -> Json:
-    """Hex with 0x as MongoDB's extended JSON."""
+    """Hex with 0x, as MongoDB's extended JSON."""
     return {"$binary": {"base64": b64encode(bytes.fromhex(text[2:])).decode(), "subType": "00"}}
 
 
 def chronicle_option(option: Json) -> Json:
-    """By the structures of inx-chronicle's src/model/payload/milestone/mod.rs: no document at hand has an option."""
+    """Follows inx-chronicle's src/model/payload/milestone/mod.rs: no available document contains an option."""
     if option["type"] == 1:
         return {
             "kind": "parameters",
@@ -125,7 +125,7 @@ def chronicle_option(option: Json) -> Json:
 
 
 def chronicle_json(line: Json) -> bytes:
-    """inx-chronicle's own, written over several lines."""
+    """inx-chronicle's own format, spread over several lines."""
     payload = line["milestone"]["payload"]
     essence = {
         "index": payload["index"],
@@ -164,7 +164,7 @@ def chronicle_json(line: Json) -> bytes:
 
 
 def packed(line: Json) -> bytes:
-    """Raw blocks, each behind its length, behind the milestone's payload."""
+    """Raw blocks, each preceded by its length, after the milestone's payload."""
     records = [milestone_bytes(line), *(bytes.fromhex(each["bytes_hex"]) for each in line["blocks"])]
     return b"".join(struct.pack("<I", len(record)) + record for record in records)
 
@@ -176,21 +176,21 @@ FORMS: dict[str, Callable[[Json], bytes]] = {
     "packed": packed,
 }
 STATELESS = {"packed"}
-"""Forms that tell no inclusion state."""
+"""Forms that contain no inclusion state."""
 
 
 def has_options(line: Json) -> bool:
-    """Whether its milestone carries a receipt or protocol parameters."""
+    """Whether its milestone contains a receipt or protocol parameters."""
     return bool(line["milestone"]["payload"].get("options"))
 
 
 def has_conflicts(line: Json) -> bool:
-    """Whether a block of it conflicts."""
+    """Whether one of its blocks conflicts."""
     return any(each["metadata"]["ledgerInclusionState"] == "conflicting" for each in line["blocks"])
 
 
 def write_folder(folder: Path, lines: list[Json], *loose: bytes) -> Path:
-    """Raw blocks and milestone payloads, each in a file, and blocks beside them."""
+    """Raw blocks and milestone payloads, each in its own file, and blocks beside them."""
     folder.mkdir(parents=True)
     for line in lines:
         (folder / f"{line['milestone']['index']}.milestone").write_bytes(milestone_bytes(line))

@@ -1,7 +1,7 @@
-"""Generated archives are valid by protocol. All expectations are recomputed from the lines' JSON, by hand.
+"""Generated archives are valid by protocol. All expectations are recomputed from the lines' JSON in this file.
 
-Rules of this file: nothing of ledger/ is used; ids, orders and roots come from struct, hashlib and recursion, and
-cryptography checks signatures. The serializer written here is itself held against the shipped sample, made by others.
+It uses nothing of ledger/: ids, orders and roots come from struct, hashlib and recursion, and cryptography checks the
+signatures. The serializer here is itself compared with the shipped sample, which other implementations made.
 """
 
 import json
@@ -123,7 +123,7 @@ def own_message(line: Line) -> str:
 
 
 def white_flag(line: Line) -> list[str]:
-    """Post-order over the parents, by recursion; the milestone's message last."""
+    """Post-order over the parents, recursively; the milestone's message last."""
     order: list[str] = []
 
     def visit(message_id: str) -> None:
@@ -138,7 +138,7 @@ def white_flag(line: Line) -> list[str]:
 
 
 def merkle(leaves: list[bytes]) -> bytes:
-    """TIP-4, as it is written: split at the largest power of two below the count."""
+    """The Merkle root of TIP-4, written recursively: split at the largest power of two below the count."""
     if len(leaves) < 2:
         return blake(b"\0" + leaves[0]) if leaves else blake(b"")
     split = 1
@@ -148,7 +148,7 @@ def merkle(leaves: list[bytes]) -> bytes:
 
 
 def shape(value: Any) -> Any:
-    """The keys and types of a JSON value: what a reader must be ready for. Lists are as their first item."""
+    """The keys and types of a JSON value, which a reader must accept. A list has the shape of its first item."""
     if isinstance(value, dict):
         return {key: shape(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -158,7 +158,7 @@ def shape(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def lines() -> list[Line]:
-    """Forty milestones as a reader sees them: through their JSON text."""
+    """Forty milestones as a reader sees them: parsed from their JSON text."""
     settings = GeneratorSettings(seed="tests", milestone_size=40, conflicts=0.15)
     return [json.loads(json.dumps(each.form)) for each in islice(generate(settings), 40)]
 

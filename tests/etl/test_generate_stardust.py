@@ -1,8 +1,8 @@
 """Generated Stardust ledgers are valid by protocol.
 
-Rules of this file: ids, orders and roots come from hashlib and recursion, cryptography checks signatures, shapes are
-the oracle ledger's. What TIP-18 says of chains and conditions is asked of ledger/, whose tests hold it to other
-implementations; tests/clients/test_iota_sdk_utils.py asks iota-sdk the same.
+Ids, orders and roots come from hashlib and recursion; cryptography checks signatures; shapes come from the oracle
+ledger. Chains and conditions (TIP-18) are checked with ledger/, which has its own tests against other implementations;
+tests/clients/test_iota_sdk_utils.py checks them with iota-sdk.
 """
 
 from collections import Counter
@@ -66,7 +66,7 @@ def test_lines_have_the_shape_of_the_oracle_ledger(lines: list[Json]) -> None:
 
 
 def white_flag(line: Json) -> list[str]:
-    """Post-order over the parents, by recursion."""
+    """Post-order over the parents, recursively."""
     parents = {entry["id"]: entry["block"]["parents"] for entry in line["blocks"]}
     order: list[str] = []
 
@@ -150,7 +150,7 @@ def test_whether_a_transaction_took_effect_is_what_the_ledger_says_of_it(lines: 
 
 
 def test_nothing_is_lost(lines: list[Json], genesis: Json) -> None:
-    """All inputs of included transactions are worth their outputs, and genesis the token supply."""
+    """In every included transaction inputs and outputs have equal sums, and genesis has the token supply."""
     everything = sum(int(each["output"]["amount"]) for each in genesis["outputs"]) + int(genesis["treasury"]["amount"])
     assert everything == int(genesis["protocol"]["tokenSupply"])
     for seen in replayed(lines, genesis):

@@ -1,7 +1,7 @@
-"""One milestone applied at about 50 and, on top of a long history, at about 200 000: the same questions and writes.
+"""Applying a milestone takes the same reads and writes at milestone 50 as at milestone 200,000 after a long history.
 
-Rules of this file: both ledgers have the same transactions in their last SAME milestones, all over outputs that lay
-still since genesis; what was before those differs. Only the ledger state is counted, not the load before it.
+Both ledgers have the same transactions in their last SAME milestones, and these spend outputs that nobody spent since
+genesis; the milestones before them differ. Only reads and writes of the ledger state count, not the load before it.
 """
 
 from collections import Counter
@@ -29,24 +29,25 @@ pytestmark = pytest.mark.spark
 
 SAME = 51
 FIRST, LONG = 199_951, 149
-"""Of the store that stands at about 200 000: its first milestone, and those before the ones that are alike. Both
-ledgers are then equally far into a window of splits, and the long history reaches into the range of the last ones."""
+"""For the store at about 200,000: its first milestone, and the number of milestones before the equal ones. Both ledgers
+are then equally far into a window of splits, and the long history reaches into the range of the last ones.
+"""
 
 STILL = range(10)
-"""Wallets whose genesis outputs nobody spends before."""
+"""Wallets whose genesis outputs no earlier transaction spends."""
 
 SETTINGS = GeneratorSettings(seed="steps1", milestone_size=14, conflicts=0.06)
 
 BY_RANGE = frozenset({"ranges", "splits", "tails", "addresses_hints", "unspent_hints"})
-"""One row, or one question, for each range of milestones that there is: two at 200 000, one at 50."""
+"""One row or one read for each existing range of milestones: two at 200,000, one at 50."""
 
 FIXED = frozenset({"distribution", "rich_list"})
-"""Of a frontier, not of a milestone: the powers of ten that balances have, and the richest addresses there are."""
+"""Rows of a frontier, not of a milestone: the powers of ten among balances, and the richest addresses."""
 
 
 @dataclass
 class Counts:
-    """Calls of the store by name and table, keys and rows asked or written by table; all while `on`."""
+    """Calls of the store by name and table, and the keys and rows read or written by table; all while `on`."""
 
     on: bool = False
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -60,7 +61,7 @@ class Counts:
 
 
 class Counted:
-    """A store, or a batch of it, that counts what it is asked."""
+    """A store, or a batch of it, that counts its calls."""
 
     def __init__(self, inner: Any, counts: Counts) -> None:
         self._inner = inner
@@ -107,25 +108,26 @@ class Counted:
 
 @dataclass(frozen=True)
 class Ledgers:
-    """Genesis and milestones of a ledger; the last SAME are the ones that are alike."""
+    """Genesis and milestones of a ledger; the last SAME milestones are the equal ones."""
 
     genesis: dict[str, Any]
     lines: list[MilestoneLine]
 
     def included(self) -> list[set[bytes]]:
-        """Payloads that took effect, milestone by milestone, of those that are alike."""
+        """Payloads that took effect in the equal milestones, milestone by milestone."""
         return [{payload(line.raw[each]) for each in line.included} for line in self.lines[-SAME:]]
 
 
 def payload(raw: bytes) -> bytes:
-    """A message's payload: behind network id, parents and its own length, before the nonce."""
+    """A message's payload: after network id, parents and its own length, before the nonce."""
     return raw[9 + 32 * raw[8] + 4 : -8]
 
 
 def grown(first: int, before: int) -> Ledgers:
-    """A ledger whose genesis stands before milestone `first`, of `before` milestones and then those that are alike.
+    """A ledger whose genesis is before milestone `first`, with `before` milestones and then the equal ones.
 
-    Which outputs those spend is drawn by their place in the purses, so these are emptied, and put in order each time.
+    The generator draws the outputs that those spend by their position in the purses, so the purses are emptied and put
+    in order each time.
     """
     tangle = ChrysalisTangle(GeneratorSettings(**{**vars(SETTINGS), "first_milestone": first}))
     genesis = tangle.genesis()
@@ -147,7 +149,7 @@ def grown(first: int, before: int) -> Ledgers:
 
 
 def applied(stores: Stores, folder: Path, ledger: Ledgers, patch: pytest.MonkeyPatch) -> tuple[Loading, Counts]:
-    """The store after all of it, and what applying the last milestone took."""
+    """The store after all milestones, and the calls that applying the last one took."""
     loading, counts, advance = stores(network=SETTINGS.network), Counts(), Ledger.advance
 
     def opened(settings: StoreSettings, *, writable: bool) -> Counted:

@@ -1,7 +1,7 @@
-"""A few Stardust milestones behind the Chrysalis oracle ledger: they spend what it left, with its own wallets' keys.
+"""A few Stardust milestones after the Chrysalis oracle ledger; they spend its unspent outputs with its own wallets.
 
-Rules of this file: node JSON out, as a node of each era would write it; ids, bytes and JSON are made with ledger/'s
-codecs, which have tests of their own; what the ledger state must become is the plain replay's to say.
+The output is node JSON of each era. Ids, bytes and JSON are made with the codecs of ledger/, which have tests of their
+own. The expected ledger state comes from the plain replay.
 """
 
 import hashlib
@@ -40,12 +40,12 @@ FIRST = 51
 
 COORDINATOR = Ed25519PrivateKey.from_private_bytes(b"coordinator of the second era...")
 COORDINATOR_KEY = COORDINATOR.public_key().public_bytes_raw()
-"""Who signs from there on; before that those that genesis names."""
+"""The keys that sign from there on. The keys named by genesis sign the milestones before."""
 
 
 @dataclass(frozen=True)
 class Wallet:
-    """One of the oracle's, all of one mnemonic."""
+    """A wallet of the oracle. All wallets have the same mnemonic."""
 
     key: Ed25519PrivateKey
     public_key: bytes
@@ -54,7 +54,7 @@ class Wallet:
 
 @cache
 def wallets() -> dict[str, Wallet]:
-    """By address, as the oracle writes it (BIP-39, SLIP-10, m/44'/4218'/0'/0'/INDEX')."""
+    """By address in the oracle's spelling (BIP-39, SLIP-10, m/44'/4218'/0'/0'/INDEX')."""
     mnemonic: str = whole_oracle().expected["mnemonic"]
     seed = hashlib.pbkdf2_hmac("sha512", mnemonic.encode(), b"mnemonic", 2048)
     found = {}
@@ -72,7 +72,7 @@ def wallets() -> dict[str, Wallet]:
 
 @dataclass(frozen=True)
 class Coin:
-    """An unspent output: its id, what Stardust takes it for, and whose it is."""
+    """An unspent output: its id, its Stardust form, and its owner."""
 
     output_id: bytes
     output: TransferOutput
@@ -80,7 +80,7 @@ class Coin:
 
 
 def carried(count: int) -> list[Coin]:
-    """So many of the outputs that the Chrysalis ledger left, all of one address; as the basic outputs they became."""
+    """Some unspent outputs of one address in the Chrysalis ledger, as the basic outputs that they become."""
     left = {key: each["output"] for key, each in whole_oracle().outputs.items() if not each["isSpent"]}
     address = min(each["address"]["address"] for each in left.values())
     chosen = sorted(key for key, each in left.items() if each["address"]["address"] == address)[:count]
@@ -94,7 +94,7 @@ def basic(wallet: Wallet, amount: int, *conditions: Expiration) -> BasicOutput:
 
 
 def transaction(coins: Sequence[Coin], outputs: Sequence[TransferOutput], network: str = NETWORK) -> Transaction:
-    """All coins are one wallet's, which signs."""
+    """All inputs belong to one wallet, which signs."""
     inputs = tuple(UtxoInput(each.output_id[:32], int.from_bytes(each.output_id[32:], "little")) for each in coins)
     commitment = ids.inputs_commitment(stardust.encode_output(each.output) for each in coins)
     essence = Essence(ids.network_id(network), inputs, commitment, tuple(outputs), None)
@@ -105,7 +105,7 @@ def transaction(coins: Sequence[Coin], outputs: Sequence[TransferOutput], networ
 
 
 def coins_of(payload: Transaction, *owners: Wallet) -> list[Coin]:
-    """What a transaction creates, each for the wallet that can spend it."""
+    """The outputs that a transaction creates, each for the wallet that can spend it."""
     identity = ids.transaction_id(stardust.encode_payload(payload))
     outputs = enumerate(payload.essence.outputs)
     return [Coin(ids.output_id(identity, index), each, owners[index]) for index, each in outputs]
@@ -113,8 +113,8 @@ def coins_of(payload: Transaction, *owners: Wallet) -> list[Coin]:
 
 @cache
 def stardust_lines() -> list[Json]:
-    """Milestones 51 to 53. The first spends legacy outputs, the next one more beside a basic output, and fails to spend
-    one again; the last, a day later, spends an output after its expiration.
+    """Milestones 51 to 53. The first spends legacy outputs. The next spends one more beside a basic output, and fails
+    to spend one again. The last, a day later, spends an output after its expiration.
     """
     one, two, three = list(wallets().values())[:3]
     began = oracle()[-1]["milestone"]["timestamp"]
@@ -140,8 +140,8 @@ def stardust_lines() -> list[Json]:
 
 
 def line_behind(line: Json, payloads: "Sequence[tuple[Transaction | TaggedData, int | None]]") -> Json:
-    """The milestone behind a Stardust line, with those payloads; the coordinator of the second era signs whatever the
-    reasons say.
+    """The milestone after a Stardust line, with those payloads. The coordinator of the second era signs it, whatever
+    the reasons say.
     """
     milestone = line["milestone"]
     return _Line(milestone["timestamp"], milestone, line["blocks"]).following(payloads).json()
@@ -149,7 +149,7 @@ def line_behind(line: Json, payloads: "Sequence[tuple[Transaction | TaggedData, 
 
 @dataclass(frozen=True)
 class _Line:
-    """A milestone and its cone, of JSON of blocks."""
+    """A milestone and its cone, built from JSON of blocks."""
 
     timestamp: int
     milestone: Json
@@ -158,8 +158,8 @@ class _Line:
     def following(
         self, payloads: "Sequence[tuple[Transaction | TaggedData, int | None]]", seconds: int = 10
     ) -> "_Line":
-        """The milestone so many seconds after this one, whose cone holds this one's block and those payloads, with the
-        reason of each that conflicts.
+        """The milestone that many seconds after this one. Its cone contains this one's block and those payloads, with
+        the conflict reason of each conflicting one.
         """
         index, parent = self.milestone["index"] + 1, bytes.fromhex(_own_id(self.milestone))
         blocks, leaves, applied = [], [], []

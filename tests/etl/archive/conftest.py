@@ -1,6 +1,6 @@
-"""The oracle ledgers as archive lines, stores that hold them, and servers over those that stand for nodes.
+"""The oracle ledgers as archive lines, stores that contain them, and servers over those stores that act as nodes.
 
-Rules of this file: what a file must hold is put together from the oracle's own JSON, never by what writes it.
+Expected file contents come from the oracle's own JSON, never from the code that writes archive files.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Ledger:
         return self.store.network
 
     def lines(self, first: int, end: int) -> list[Json]:
-        """What an archive file of first ≤ m < end must hold, line by line."""
+        """The expected archive lines for milestones `first` ≤ m < `end`."""
         return [self._line(line) for line in self.milestones if first <= line["milestone"]["index"] < end]
 
     def _line(self, line: Json) -> Json:
@@ -64,7 +64,7 @@ class Ledger:
 
 
 def environment(ledger: Ledger) -> dict[str, str]:
-    """A command's variables: the ledger's store and network."""
+    """The environment variables of a command: the ledger's store and network."""
     return {
         "PERMANODE_STORE": ledger.store.url,
         "PERMANODE_NETWORK": ledger.network,

@@ -1,6 +1,6 @@
-"""A guardian's REST API on loopback, over the real signed messages and some made ones.
+"""A guardian's REST API on loopback. It serves the real signed messages and some generated ones.
 
-Rules of this file: it answers right; what goes wrong on the way is tests/etl/archive/proxy.py's.
+The server always answers correctly; tests/etl/archive/proxy.py injects the faults.
 """
 
 import base64
@@ -20,14 +20,14 @@ from tests.etl.vaas import records
 from tests.ledger.wormhole.cases import PRIVATE, published, signed, vaa_of
 
 MADE = Emitter(2, bytes(31) + b"\x42")
-"""An emitter of 40 messages without a gap, whose guardian set nobody knows."""
+"""An emitter of 40 messages without a gap. No message names its guardian set."""
 
 FIRST, END = 2**63 - 20, 2**63 + 20
 
 
 @cache
 def served() -> dict[tuple[Emitter, int], bytes]:
-    """What a guardian answers with: every verified message of mainnet as it was signed last, and those of MADE."""
+    """What a guardian returns: every verified mainnet message in its latest signed form, and the messages of MADE."""
     found = sorted(records("mainnet"), key=lambda each: each["guardian_set"])
     real = {
         (Emitter(each["emitter_chain"], bytes.fromhex(each["emitter_address"])), each["sequence"]): each["hex"]
@@ -44,7 +44,7 @@ def expected(emitter: Emitter, first: int, end: int) -> dict[int, bytes]:
 
 
 def real_span() -> tuple[Emitter, int, int]:
-    """An emitter and 40 sequences that hold as many of its real messages as any do, the first among them."""
+    """An emitter and 40 of its sequences. They contain as many of its real messages as possible and start with one."""
     counted = {(of, at): len(expected(of, at, at + 40)) for of, at in served() if of != MADE}
     emitter, first = max(counted, key=lambda key: counted[key])
     assert counted[emitter, first] > 1
@@ -75,12 +75,12 @@ class Answering(BaseHTTPRequestHandler):
         return 200, json.dumps({"vaaBytes": base64.b64encode(data).decode()}).encode()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nothing: tests say what went wrong."""
+        """Does nothing: tests report what went wrong."""
 
 
 @contextmanager
 def answering() -> Iterator[str]:
-    """The URL of a server, in threads of its own."""
+    """The URL of a server that runs in its own threads."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -1,7 +1,7 @@
-"""A proxy between a fetch and its node, on sockets of its own, that spoils answers as it is told.
+"""A proxy between `permanode fetch` and its node that injects faults into responses.
 
-Rules of this file: what it does to an answer is a function of the path and of how often that path was asked, so a test
-says exactly what goes wrong.
+A fault depends only on the path and on the number of earlier requests for that path, so a test states exactly which
+request fails.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ from typing import TypeAlias
 import httpx
 
 SLOW_S = 30.0
-"""Longer than any client here waits."""
+"""Longer than the timeout of any client here."""
 
 LATE_S = 0.02
-"""Long enough for other questions to come."""
+"""Long enough for other requests to arrive."""
 
 Spoil: TypeAlias = Callable[[str, int], str | None]
-"""(path, which time it is asked, from 1) → what goes wrong: one of the names in _answer; None: nothing."""
+"""(path, number of the request for it, from 1) → the fault, one of the names in _answer; None: no fault."""
 
 Edit: TypeAlias = Callable[[str, int, bytes], tuple[int, bytes]]
-"""(path, status, body) → what is answered instead."""
+"""(path, status, body) → the response to send instead."""
 
 
 @dataclass
 class Proxy:
-    """`asked` counts by path what reached it; `most` were answered at once."""
+    """`asked` counts the requests by path; `most` is the highest number of concurrent requests."""
 
     upstream: str
     spoil: Spoil
@@ -105,7 +105,7 @@ def proxied(
     spoil: Spoil = lambda path, nth: None,
     edit: Edit = lambda path, status, body: (status, body),
 ) -> Iterator[Proxy]:
-    """A proxy before that server, in a thread of its own."""
+    """A proxy in front of that server, in its own thread."""
     proxy, started = Proxy(upstream, spoil, edit), threading.Event()
     ends: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 

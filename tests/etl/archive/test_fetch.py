@@ -1,6 +1,6 @@
-"""Fetching from a server over the oracle ledgers that stands for a node, with all that may go wrong on the way.
+"""`permanode fetch` from a server over the oracle ledgers that acts as a node, with faults between the two.
 
-Rules of this file: what must come out is what the oracle's JSON says, byte by byte the same however bad the way was.
+The expected files follow from the oracle's JSON and are the same byte for byte, whatever faults occur.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ MESSAGE = re.compile(r"/(?:messages|blocks)/(?:0x)?([0-9a-f]{64})(?:/|$)")
 
 
 def ids_below(ledger: Ledger, milestone_index: int) -> set[str]:
-    """What a node that pruned all before that milestone no longer knows."""
+    """The responses of a node that pruned all milestones before that one."""
     below = [line for line in ledger.milestones if line["milestone"]["index"] < milestone_index]
     return {entry["id"].removeprefix("0x") for line in below for entry in line[ledger.entries]}
 
@@ -89,7 +89,7 @@ def test_a_permanodes_network_is_a_node_too(ledger: Ledger, node: str, tmp_path:
 
 
 def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledger, node: str, tmp_path: Path) -> None:
-    """Of every five questions one fails at first, each in its own way."""
+    """One of every five requests fails at first, each with another fault."""
     kinds = ["503", "truncated", "half", "wrong id", "503", "truncated", "half", "wrong id", "timeout"]
 
     def spoil(path: str, nth: int) -> str | None:
@@ -143,16 +143,16 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
         assert (done.count, done.lacking, done.files) == (4, [(3, 5)], ["6to10.log"])
         assert done.faults[NOT_THERE] == 3
         assert all("not there" in text for text in done.failures)
-        # Each milestone above the edge looks for it once, and 5 itself is asked for.
+        # Each milestone above the gap requests it once, and the fetch requests milestone 5 itself.
         assert max(proxy.asked[path] for path in proxy.asked if path.endswith("/5")) <= 4 + 1
-        # Another node has them: it is asked when the first has nothing.
+        # The second node has them: the fetch requests them there when the first one returns nothing.
         healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
     assert (healed.count, healed.held, healed.lacking) == (3, 4, [])
     assert lines_of(tmp_path) == ledger.lines(3, 10)
 
 
 def test_a_node_given_twice_is_asked_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
-    """For a milestone that it lacks; a signal ends what would ask for ever."""
+    """The milestone is missing; a signal ends a fetch that would otherwise request it forever."""
     asked = 0
 
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
@@ -202,7 +202,7 @@ def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_p
 async def test_what_fails_beside_a_write_that_fails_is_not_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a question does whose connection breaks while it is given up."""
+    """As a request does when its connection breaks while it is cancelled."""
     told: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
 
@@ -234,7 +234,7 @@ def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: s
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
     assert (done.count, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
     assert max(proxy.asked.values()) <= 3 + 1
-    # The same run again asks for that one alone, and for nothing that is held.
+    # The next run requests only that milestone, and nothing that the folder contains.
     with proxied(node) as proxy:
         again = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
     assert (again.count, again.held, again.files) == (1, 4, ["3to4.log"])
@@ -301,7 +301,7 @@ def test_the_command_ends_with_3_and_says_what_could_not_be_had(
 def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
-    """The node's newest milestone rises by three with every question; milestones are ten seconds apart."""
+    """The node's newest milestone rises by three with every request; milestones are ten seconds apart."""
     pending = [entry["id"] for entry in ledger.pending]
     runs: list[Run] = []
     newest, away = 0, 2
@@ -349,7 +349,7 @@ def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
 
 
 def tips_of(ledger: Ledger) -> bytes:
-    """A node's answer that names all that is pending."""
+    """A node's response that lists all pending messages."""
     pending = [entry["id"] for entry in ledger.pending]
     return json.dumps({"data": {"tipMessageIds": pending}} if ledger.codec is CHRYSALIS else {"tips": pending}).encode()
 
@@ -430,7 +430,7 @@ async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes
 async def test_more_files_than_a_command_line_names_are_loaded_as_their_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until a load has taken them; what comes meanwhile is in the folder, too."""
+    """Until a load has read them; messages that arrive in the meantime are in the folder, too."""
     codes, commands = iter([1, 1, 0, 0]), []
 
     class Ended:
@@ -515,7 +515,7 @@ def test_while_it_follows_its_files_may_be_taken_away_and_nobody_else_writes_the
 
 
 def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> tuple[int, bytes]:
-    """An answer of a node, which says of itself that this is its newest milestone."""
+    """A node's response that reports this milestone as its newest."""
     if not path.endswith("/info") or status != 200:
         return status, body
     told = json.loads(body)
@@ -529,7 +529,7 @@ def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> t
 def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
-    """A folder that ends before what the node holds now, by less than a run has at most."""
+    """The folder ends before the node's first milestone, by less than the maximum of one run."""
     runs: list[Run] = []
     asked = 0
 
@@ -559,7 +559,7 @@ def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
 def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
     ledger: Ledger, node: str, tmp_path: Path, first: int | None
 ) -> None:
-    """Of two nodes one says for ever that it has a million; a signal ends what would wait for it."""
+    """One of two nodes keeps reporting a newest milestone of a million; a signal ends the wait for it."""
     spans: list[list[int]] = []
 
     async def hand_on(run: Run) -> None:
@@ -583,7 +583,7 @@ def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
 def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
-    """The node lacks 1 to 6; the second run has begun with the first of them."""
+    """The node does not have milestones 1 to 6; the second run began with the first of them."""
     asked = 0
 
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
@@ -637,7 +637,7 @@ async def slow() -> AsyncIterator[bytes]:
 
 
 async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: float, **headers: str) -> bytes:
-    """What is had of a node that answers so."""
+    """The body received from a node that answers with those chunks and headers."""
     answers = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=chunks()))
     monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=answers))
     async with Http("http://node", at_once=1, timeout_s=timeout_s) as node:

@@ -1,6 +1,6 @@
-"""Fetching an emitter's messages from a server that has the real ones, with all that may go wrong on the way.
+"""Fetching an emitter's messages from a server that has the real ones, with faults between the two.
 
-Rules of this file: what must come out are the records' bytes; whether they load is asked of what loads them.
+Expected files contain the records' bytes. Whether a load accepts them is checked with the code that loads them.
 """
 
 import base64
@@ -50,7 +50,7 @@ def guardian() -> Iterator[str]:
 
 
 def fetched(folder: Path) -> dict[int, bytes]:
-    """By sequence what the folder's whole files hold, as a load reads them; each file is as its checksum says."""
+    """Sequence → what the folder's whole files contain, read as a load reads them. Each file matches its checksum."""
     found: dict[int, bytes] = {}
     for path in vaa_files([folder]):
         first, end = map(int, path.stem.split("to"))
@@ -79,7 +79,7 @@ def test_what_is_fetched_are_the_real_bytes_and_gaps_are_named(guardian: str, tm
     lacking = subtract([(first, end - 1)], of_indices(there))
     assert (done.count, done.held, done.left, done.lacking) == (len(there), 0, 0, lacking)
     assert fetched(folder_of(tmp_path, emitter)) == there
-    # What lies below a message that is there was asked for twice, what lies above once.
+    # Sequences below an existing message were requested twice, those above it once.
     asked = {sequence_in(path): times for path, times in proxy.asked.items()}
     assert {at: asked[at] for at in range(first, end)} == {
         at: 1 if at in there or at > max(there) else 2 for at in range(first, end)
@@ -100,7 +100,7 @@ def test_sequences_beyond_64_bits_with_a_sign_are_asked_for_and_named_as_they_ar
 
 
 def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(guardian: str, tmp_path: Path) -> None:
-    """Each of seven faults in turn, once or twice for each message, or not at all."""
+    """Each of seven faults in turn: once or twice for each message, or not at all."""
     fetch_vaas(MAINNET, [guardian], MADE, tmp_path / "good", [(FIRST, END - 1)], QUICK)
     other = json.dumps({"vaaBytes": base64.b64encode(served()[MADE, FIRST + 3]).decode()}).encode()
     seen: Counter[int] = Counter()
@@ -142,7 +142,7 @@ def test_what_its_guardians_did_not_sign_is_never_written(guardian: str, tmp_pat
             rf"^{chosen}: not proved: .*/{chosen}: signature 1: expected one by guardian", done.failures[0]
         )
         assert not list(tmp_path.rglob("*.jsonl"))
-        # Another guardian has it as it was signed.
+        # Another guardian has the correctly signed message.
         healed = fetch_vaas(MAINNET, [proxy.url, guardian], emitter, tmp_path, [(chosen, chosen)], QUICK)
     assert (healed.count, healed.lacking, dict(healed.faults)) == (1, [], {UNPROVED: 1})
     assert fetched(tmp_path) == {chosen: there[chosen]}

@@ -1,6 +1,6 @@
-"""`permanode fetch --follow --load` as people start it: a process at a node whose head moves, until SIGTERM.
+"""`permanode fetch --follow --load` as a process against a node whose newest milestone rises, until SIGTERM.
 
-Rules of this file: what the store must hold is read off the oracle's JSON.
+The expected store contents come from the oracle's JSON.
 """
 
 import json
@@ -23,7 +23,8 @@ from tests.etl.test_oracle import check, reference
 pytestmark = pytest.mark.spark
 
 HEADS = [25, 25, 50]
-"""The node's newest milestone, each time it is asked: for its network, for its head, and after the first load."""
+"""The newest milestone that the node reports to each request: for its network, for its head, and after the first load.
+"""
 
 
 @pytest.mark.parametrize("ledger", ["chrysalis"], indirect=True)
@@ -43,7 +44,7 @@ def test_each_run_is_in_the_store_when_the_next_begins_and_in_the_end_the_whole_
             if len(held) > len(HEADS):
                 all_loaded.set()
             return status, json.dumps(info).encode()
-        # What waits for a milestone after the last is not there before the first run is loaded.
+        # Messages that wait for a milestone after the last one are not there before the first run is loaded.
         return (200, tips_of(ledger)) if path.endswith("/tips") and held[-1] else (status, body)
 
     with proxied(node, edit=edit) as proxy:
@@ -60,7 +61,7 @@ def test_each_run_is_in_the_store_when_the_next_begins_and_in_the_end_the_whole_
     assert "50 milestones fetched, 0 already there" in follower.out
     assert sorted(path.name for path in (tmp_path / "archive").glob("*.log")) == ["1to26.log", "26to51.log"]
     expected = reference((store.chunk_size, store.partition_size))
-    # The files that were loaded are durable, so all milestones are logged.
+    # The loaded files are durable, so all milestones are marked as archived.
     expected["sync"] = [row | {"logged_by": 0} for row in expected["sync"]]
     expected["ranges"] = [row | {"logged": row["complete"]} for row in expected["ranges"]]
     check(stored_rows(tmp_path / "store"), expected)

@@ -1,7 +1,7 @@
-"""Days of following, a run a milestone, at a node that answers at once: what is kept does not grow with the runs.
+"""Memory of `--follow` over days: the number of objects does not grow with the number of runs.
 
-Rules of this file: the ledger is a generated one, so that every run brings messages that none before it brought; one
-milestone is never to be had, and some questions fail, as they do in days.
+Each run fetches one milestone from a node that answers at once. The ledger is generated, so every run fetches new
+messages. One milestone never exists, and some requests fail, as happens over days.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ LOST = 5
 
 
 class Answers:
-    """A node's, whose head moves with each question for it; what the next milestone references is pending."""
+    """The responses of a node whose head moves with each request for it; messages of the next milestone are pending."""
 
     def __init__(self, count: int) -> None:
         self.newest = self.asked = 0
@@ -69,7 +69,7 @@ def told(data: Any) -> httpx.Response:
 
 
 def objects() -> int:
-    """How many objects are alive, those in containers that the collector does not watch among them."""
+    """The number of live objects, including those in containers that the garbage collector does not track."""
     gc.collect()
     seen: set[int] = set()
     left = gc.get_objects()
@@ -104,7 +104,7 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=node))
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    # pytest keeps what is logged.
+    # pytest keeps all log records.
     monkeypatch.setattr("cli.fetch.log.disabled", True)
     flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", LEDGER.network)}
     done = follow(
@@ -119,5 +119,5 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     assert done.lacking == [(LOST, LOST)]
     assert done.count >= 4 * RUNS - 1
     assert (tmp_path / "pending.jsonl").read_bytes()
-    # One thing kept a run would be three times as many.
+    # One object kept per run would be three times as many.
     assert at_end[4 * RUNS] - at_end[RUNS] < RUNS

@@ -1,6 +1,6 @@
-"""What the ten queries of docs/analysts.md must give, in plain Python over an oracle ledger's input.
+"""The expected results of the ten queries in docs/analysts.md, computed in plain Python from an oracle ledger's input.
 
-Rules of this file: a method a query, named as its heading; amounts are integers, ids and addresses hex.
+Each query has a method named after its heading. Amounts are integers, ids and addresses hex.
 """
 
 from collections import Counter, defaultdict
@@ -21,14 +21,14 @@ def day(milestone: Milestone) -> date:
 
 
 def tokens(output: Output) -> Iterator[tuple[str, bytes]]:
-    """Native tokens, and how much of each, where TIP-18 has them."""
+    """Native tokens and their amounts, where TIP-18 stores them."""
     for at in range(10, 10 + 70 * output.data[9] if output.kind != "legacy" else 0, 70):
         yield output.data[at : at + 38].hex(), output.data[at + 38 : at + 70]
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """A ledger's milestones behind genesis, and the address of a statement."""
+    """A ledger's milestones after genesis, and the address of an account statement."""
 
     milestones: Sequence[Milestone]
     genesis: Genesis
@@ -38,7 +38,7 @@ class Ledger:
         return ((milestone, message) for milestone in self.milestones for message in milestone.messages)
 
     def created(self) -> Iterator[tuple[int, str, Output]]:
-        """Milestone, id and output, in the order in which they came, genesis first."""
+        """(milestone, id, output) in the order of creation, genesis first."""
         yield from ((self.genesis.index, *each) for each in self.genesis.outputs.items())
         for milestone in self.milestones:
             for message in milestone.messages:

@@ -1,6 +1,6 @@
-"""unspent_outputs with and without what was spent long ago: readers see the same, whatever a crash leaves behind.
+"""Compaction of unspent_outputs: readers see the same rows with and without outputs spent long ago, after any crash.
 
-Rules of this file: what is unspent comes from the oracle's own expectations; WriteByWrite has no transactions.
+The expected unspent outputs come from the oracle. WriteByWrite is a store without transactions.
 """
 
 import asyncio
@@ -42,12 +42,12 @@ CELLS = ("milestone_index", "output_id", "ms_timestamp", "spent_milestone_index"
 
 @cache
 def replayed() -> list[Json]:
-    """Every row that unspent_outputs ever had, as the plain replay has it."""
+    """Every row that unspent_outputs ever had, from the plain replay."""
     return reference(TINY)["unspent_outputs"]
 
 
 def most_dead(rows: list[Json]) -> set[Any]:
-    """Partitions with more rows spent by DEAD_TO than others."""
+    """Partitions in which more rows than in others were spent up to DEAD_TO."""
     sides: dict[Any, Counter[bool]] = defaultdict(Counter)
     for row in rows:
         sides[tuple(row[name] for name in PARTITION)][(row["spent_milestone_index"] or 51) <= DEAD_TO] += 1
@@ -55,7 +55,7 @@ def most_dead(rows: list[Json]) -> set[Any]:
 
 
 def check_state(rows: dict[str, list[Json]]) -> None:
-    """All that lives is there, nothing of it twice, every row is one of the replay's, and hints lead to what lives."""
+    """Every unspent output is there once, every row is one of the replay's, and hints lead to unspent outputs."""
     expected = replayed()
     found = rows["unspent_outputs"]
     by_id = {(row["lookup"], row["output_id"]): row for row in expected}
@@ -73,7 +73,7 @@ def check_state(rows: dict[str, list[Json]]) -> None:
 
 
 async def check_unspent(settings: StoreSettings) -> None:
-    """The listing of every address, at every page size, is what the oracle says is unspent."""
+    """At every page size, the listing of every address equals the oracle's unspent outputs."""
 
     async def ask(store: Any, address: str, **page: Any) -> Any:
         return await outputs.list_outputs_by_address(store, address, include_spent=False, as_of=50, **page)
@@ -89,7 +89,7 @@ async def check_unspent(settings: StoreSettings) -> None:
 
 @pytest.fixture(scope="module")
 def whole(stores: Stores) -> Loading:
-    """The oracle ledger with every dead row still there: from genesis by the store, nothing compacted."""
+    """The oracle ledger with every spent row kept: loaded from genesis, nothing compacted."""
     return stores.loaded("chrysalis from genesis", TINY, ledger_near=10_000)[0]
 
 
@@ -117,7 +117,7 @@ def test_killed_between_any_two_writes_it_revives_and_loses_nothing(whole: Loadi
     assert len(most_dead(before)) > 30
     with closing(open_store(whole.store, writable=True)) as store, closing(StoreReads(store, "permatest-1")) as reads:
         for run in itertools.count():
-            # Neither of the two writes that every run begins with deletes.
+            # Neither of the two writes at the start of every run deletes.
             dying: Any = WriteByWrite(store, 3 + run % 5)
             try:
                 clean_partitions(dying, reads, iter(partitions), DEAD_TO)
@@ -155,7 +155,7 @@ def test_the_command_compacts_all(stores: Stores) -> None:
 
 @on(CASSANDRA, AS_BULK)
 def test_no_clock_decides_what_is_unspent(everywhere: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that deletes is an hour ahead of the executors, which write into what it deleted."""
+    """The deleting process's clock is an hour ahead of the executors, which write into the deleted partitions."""
     ahead = int(3600e6)
     now = MonotonicTimestampGenerator.__call__
     monkeypatch.setattr(MonotonicTimestampGenerator, "__call__", lambda self: now(self) + ahead)

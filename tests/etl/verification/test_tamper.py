@@ -1,9 +1,9 @@
-"""One thing in an archive is flipped, dropped, swapped, doubled or edited: what alters history is refused, and where.
+"""One thing in an archive is flipped, dropped, swapped, doubled or edited: a change of history is rejected, with place.
 
-Rules of this file: clean lines come from files; what is harmless gives the very same milestone and messages, in the
-same order, with the same states, proved as far; everything else is a reject with file, line and item, or leaves a
-parent that nothing holds, which only the level `full` looks for. Why a transaction conflicts no line can prove: another
-reason is let through here, and named where the ledger state is known (test_states.py, test_stardust_ledger.py).
+A harmless change gives the same milestone and messages, in the same order, with the same states and proofs. Every other
+change becomes a reject with file, line and item, or leaves a parent that no file contains, which only the level `full`
+checks. No line can prove why a transaction conflicts: a different reason passes here and is reported where the ledger
+state is known (test_states.py, test_stardust_ledger.py). Clean lines come from files.
 """
 
 import copy
@@ -42,7 +42,7 @@ FORMS: dict[str, Callable[[], list[Json]]] = {
 }
 OF_CHRYSALIS = ("archive", "node")
 FLAT = ("archive", "node", "blocks")
-"""Those whose messages stand at the top of a line."""
+"""Forms whose messages are at the top level of a line."""
 
 KEYS = [bytes.fromhex(key) for key in orjson.loads((SAMPLE / "genesis.json").read_bytes())["coordinatorPublicKeys"]]
 COORDINATOR = Coordinator(tuple(KeyRange(key, 1, None) for key in KEYS), len(KEYS))
@@ -54,7 +54,7 @@ Messages: TypeAlias = list[tuple[bytes, bytes, int | None]]
 
 @dataclass(frozen=True)
 class Line:
-    """A clean line: its milestone, its bytes, what is right, and all that is known of earlier milestones."""
+    """A clean line: its milestone, its bytes, the expected result, and everything known about earlier milestones."""
 
     form: str
     index: int
@@ -109,15 +109,15 @@ HARMLESS_OR_FOUND = ("same", "reason", "refused", "open", "silent")
 
 
 def judge(line: Line, data: bytes) -> str:
-    """What becomes of the line: "same", "reason" (but for why something conflicts), "refused", "open" (a parent that
-    nothing holds), "silent" (nothing tells the states, so they are believed); else it passed.
+    """The outcome of the line: "same", "reason" (only the conflict reason differs), "refused", "open" (a parent that no
+    file contains), "silent" (nothing contains the states, so they are believed); any other line passed.
     """
     try:
         indices = milestones_of(data)
     except (JsonError, CodecError):
         return "refused"
     if not indices:
-        return "refused"  # taken for a message that nothing references: the milestone is missing
+        return "refused"  # read as a message that nothing references: the milestone is missing
     (index,) = set(indices)
     checked = check(line.form, index, data)
     for reject in checked.rejects:
@@ -167,7 +167,7 @@ def test_a_flipped_bit_changes_nothing_or_is_refused(form: str, number: int, dat
 
 @cache
 def raw_lines() -> list[Line]:
-    """As raw blocks, which tell no states: those whose cones alone tell which transactions took effect."""
+    """As raw blocks, which contain no states: those whose cones alone show which transactions took effect."""
     found = [replace(line, data=packed(each)) for line, each in zip(lines("blocks"), blocks(), strict=True)]
     return [line for line in found if check(line.form, line.index, line.data).verified == SIGNED]
 
@@ -181,7 +181,7 @@ def test_a_flipped_bit_of_raw_blocks_is_refused(data: st.DataObject) -> None:
     try:
         list(groups(io.BytesIO(changed)))
     except (EOFError, ValueError):
-        return  # a length: the file is refused from there on
+        return  # a length: the file is rejected from there on
     assert judge(line, bytes(changed)) == "refused"
 
 
@@ -199,7 +199,7 @@ def test_an_edited_value_changes_nothing_or_is_refused(form: str, number: int, d
 
 
 def edits(value: Any) -> st.SearchStrategy[Any]:
-    """Other values for it, near and far."""
+    """Other values for it, close and far."""
     if isinstance(value, bool) or value is None:
         return st.sampled_from([True, False, None, 0, "", {}])
     if isinstance(value, int):
@@ -234,7 +234,7 @@ def test_what_is_dropped_doubled_or_swapped_changes_nothing_or_is_refused(
 
 @pytest.mark.parametrize("form", FLAT)
 def test_each_message_that_is_dropped_leaves_its_mark(form: str) -> None:
-    """A data message changes no Merkle root of Chrysalis: who names it as a parent gives it away."""
+    """A data message changes no Merkle root of Chrysalis: a message that names it as a parent reveals the change."""
     for line in lines(form)[::7]:
         document = orjson.loads(line.data)
         name = "blocks" if form == "blocks" else "messages"

@@ -1,7 +1,7 @@
-"""Killed between any two writes, and read all the while: each answer is true at the ledger index it names.
+"""Loads killed between any two writes, with concurrent reads: each response is true at the ledger index it names.
 
-Rules of this file: where a load is killed is tried after every write; that the next one completes it, after one drawn
-at random, whose seed is printed. Writes are durable one by one, as on a store without transactions.
+A load is killed after every write in turn. The next load completes it; that is tested after one random write, whose
+seed is printed. Writes are durable one by one, as on a store without transactions.
 """
 
 import asyncio
@@ -36,10 +36,10 @@ GENESIS = SAMPLE / "genesis.json"
 TINY = (7, 3)
 
 BULK = {"bulk_share": 0.0, "ledger_near": 0}
-"""Each load, and each advance, builds a generation and publishes it."""
+"""Each load and each advance builds a generation and publishes it."""
 
 SMALL = {"bulk_share": 1e9, "batch_messages": 160, "ledger_near": 10_000}
-"""Several transactions, each of some milestones."""
+"""Several transactions of some milestones each."""
 
 
 def milestones(folder: Path, first: int, last: int) -> Path:
@@ -53,7 +53,7 @@ def serving(store: Store) -> Any:
 
 @dataclass(frozen=True)
 class Written:
-    """One write of a batch, to be done again."""
+    """One write of a batch, which can be repeated."""
 
     call: str
     table: Table
@@ -64,7 +64,7 @@ class Written:
 
 
 class Recorder:
-    """A store, or a batch of it, whose writes are noted; an upsert as two, so that tables are seen half written."""
+    """A store, or a batch of it, that records its writes; an upsert counts as two, so tables are seen half written."""
 
     def __init__(self, inner: Any, log: list[Written]) -> None:
         self._inner = inner
@@ -99,7 +99,7 @@ class Recorder:
 def test_killed_after_any_write_the_ledger_is_true_and_the_next_load_completes_it(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three milestones on top of 22, with a receipt and conflicts among them."""
+    """Three milestones after 22, with a receipt and conflicts among them."""
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
     whole, log = stores(TINY, **SMALL), []
@@ -112,7 +112,7 @@ def test_killed_after_any_write_the_ledger_is_true_and_the_next_load_completes_i
         assert whole.load(news).ledger_index == 25
     frontier = [number for number, each in enumerate(log) if each.table is schema.ledger_frontier]
     assert (len(frontier), frontier[0] > 40) == (1, True), "one advance, after the rows"
-    # What is in the lake was committed before the first write.
+    # The lake was committed before the first write.
     shutil.rmtree(killed.folder / "lake")
     shutil.copytree(whole.folder / "lake", killed.folder / "lake")
     moment = random.Random(seed).randrange(frontier[0])
@@ -147,7 +147,7 @@ def touched(first: int, last: int) -> list[str]:
 
 @dataclass
 class Reader:
-    """Asks over HTTP all the time, through a store of its own; what went wrong, if anything did."""
+    """Sends HTTP requests continuously, through its own store; keeps what went wrong, if anything did."""
 
     settings: StoreSettings
     rng: random.Random
@@ -155,7 +155,7 @@ class Reader:
     done: threading.Event = field(default_factory=threading.Event)
     seen: list[int] = field(default_factory=list)
     answers: int = 0
-    """While loads went on; afterwards it looks at everything once more."""
+    """Sends requests while loads run; afterwards it checks everything once more."""
 
     def watch(self) -> None:
         with closing(open_store(self.settings)) as store, asyncio.Runner() as runner:
@@ -173,7 +173,7 @@ class Reader:
 def test_read_all_the_while_every_answer_is_true(
     stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Loads of both kinds, the one in transactions with several advances."""
+    """Loads of both kinds; the one in transactions has several advances."""
     monkeypatch.setattr(etl_ledger, "MILESTONES_AT_ONCE", 6)
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)

@@ -1,8 +1,8 @@
-"""What the API must say of the oracle ledger's state at each ledger index, and a witness that asks and compares.
+"""The expected API responses for the oracle ledger's state at each ledger index, and a witness that compares them.
 
-Rules of this file: the state is the naive replay's (tests/reference_ledger.py), bodies are the oracle's own; an answer
-is held against the ledger index that it names. One that names none (a 404, utxo-changes, the treasury) is held against
-all from the last one seen before it to the one that is asked for behind it.
+The state comes from the naive replay (tests/reference_ledger.py), bodies from the oracle. A response is compared with
+the state of the ledger index that it names. A response without one (a 404, utxo-changes, the treasury) is compared with
+all states from the last index seen before it to the index requested after it.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from tests.reference_ledger import Replay, changes
 
 TOKENS_PER_DUST = 100_000
 MOST_DUST = 100
-"""TIP-15: so much allowance permits a dust output, and so many is the most."""
+"""TIP-15: the allowance that permits one dust output, and the maximum number of dust outputs."""
 
 PAGE_SIZE = 30
 OPEN_LISTINGS = 4
@@ -70,7 +70,7 @@ class Listing:
 
 @dataclass
 class Witness:
-    """Asks an API over a store of the oracle ledger, and asserts each answer; `seen`: the ledger indexes named."""
+    """Queries an API over a store of the oracle ledger and asserts each response; `seen`: the ledger indexes named."""
 
     app: Any
     seen: list[int] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Witness:
         return whole_oracle()
 
     async def whole(self, outputs: list[str]) -> None:
-        """Every address and its listings, those outputs, the milestones near the ledger index, the treasury."""
+        """Every address and its listings, those outputs, the milestones near the ledger index, and the treasury."""
         for address in self.known.addresses:
             await self.balance(address)
             for with_spent in (False, True):
@@ -97,7 +97,7 @@ class Witness:
         await self.treasury()
 
     async def anything(self, rng: Random) -> None:
-        """One question; listings are read page by page, with other questions between."""
+        """One request; listings are read page by page, with other requests between."""
         kind = rng.randrange(6)
         address = rng.choice(self.known.addresses)
         if kind == 0:
@@ -128,7 +128,7 @@ class Witness:
         if status == 404:
             assert not self.seen or output_id not in created_by(self.seen[-1]), (output_id, self.seen[-1])
             return
-        # Without a ledger state all that is loaded is answered; its end is no ledger index of ours.
+        # Without a ledger state the API serves everything that is loaded; its end is not a ledger index.
         if not self.seen and await self._ledger_index() is None:
             return
         at = self._named(body)
@@ -158,7 +158,7 @@ class Witness:
             assert body["data"] in [state.treasury for state in states()[before : after + 1]]
 
     async def page(self, listing: Listing) -> bool:
-        """Reads one more page; whether there is another. The last one completes what was true at the first."""
+        """Reads one more page; returns whether another follows. The last page completes what was true at the first."""
         query = {"page_size": PAGE_SIZE, "include-spent": str(listing.with_spent).lower()}
         query |= {"state": listing.state} if listing.state else {}
         if not self.seen and await self._ledger_index() is None:
@@ -185,12 +185,12 @@ class Witness:
         return status, body
 
     def _begun(self, status: int) -> bool:
-        """Whether there is a ledger state; once there is one there always is."""
+        """Whether there is a ledger state; once there is one, there always is."""
         assert status == 200 or not self.seen, status
         return status == 200
 
     def _named(self, body: Json) -> int:
-        """The ledger index that an answer names, which never falls."""
+        """The ledger index that a response names, which never falls."""
         at: int = body["data"]["ledgerIndex"]
         assert not self.seen or at >= self.seen[-1]
         if not self.seen or at > self.seen[-1]:
@@ -200,7 +200,7 @@ class Witness:
 
 @cache
 def created_by(ledger_index: int) -> frozenset[str]:
-    """Ids of all outputs that there were by then."""
+    """Ids of all outputs that existed by then."""
     known = whole_oracle()
     return frozenset(
         output_id for output_id, each in known.outputs.items() if known.milestone_of[each["messageId"]] <= ledger_index

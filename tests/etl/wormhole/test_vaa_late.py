@@ -1,7 +1,7 @@
-"""What comes late tells of older messages all the same: what a token is called, and who may sign.
+"""Messages that arrive late change how earlier ones are read: names of tokens, and guardian sets.
 
-Rules of this file: the network is made up, its guardians' keys are nobody's, and payloads are laid out by the
-specification; what is expected is said beside them.
+The network is invented, the guardians' keys are test keys, and payloads follow the specification. Each test states its
+expected values.
 """
 
 import json
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 KEYS = PRIVATE[:1], PRIVATE[1:4], PRIVATE[4:8]
 KNOWN = [guardian_set(0, KEYS[0]), guardian_set(1, KEYS[1])]
-"""Those that the network publishes; set 2 is learnt."""
+"""The guardian sets that the network publishes; set 2 is learnt."""
 
 BRIDGE = bytes.fromhex("0290fb167208af455bb137780163b7b7a9a10c16".zfill(64))
 """The token bridge of chain 2 on devnet."""
@@ -34,7 +34,7 @@ DAY = 19_000
 
 
 def message(sequence: int, guardian_set_index: int, payload: TokenTransfer | AssetMeta) -> Vaa:
-    """What the bridge sends, signed by all of that set."""
+    """Messages of the bridge, signed by all guardians of that set."""
     body = Vaa(guardian_set_index, (), DAY * DAY_S, 0, 2, BRIDGE, sequence, 1, written(payload))
     return signed(body, KEYS[guardian_set_index])
 
@@ -84,7 +84,7 @@ def test_old_bug_transfers_whose_token_was_described_late_never_got_their_detail
     loading.load(early, prices=prices)
     assert told() == {1: (True, None, None), 2: (True, None, None), 3: (False, None, None)}
     loading.load(late)
-    # The first is of another set than the one that was learnt: its token's description alone is.
+    # The first message's guardian set is not the learnt one; only the message that describes its token has that set.
     assert told() == {1: (True, "1.5", "3"), 2: (True, "2.5", "25"), 3: (True, "7", "14")}
     found = loading.rows()
     assert [row["guardian_set_index"] for row in found["guardian_sets"]] == [0, 1, 2]

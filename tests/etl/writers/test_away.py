@@ -1,7 +1,7 @@
-"""Loads into a cluster that goes away and comes back, and loads that die: what is complete is durable, and the next run
-makes the rest good.
+"""Loads into a cluster that goes away and comes back, and loads that are killed: complete milestones are durable, and
+the next run repairs the rest.
 
-Rules of this file: one server of its own, which forgets nothing when it is killed; processes are ended by their ids.
+The tests use their own server, which loses nothing when it is killed. Processes are ended by their ids.
 """
 
 import json
@@ -61,7 +61,7 @@ def cluster(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def javas(process: Process) -> list[str]:
-    """What it said that is Java's."""
+    """The lines of its output that come from Java."""
     return [line for line in process.err if line.lstrip().startswith("at ") or "Exception in thread" in line]
 
 

@@ -1,6 +1,6 @@
-"""A driver's profile for TLS: what Java will trust and show is what the PEM files hold, and only its user reads it.
+"""A driver's TLS profile: Java trusts and presents exactly what the PEM files contain, and only the user can read it.
 
-Rules of this file: certificates are made here, each run anew, and the key stores read by another implementation.
+Each run creates its certificates. Another implementation reads the key stores.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ PLAIN = serialization.NoEncryption()
 
 
 def certificate(name: str, key: Key) -> x509.Certificate:
-    """Signed by its own key, for a day."""
+    """A certificate signed by its own key, valid for a day."""
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
@@ -65,7 +65,7 @@ def gateway(spark: SparkSession) -> JavaGateway:
 
 
 def profile(gateway: JavaGateway, folder: Path, settings: ClusterSettings) -> dict[str, object]:
-    """The profile's settings; nobody else may read it."""
+    """The profile's settings; no other user may read the file."""
     file = Path(url2pathname(urlparse(driver_profile(gateway, folder, ADDRESS, settings)).path))
     assert file.parent == folder
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -132,7 +132,7 @@ def test_files_that_are_none_are_refused(gateway: JavaGateway, tmp_path: Path) -
 
 @pytest.fixture
 def named_otherwise(cassandra_runs: None, tmp_path: Path) -> Iterator[StoreSettings]:
-    """A store on a server at 127.0.0.1 that is certified for 127.0.0.9; settings that take it all the same."""
+    """A store on a server at 127.0.0.1 with a certificate for 127.0.0.9; settings that accept it anyway."""
     authority = Authority.new()
     trusted = authority.write(tmp_path / "ca.pem")
     (tmp_path / "node.pem").write_bytes(keystore(authority, "127.0.0.9"))

@@ -1,6 +1,6 @@
-"""A load that is killed, again and again, and then run to its end: the rows of one clean load, in store and lake.
+"""A load that is killed repeatedly and then run to its end leaves the rows of one clean load in store and lake.
 
-Rules of this file: moments are drawn at random, the seed is printed; a reader watches the store all the time.
+The moments are random and the seed is printed. A reader checks the store all the time.
 """
 
 import asyncio
@@ -46,12 +46,13 @@ MOMENTS = (
     ("pending_messages", 0.3, SMALL),
     ("ledger", 2.0, SMALL),
 )
-"""After the line of that stage or table, up to so many seconds later. A stage is passed by every try before it is
-through, so the moments come in the order of a load."""
+"""Kills after the line of that stage or table, up to that many seconds later. Every attempt passes a stage before it
+ends, so the moments follow the order of a load.
+"""
 
 
 def milestones() -> dict[int, set[str]]:
-    """Message ids by milestone, as the sample's files tell them."""
+    """Message ids by milestone, from the sample's files."""
     lines = [
         json.loads(line)
         for path in sorted(SAMPLE.iterdir())
@@ -63,7 +64,7 @@ def milestones() -> dict[int, set[str]]:
 
 @dataclass
 class Reader:
-    """Asks the store all the time what is complete, and for every message of it."""
+    """Continuously reads which milestones are complete, and each of their messages."""
 
     settings: StoreSettings
     expected: dict[int, set[str]]
@@ -100,7 +101,7 @@ def load(settings: StoreSettings, cwd: Path, **environment: str) -> Process:
 
 
 def reached(line: str, mark: str) -> bool:
-    """Whether a progress line is of that stage, or tells that this table was written."""
+    """Whether a progress line belongs to that stage, or reports that this table was written."""
     if not line.startswith("{"):
         return False
     event = json.loads(line)
@@ -128,7 +129,7 @@ def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, 
                 assert process.finish() == 0, f"no {mark}:\n{process.said()}"
             elif not process.end_within(chance.uniform(0, within)):
                 killed.append(mark)
-            # Every third time the driver alone dies, and leaves a JVM behind that notices when its input ends.
+            # Every third time only the driver dies. It leaves a JVM behind, which ends when its input ends.
             process.kill(alone=number % 3 == 2)
         last = load(settings, tmp_path)
         started.append(last)

@@ -1,6 +1,6 @@
-"""A load that dies between two writes, on a store where each write is durable by itself, and is run again.
+"""A load that dies between two writes and is run again, on a store where each write is durable by itself.
 
-Rules of this file: the store is SQLite behind a port without transactions, as a cluster's is: nothing is rolled back.
+The store is SQLite behind a port without transactions, like a cluster: nothing is rolled back.
 """
 
 import itertools
@@ -30,11 +30,11 @@ TINY = (7, 3)
 
 
 class Death(Exception):
-    """The end of a process, as far as a store can tell."""
+    """The end of a process, from a store's point of view."""
 
 
 class WriteByWrite:
-    """A store whose batches promise order only; it dies when `writes` of them are done."""
+    """A store whose batches guarantee only the order of writes; it dies after `writes` of them."""
 
     def __init__(self, store: WritableStore, writes: float = float("inf")) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class WriteByWrite:
         yield self
 
     def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
-        """Half of the rows, then the other half: a death between them leaves a table half written."""
+        """First one half of the rows, then the other: a death between them leaves a table half written."""
         whole = list(rows)
         middle = len(whole) // 2
         for part in (whole[:middle], whole[middle:]):
@@ -83,7 +83,7 @@ class WriteByWrite:
 
 @dataclass(frozen=True)
 class Clean:
-    """One load that nothing disturbed: its rows, and its writes by table, in order."""
+    """An undisturbed load: its rows, and its writes by table, in order."""
 
     rows: dict[str, list[dict[str, Any]]]
     analytics: dict[str, list[dict[str, Any]]]
@@ -91,7 +91,7 @@ class Clean:
 
 
 def load_dying(loading: Loading, monkeypatch: pytest.MonkeyPatch, writes: float = float("inf")) -> WriteByWrite:
-    """A load into that store, seen write by write."""
+    """A load into that store, observed write by write."""
     made: list[WriteByWrite] = []
 
     def opened(settings: StoreSettings, *, writable: bool) -> WriteByWrite:
@@ -163,12 +163,12 @@ def test_a_load_goes_on_after_any_write(
 
 
 def before_analytics(log: list[str]) -> list[str]:
-    """The writes until the first of analytics."""
+    """The writes before the first one of the analytics."""
     return [*itertools.takewhile(lambda name: name not in {table.name for table in ANALYTICS}, log)]
 
 
 def complete_messages(loading: Loading) -> set[str]:
-    """Ids of all messages of complete milestones, as the table by milestone lists them."""
+    """Ids of all messages of complete milestones, from the table by milestone."""
     rows = loading.rows()
     complete = {row["milestone_index"] for row in rows["sync"] if row["synced_by"] is not None}
     return {row["message_id"] for row in rows["messages_by_milestone"] if row["milestone_index"] in complete}
