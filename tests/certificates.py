@@ -1,4 +1,4 @@
-"""Certificates that tests make, each run anew, and a server that speaks TLS by one of them."""
+"""Certificates that tests create in each run, and the settings of a TLS server that uses one."""
 
 import datetime
 import ipaddress
@@ -21,7 +21,7 @@ client_encryption_options:
 
 @dataclass(frozen=True)
 class Authority:
-    """Who certifies: its key and its own certificate."""
+    """A certificate authority: its key and its own certificate."""
 
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
@@ -39,7 +39,7 @@ class Authority:
 def signed(
     name: str, key: ec.EllipticCurvePrivateKey, authority: Authority | None, *extensions: x509.ExtensionType
 ) -> x509.Certificate:
-    """A certificate of one day; without an authority by its own key."""
+    """A certificate valid for a day; without an authority it is self-signed."""
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
     builder = x509.CertificateBuilder(
@@ -52,7 +52,7 @@ def signed(
 
 
 def keystore(authority: Authority, address: str, *hosts: str) -> bytes:
-    """A node's key and certificate, which names that address and those hosts, and nothing else."""
+    """A node's key and certificate, which names only that address and those hosts."""
     key = ec.generate_private_key(ec.SECP256R1())
     named = [x509.IPAddress(ipaddress.ip_address(address)), *map(x509.DNSName, hosts)]
     names = x509.SubjectAlternativeName(named)

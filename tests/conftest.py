@@ -1,4 +1,7 @@
-"""Where the test data is, and the server that the suites share. `from tests.conftest import SHARED, needs_shared`."""
+"""Paths of the test data, and the Cassandra server that the suites share.
+
+Import them with `from tests.conftest import SHARED, needs_shared`.
+"""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +14,7 @@ import pytest
 from tests import scheduling
 from tests.cassandra_server import FORGETFUL, QUICK, CassandraServer, running, why_not
 
-# How long an example takes says something about the machine, not about the code.
+# The duration of an example depends on the machine, so Hypothesis has no deadline.
 hypothesis.settings.register_profile("house", deadline=None)
 hypothesis.settings.register_profile("fast", deadline=None, max_examples=20)
 hypothesis.settings.load_profile("house")
@@ -19,17 +22,17 @@ hypothesis.settings.load_profile("house")
 ROOT = Path(__file__).parent.parent
 
 SHARED = ROOT.parent / "shared" / "data"
-"""The full data set, where it stands beside the repository; everything in it was made by other implementations."""
+"""The full data set, if it is beside the repository. Other implementations made everything in it."""
 
 SAMPLE = ROOT / "sample" / "chrysalis"
-"""What the repository ships of it."""
+"""The part of the data set in the repository."""
 
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the full data set is not at {SHARED}")
-"""For tests that the shipped sample and vectors cannot feed; `-ra` prints each skip."""
+"""For tests that the shipped sample and vectors are not sufficient for; `-ra` prints each skip."""
 
 
 HEAP = "2g"
-"""Of the session's server, where each suite has keyspaces of its own: in 512 MB it ended in the middle of them."""
+"""Memory of the session's server, which has keyspaces for each suite. With 512 MB it crashed during a run."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def cassandra_runs() -> None:
-    """For tests with a server: in CI there must be one, at a desk without Java 17 they are skipped."""
+    """For tests with a server. CI requires one; on other machines without Java 17 they are skipped."""
     reason = why_not()
     if reason is not None:
         if "CI" in os.environ:
@@ -50,7 +53,7 @@ def cassandra_runs() -> None:
 
 @pytest.fixture(scope="session")
 def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
-    """A Cassandra server for the whole session, started when the first test asks for it."""
+    """A Cassandra server for the whole session, started when the first test requests it."""
     folder = tmp_path_factory.mktemp("cassandra")
     with running(CassandraServer(folder, heap=HEAP, java_options=(*QUICK, FORGETFUL))) as server:
         yield server
@@ -58,7 +61,7 @@ def cassandra(cassandra_runs: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Marks tests that need Cassandra or Spark, and puts tests of one group together, the longest group first."""
+    """Marks tests that need Cassandra or Spark, and sorts tests by group, the longest group first."""
     for item in items:
         if "cassandra_runs" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cassandra)
@@ -72,5 +75,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.GroupScheduling | None:
-    """`--dist=loadscope` shares out groups; other values mean what they mean to xdist."""
+    """`--dist=loadscope` distributes groups; other values keep their meaning in xdist."""
     return scheduling.GroupScheduling(config, log) if config.getvalue("dist") == "loadscope" else None

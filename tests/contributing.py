@@ -25,7 +25,7 @@ GENERATED = re.compile(r"migrations/|tests/db/schema/golden/|docs/|openapi\.yaml
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines of a file before and after; `path` is None where the file is new."""
+    """Lines of a file before and after; `path` is None for a new file."""
 
     path: str
     is_new: bool
@@ -40,7 +40,7 @@ class Hunk:
 
 
 def examples(heading: str) -> list[list[Hunk]]:
-    """The patches below a heading of the page that contains that text."""
+    """The patches below the heading of the page that contains that text."""
     (section,) = [each for each in PAGE.read_text("utf-8").split("\n## ") if heading in each.partition("\n")[0]]
     return [_hunks(block) for block in re.findall(r"^```diff\n(.*?)^```", section, re.DOTALL | re.MULTILINE)]
 
@@ -75,7 +75,7 @@ def copy_tree(folder: Path) -> Path:
 
 
 def apply(tree: Path, hunks: Iterable[Hunk], *, reverse: bool = False) -> None:
-    """Applies a patch, or takes it back."""
+    """Applies a patch or reverts it."""
     for hunk in hunks:
         file = tree / hunk.path
         before, after = (hunk.after, hunk.before) if reverse else (hunk.before, hunk.after)

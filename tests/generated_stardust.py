@@ -1,6 +1,6 @@
-"""A small generated Stardust ledger, and what each of its transactions found when a milestone came to it.
+"""A small generated Stardust ledger, and the inputs of each of its transactions when a milestone applied it.
 
-Rules of this file: inputs are looked up in what the lines themselves created and spent, JSON all the way.
+Inputs are looked up in the outputs that the lines themselves created and spent, in JSON only.
 """
 
 import json
@@ -19,11 +19,11 @@ SETTINGS = StardustSettings(
 """Small, and rich in what is rare."""
 
 SPENT, SPENT_IN_MILESTONE, NOT_FOUND = 1, 2, 3
-"""Hornet's reasons for an input that is not there."""
+"""Hornet's reasons for a missing input."""
 
 
 class Seen(NamedTuple):
-    """A transaction as a milestone of that time came to it: each input's output, or why there is none."""
+    """A transaction when its milestone applied it: the output of each input, or why it is missing."""
 
     entry: Json
     unix_time: int
@@ -31,7 +31,7 @@ class Seen(NamedTuple):
 
 
 def made_lines(count: int, settings: StardustSettings = SETTINGS) -> list[Json]:
-    """The first milestones, as a file would give them back."""
+    """The first milestones, parsed as from a file."""
     return [json.loads(json.dumps(line.form)) for line in islice(generate(settings), count)]
 
 
@@ -45,7 +45,7 @@ def output_id(transaction_id: str, index: int) -> str:
 
 
 def replayed(lines: list[Json], genesis: Json) -> Iterator[Seen]:
-    """Every transaction, in white-flag order; the ledger moves on by what the lines say was included."""
+    """Every transaction, in white-flag order. The ledger advances by the transactions that the lines call included."""
     unspent: dict[str, Json] = {each["outputId"]: each["output"] for each in genesis["outputs"]}
     spent: dict[str, int] = {}
     for line in lines:

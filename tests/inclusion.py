@@ -1,6 +1,6 @@
-"""Proofs of inclusion by their definition (TIP-4), and the oracle ledgers' messages with what may be proved of each.
+"""Proofs of inclusion by their definition (TIP-4), and the provable facts about each message of the oracle ledgers.
 
-Rules of this file: nothing of ledger/, hashlib alone: what the project creates and checks is compared with this.
+It uses hashlib and nothing of ledger/: tests compare the project's proofs with these.
 """
 
 import copy
@@ -20,7 +20,7 @@ from tests.reference import read_json, read_lines
 Json: TypeAlias = dict[str, Any]
 
 MILESTONE_AND_ROOTS = {1: (None, "inclusionMerkleProof"), 7: ("inclusionMerkleRoot", "appliedMerkleRoot")}
-"""Type of a milestone's payload → its keys of the root over what it references, and over what it applied."""
+"""Type of a milestone's payload → its keys of the root over referenced messages, and of the root over applied ones."""
 
 
 def hashed(data: bytes) -> bytes:
@@ -28,7 +28,7 @@ def hashed(data: bytes) -> bytes:
 
 
 def root(leaves: Sequence[bytes]) -> bytes:
-    """TIP-4 word by word, for one leaf or more."""
+    """The Merkle root of TIP-4, written recursively, for one leaf or more."""
     if len(leaves) == 1:
         return hashed(b"\0" + leaves[0])
     k = split(len(leaves))
@@ -61,7 +61,7 @@ def raw(text: str) -> bytes:
 
 
 def folded(path: Json) -> tuple[bytes, list[bytes]]:
-    """The root that a path leads to, and the ids in it."""
+    """The root to which a path leads, and the ids in the path."""
     if "h" in path:
         return raw(path["h"]), []
     if "value" in path:
@@ -74,7 +74,7 @@ def folded(path: Json) -> tuple[bytes, list[bytes]]:
 
 @dataclass(frozen=True)
 class Provable:
-    """A message, the milestone that references it, and the ids that the milestone commits to: None where to none."""
+    """A message, the milestone that references it, and the ids under each root of the milestone; None: no such root."""
 
     message_id: str
     data: bytes
@@ -89,7 +89,7 @@ class Provable:
         return "message" if self.milestone["type"] == 1 else "block"
 
     def proof(self, leaves: Sequence[bytes]) -> Json:
-        """The proof that the message is one of those leaves; ValueError where it is not."""
+        """The proof that the message is one of those leaves; ValueError if it is not."""
         prefix = "" if self.milestone["type"] == 1 else "0x"
         path = tree(leaves, leaves.index(raw(self.message_id)), prefix)
         return {"milestone": self.milestone, self.key: self.message, "proof": path}
@@ -100,7 +100,7 @@ class Provable:
 
     @property
     def by_reference(self) -> Sequence[bytes]:
-        """The leaves by which it is proved that a message is referenced: a Chrysalis one by what was applied."""
+        """The leaves that prove that a message is referenced: for a Chrysalis message those of the applied ones."""
         return self.applied if self.referenced is None else self.referenced
 
 
@@ -129,17 +129,17 @@ def ledger(era: str) -> list[Provable]:
 
 
 def keys(era: str) -> list[str]:
-    """The keys that sign an oracle ledger's milestones, both always."""
+    """The keys that sign an oracle ledger's milestones; both always sign."""
     genesis = read_json(LEDGERS[era] / "genesis.json")
     return [bare(each) for each in genesis["coordinatorPublicKeys"]]
 
 
 SHIMMER_THRESHOLD = 7
-"""Signatures that a milestone of Shimmer needs, of the ten keys of shimmer_keys()."""
+"""The number of signatures that a Shimmer milestone needs, of the ten keys of shimmer_keys()."""
 
 
 def shimmer_milestones() -> Iterator[tuple[Json, Json]]:
-    """Real milestones of Shimmer, 17339 to 17341, as inx-chronicle's tests keep them, each with its payload's JSON."""
+    """Real Shimmer milestones, 17339 to 17341, from inx-chronicle's tests, each with its payload's JSON."""
     folder = SHARED / "iota"
     payloads = {
         entry["json"]["index"]: entry["json"]
@@ -151,9 +151,9 @@ def shimmer_milestones() -> Iterator[tuple[Json, Json]]:
 
 
 def shimmer() -> list[Provable]:
-    """Every block of those milestones; they are kept as bytes, so their JSON is nobody else's: none.
+    """Every block of those milestones. They are stored as bytes only, so no other implementation's JSON is available.
 
-    The milestones' JSON has empty lists where a node has nothing.
+    The milestones' JSON has empty lists where a node omits the key.
     """
     found: list[Provable] = []
     for payload, stored in shimmer_milestones():
@@ -176,12 +176,12 @@ def shimmer_keys() -> list[str]:
 
 
 def binary(value: Json) -> bytes:
-    """Bytes as MongoDB's JSON has them."""
+    """Bytes in the extended JSON of MongoDB."""
     return b64decode(value["$binary"]["base64"])
 
 
 def foreign() -> Json:
-    """A proof that inx-poi made, of a test network."""
+    """A proof that inx-poi made for a test network."""
     proof: Json
     (proof,) = [
         entry["json"]
@@ -193,7 +193,7 @@ def foreign() -> Json:
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to everything in a JSON value that is not a container."""
+    """The path to every scalar in a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if items is None:
         yield at
@@ -209,7 +209,7 @@ def inside(value: Any, place: tuple[Any, ...]) -> Any:
 
 
 def other_value(value: Any, data: st.DataObject) -> Any:
-    """Another value of the same form: one digit, one bit, one more."""
+    """Another value of the same form: one digit or bit changed, or one more."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -223,7 +223,7 @@ def other_value(value: Any, data: st.DataObject) -> Any:
 
 
 def edited(proof: Json, data: st.DataObject) -> Json:
-    """The proof with one thing changed that means something."""
+    """The proof with one meaningful change."""
     changed = copy.deepcopy(proof)
     place = data.draw(st.sampled_from(list(places(changed))))
     holder, key = inside(changed, place[:-1]), place[-1]
@@ -246,11 +246,11 @@ def edited(proof: Json, data: st.DataObject) -> Json:
 
 
 LEFT_OUT = {"networkId": "0", "nextPoWScore": 0, "nextPoWScoreMilestoneIndex": 0, "payload": None, "receipt": None}
-"""What a Chrysalis message may lack, and is then read as."""
+"""Keys that a Chrysalis message may omit → the value that this means."""
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two proofs mean the same: what a parser may find absent, null or empty is no change."""
+    """Whether two proofs mean the same: a parser may read an absent, null or empty value alike."""
 
     def full(value: Any) -> Any:
         if isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""The rows of every table, computed from the Chrysalis oracle ledger's lines the slow and plain way.
+"""The rows of every table, computed from the Chrysalis oracle ledger's lines with simple, slow code.
 
-Rules of this file: it reads node JSON and hex as they stand in the input and serializes the few parts it needs by hand;
-nothing of ledger/ or etl/ is used, so that what they do can be compared with it. The rows follow in reference_rows.py.
+It reads node JSON and hex directly from the input and serializes the few parts that it needs. It uses nothing of
+ledger/ or etl/, so tests can compare the project's results with it. reference_rows.py computes the rows.
 """
 
 import gzip
@@ -18,13 +18,13 @@ from tests.reference_rows import u16
 ORACLE = next(
     folder for folder in (SHARED / "iota" / "ledger" / "chrysalis", ROOT / "tests" / "oracle") if folder.is_dir()
 )
-"""The Chrysalis oracle ledger: of the full data set, else the packed copy that the repository ships."""
+"""The Chrysalis oracle ledger: from the full data set if present, otherwise the shipped packed copy."""
 
 STATES = {"noTransaction": 0, "included": 1, "conflicting": 2}
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, or of the same file with .gz behind its name."""
+    """The text of a file, or of the same file with the suffix .gz."""
     packed = path.with_name(f"{path.name}.gz")
     return gzip.decompress(packed.read_bytes()).decode() if packed.exists() else path.read_text("utf-8")
 
@@ -51,7 +51,7 @@ def input_bytes(entry: dict[str, Any]) -> bytes:
 
 
 def unlock_bytes(block: dict[str, Any]) -> bytes:
-    """Unlock type, then signature type, public key and signature, or the index meant (TIP-7)."""
+    """Unlock type, then signature type, public key and signature, or the referenced index (TIP-7)."""
     if block["type"] == 1:
         return b"\x01" + u16(block["reference"])
     signature = block["signature"]
@@ -82,7 +82,7 @@ def owner(output: dict[str, Any]) -> str:
 
 
 def output_fact(output: dict[str, Any]) -> Output:
-    """An output of a transaction, of genesis, or made of migrated funds."""
+    """An output of a transaction, of genesis, or created from migrated funds."""
     address = owner(output)
     return Output(output["type"], "legacy", address, output["amount"], output_bytes(output), {"address": address})
 
@@ -116,7 +116,7 @@ def message_fact(entry: dict[str, Any]) -> Message:
 
 
 def milestone_fact(line: dict[str, Any]) -> Milestone:
-    """A line: the milestone and its cone, its own message last."""
+    """A line: the milestone and its cone, with its own message last."""
     milestone, entries = line["milestone"], line["messages"]
     own = next(entry for entry in entries if entry["id"] == milestone["messageId"])
     receipt = milestone["payload"]["receipt"]
@@ -132,7 +132,7 @@ def milestone_fact(line: dict[str, Any]) -> Milestone:
 
 
 def receipt_fact(receipt: dict[str, Any], message_id: str, position: int) -> Receipt:
-    """A receipt of the milestone whose own message stands there."""
+    """A receipt of the milestone whose own message has that position."""
     funds = [{"type": 0, "address": fund["address"], "amount": fund["deposit"]} for fund in receipt["funds"]]
     return Receipt(
         receipt["migratedAt"],
@@ -146,7 +146,7 @@ def receipt_fact(receipt: dict[str, Any], message_id: str, position: int) -> Rec
 
 
 def receipt_bytes(receipt: dict[str, Any]) -> bytes:
-    """A receipt payload with the treasury transaction inside (TIP-17)."""
+    """A receipt payload that contains the treasury transaction (TIP-17)."""
     funds: bytes = b"".join(
         bytes.fromhex(fund["tailTransactionHash"])
         + bytes([fund["address"]["type"]])

@@ -1,7 +1,7 @@
-"""The analytics tables, computed from the facts of an oracle ledger the slow and plain way.
+"""The analytics tables, computed from the facts of an oracle ledger with simple, slow code.
 
-Rules of this file: as in reference_rows.py; the ledger is replayed by reference_ledger.py, which has no analytics.
-Stardust's bytes are read where TIP-18 says, from the outputs as the facts have them.
+It uses nothing of ledger/ or etl/. reference_ledger.py replays the ledger and knows nothing of analytics. Bytes of
+Stardust outputs are read at the offsets of TIP-18 from the outputs in the facts.
 """
 
 import json
@@ -99,7 +99,7 @@ def cone_of(milestone: Milestone) -> dict[str, int]:
 
 
 def bucket_of(count: int) -> str:
-    """The bucket of so many inputs or outputs."""
+    """The bucket of a number of inputs or outputs."""
     return next((name for counts, name in BUCKETS.items() if count in counts), str(count))
 
 
@@ -109,7 +109,7 @@ def included(milestone: Milestone) -> Iterator[Message]:
 
 
 def created_by(milestone: Milestone) -> dict[str, int]:
-    """Outputs created, and what transactions moved."""
+    """Created outputs, and the amounts that transactions moved."""
     moved = [output for message in included(milestone) for output in transaction_of(message).outputs]
     funds = milestone.receipt.funds if milestone.receipt is not None else ()
     found = {"transferred_tokens": sum(output.amount for output in moved)}
@@ -120,7 +120,7 @@ def created_by(milestone: Milestone) -> dict[str, int]:
 
 
 def done_by(milestone: Milestone, news: Sequence[dict[str, Any]], known: dict[str, Output]) -> dict[str, int]:
-    """What the changes of a milestone did."""
+    """The figures of a milestone's changes."""
     found = Counter(active_addresses=len({each["address"] for each in news}), transferred_amount=0)
     for kind in CHAIN_KINDS:
         found[f"{kind}_new_count"] = found[f"{kind}_destroyed_count"] = 0
@@ -178,13 +178,13 @@ def chain_objects(outputs: dict[str, Output]) -> dict[tuple[str, str], Output]:
 
 
 def state_index(alias: Output) -> bytes:
-    """Four bytes behind kind, amount, native tokens and alias id."""
+    """The four bytes after kind, amount, native tokens and alias id."""
     at = 10 + 70 * alias.data[9] + 32
     return alias.data[at : at + 4]
 
 
 def tokens_of(outputs: Iterable[Output]) -> Counter[bytes]:
-    """How much of each native token they hold."""
+    """The amount of each native token that they hold."""
     found: Counter[bytes] = Counter()
     for output in outputs:
         if output.kind != "legacy":
@@ -195,7 +195,7 @@ def tokens_of(outputs: Iterable[Output]) -> Counter[bytes]:
 
 
 def by_owner(outputs: Iterable[Output]) -> Counter[str]:
-    """Base tokens by whom outputs name their owner."""
+    """Base tokens by the owner that each output names."""
     found: Counter[str] = Counter()
     for output in outputs:
         found[output.owner] += output.amount
@@ -203,7 +203,7 @@ def by_owner(outputs: Iterable[Output]) -> Counter[str]:
 
 
 def state_of(replay: Replay, genesis: Genesis) -> dict[str, int]:
-    """What is unspent."""
+    """The figures of the unspent outputs."""
     unspent = replay.unspent
     found = {"holders": sum(amount > 0 for amount in by_owner(unspent.values()).values())}
 

@@ -1,7 +1,7 @@
-"""What the lines of an oracle ledger say, in one form for both eras: the facts that reference_rows.py makes rows of.
+"""The contents of an oracle ledger's lines in one form for both eras. reference_rows.py turns these facts into rows.
 
-Rules of this file: values only; ids and addresses are lowercase hex without 0x, an address with its type byte. Reading
-a line is reference.py's work (Chrysalis) or reference_stardust.py's.
+Facts are values only. Ids and addresses are lowercase hex without 0x, an address with its type byte. reference.py
+(Chrysalis) and reference_stardust.py read the lines.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from tests.reference_lookups import STANDS_UNDER, chain_id
 
 @dataclass(frozen=True)
 class Output:
-    """An output; `roles` gives the address in each variant of outputs_by_address, `owner` the one that it names;
-    `expiration` the time, in unix seconds, from which on it is another's, and who that is; `told` its filter columns,
-    `chain` the id that it carries of an alias, foundry or NFT, zeros where that is only made.
+    """An output. `roles`: variant of outputs_by_address → address. `owner`: the address that it names. `expiration`:
+    the time in unix seconds from which it belongs to another address, and that address. `told`: its filter columns.
+    `chain`: the id of its alias, foundry or NFT, zeros where this output creates it.
     """
 
     output_type: int
@@ -29,14 +29,14 @@ class Output:
     chain: str | None = None
 
     def keys(self, output_id: str) -> dict[str, str]:
-        """What it is looked up by, by the name of the lookup in unspent_outputs: those that it has."""
+        """Its lookup keys by the name of the lookup in unspent_outputs, without absent ones."""
         found = {**self.roles, "tag": self.told.get("tag"), "chain": chain_id(self.chain, output_id)}
         return {name: key for name, key in found.items() if name in STANDS_UNDER[self.kind] and key is not None}
 
 
 @dataclass(frozen=True)
 class Spend:
-    """An input (`data`) with the output that it spends, its unlock and who signed that, if it is a signature."""
+    """An input (`data`) with the output that it spends, its unlock, and the signer if the unlock is a signature."""
 
     data: bytes
     output_id: str
@@ -55,7 +55,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Message:
-    """A message or block; `state` is null while no milestone references it."""
+    """A message or block; `state` is null until a milestone references it."""
 
     message_id: str
     version: int
@@ -70,8 +70,8 @@ class Message:
 
 @dataclass(frozen=True)
 class Receipt:
-    """Migrated funds: which milestone's treasury they leave, what stays there, and the message and the position in
-    the cone that their outputs are said to come from.
+    """Migrated funds: the milestone whose treasury they leave, the amount that stays there, and the message and
+    position in the cone that their outputs name as their source.
     """
 
     migrated_at: int
@@ -85,8 +85,8 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Milestone:
-    """A milestone with its cone in white-flag order; `parameters` are those it announces: first milestone, version
-    and bytes.
+    """A milestone with its cone in white-flag order. `parameters`: the protocol parameters that it announces (first
+    milestone, version, bytes).
     """
 
     index: int
@@ -101,7 +101,7 @@ class Milestone:
 
 @dataclass(frozen=True)
 class Genesis:
-    """Outputs by id and the treasury, milestone id and amount, as the milestone `index` left them."""
+    """The unspent outputs by id and the treasury (milestone id, amount) after milestone `index`."""
 
     index: int
     outputs: Mapping[str, Output]

@@ -1,7 +1,7 @@
-"""What the indexer must find: a scan of every output of the Stardust oracle ledger, the slow and plain way.
+"""The expected results of the indexer: a scan of every output of the Stardust oracle ledger with simple, slow code.
 
-Rules of this file: filters are written out as TIP-26 and inx-indexer have them, over node JSON of the input files; an
-address is compared as bech32, as its files hold it serialized it is written out once; nothing of db/ or api/ is used.
+The filters follow TIP-26 and inx-indexer, over node JSON of the input files. Addresses are compared as bech32; the
+files contain them serialized, so each is encoded once. It uses nothing of db/ or api/.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,18 +41,18 @@ NAMES_KEY = frozenset(
         "stateController", "governor", "issuer", "sender", "tag",
     }
 )  # fmt: skip
-"""Filters by an address or a tag."""
+"""Filters that take an address or a tag."""
 
 
 class Indexed:
-    """One output of the ledger: its id, its JSON, what a node says of it; all that a filter may look at."""
+    """One output of the ledger: its id, its JSON, and the node's metadata; everything that a filter may use."""
 
     def __init__(self, output_id: str, entry: Json, hrp: str) -> None:
         self.output_id, self.output, self.metadata, self._hrp = output_id, entry["output"], entry["metadata"], hrp
 
     @property
     def order(self) -> tuple[int, str]:
-        """Where it stands in lists."""
+        """Its sort key in lists."""
         return self.metadata["milestoneIndexBooked"], self.output_id
 
     @cached_property
@@ -92,7 +92,7 @@ class Indexed:
 
     @property
     def unlocking(self) -> set[str | None]:
-        """Whom any unlock condition names, but for a foundry's alias that is no filter of foundries."""
+        """All addresses in unlock conditions, except a foundry's alias, which is not a filter of foundries."""
         return {
             self.condition_address(ADDRESS_UNLOCK),
             self.condition_address(EXPIRATION, "returnAddress"),
@@ -138,11 +138,11 @@ MEETS: dict[str, Callable[[Indexed, Any], bool]] = {
     "createdBefore": lambda each, given: each.created_at < given,
     "createdAfter": lambda each, given: each.created_at > given,
 }
-"""Filter → whether an output meets what is given."""
+"""Filter → whether an output matches the given value."""
 
 
 def hits(each: Indexed, name: str) -> list[Any]:
-    """Values of a filter that the output meets."""
+    """Values of a filter that the output matches."""
     exact: dict[str, Any] = {
         "address": each.condition_address(ADDRESS_UNLOCK),
         "aliasAddress": each.condition_address(IMMUTABLE_ALIAS),
@@ -171,7 +171,7 @@ def hits(each: Indexed, name: str) -> list[Any]:
 
 
 def found(outputs: Iterable[Indexed], route: str, filters: Json, spent: str = "unspent") -> list[str]:
-    """Ids of the outputs that such a question has as its answer, oldest first."""
+    """Ids of the outputs that such a request returns, oldest first."""
     wanted = [
         each
         for each in outputs
@@ -186,7 +186,7 @@ NEW = "0x" + "00" * 32
 
 
 def chain_of(each: Indexed) -> list[tuple[str, str]]:
-    """Kind and id of the chain object whose state an output is; none of a basic output."""
+    """Kind and id of the chain object whose state the output is; None for a basic output."""
     output = each.output
     if output["type"] == 5:
         serial: int = output["serialNumber"]
@@ -200,7 +200,7 @@ def chain_of(each: Indexed) -> list[tuple[str, str]]:
 
 
 def in_ledger_order(states: Iterable[Indexed]) -> list[Indexed]:
-    """States of one object as each follows from the one before: by milestone, in one by who spends whom."""
+    """States of one object, each following from the one before: by milestone, within one milestone by spending."""
     left = sorted(states, key=lambda each: each.order)
     made_by = {each.metadata["transactionId"]: each for each in left}
     spent_by = {each.metadata.get("transactionIdSpent") for each in left}
@@ -213,7 +213,7 @@ def in_ledger_order(states: Iterable[Indexed]) -> list[Indexed]:
 
 
 def chains(outputs: Iterable[Indexed], kind: str) -> dict[str, list[Indexed]]:
-    """Id of each chain object of a kind → its states in the order of the ledger."""
+    """Id of each chain object of a kind → its states in ledger order."""
     found: dict[str, list[Indexed]] = {}
     for each in outputs:
         for of_kind, chain_id in chain_of(each):

@@ -1,7 +1,7 @@
-"""The ledger state after each milestone of an oracle ledger, replayed the slow and plain way from its genesis.
+"""The ledger state after each milestone of an oracle ledger, replayed from its genesis with simple, slow code.
 
-Rules of this file: as in reference_rows.py, which it adds to: unspent outputs are kept in a dict, inputs taken out and
-outputs put in as the facts tell, in white-flag order, a milestone's receipt last.
+It adds to the rows of reference_rows.py and, like it, uses nothing of ledger/ or etl/. Unspent outputs are kept in a
+dict. Milestones are applied in white-flag order, each with its receipt last.
 """
 
 from collections import defaultdict
@@ -30,13 +30,13 @@ LOOKUPS: dict[str, Lookup] = {
     ),
     "unspent_outputs": (("lookup", "output_kind", "key"), "unspent_hints", {}),
 }
-"""Those that the ledger state fills."""
+"""The tables of the ledger state."""
 
 
 @dataclass
 class Replay:
-    """Unspent outputs as the milestones gone through leave them, all that were ever created, and who was touched since
-    that was last asked.
+    """The unspent outputs after the milestones applied so far, all outputs ever created, and the addresses touched
+    since the last call.
     """
 
     unspent: dict[str, Output] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Replay:
         return output
 
     def balance_rows(self, milestone_index: int, chunk_size: int) -> list[dict[str, Any]]:
-        """A row for each address touched since the last call: what unspent outputs that name it are worth."""
+        """A row for each address touched since the last call: the sum of the unspent outputs that name it."""
         touched, self.touched = self.touched, set()
         rows = []
         for address in touched:
@@ -74,7 +74,7 @@ class Replay:
 
 
 def wealth_rows(rows: Rows, replay: "Replay", network: str, index: int) -> None:
-    """Who owns how much after a milestone."""
+    """Balances by address after a milestone."""
     balances: dict[str, int] = defaultdict(int)
     for output in replay.unspent.values():
         balances[output.owner] += output.amount
@@ -91,7 +91,7 @@ def wealth_rows(rows: Rows, replay: "Replay", network: str, index: int) -> None:
 
 
 def unspent_rows(output_id: str, output: Output, index: int, key_of_all: str) -> list[dict[str, Any]]:
-    """The rows of unspent_outputs of one created output, not yet spent."""
+    """The rows of unspent_outputs for one created output that is not spent yet."""
     row = {
         "output_kind": output.kind,
         "milestone_index": index,
@@ -128,7 +128,7 @@ def ledger_rows(
     for output_id, output in genesis.outputs.items():
         output_rows(early, output, output_id, "00" * 32, start, None, None, included=True)
         replay.create(output_id, output)
-        # These stand in the first partition, as other rows of genesis do.
+        # These are in the first partition, like other rows of genesis.
         first = unspent_rows(output_id, output, start, output_id[:2])
         early["unspent_outputs"] += [row | {"ms_range_id": start // chunk_size, "partition_id": 0} for row in first]
     milestone_id, amount = genesis.treasury
@@ -141,7 +141,7 @@ def ledger_rows(
     rows["outputs"] = list(known.values())
     assert not early.keys() & STARDUST_LOOKUPS, "no oracle's genesis has tags or chain objects"
     for row in early["outputs_by_address"]:
-        # No run counts them: where they stand follows from the splits, none of which begins at genesis.
+        # No run counts them: their partition follows from the splits, none of which begins at genesis.
         row |= {"ms_range_id": start // chunk_size, "partition_id": 0}
         hint = {name: row[name] for name in HINT_OF_OUTPUT}
         if hint not in rows["addresses_hints"]:
@@ -215,7 +215,7 @@ def update_row(milestone: Milestone, change: dict[str, Any]) -> dict[str, Any]:
 
 
 def sent_amounts(rows: Rows, milestone: Milestone, news: Sequence[dict[str, Any]]) -> None:
-    """Completes the history of one milestone's included transactions by what each address that signs spent in them."""
+    """Adds to one milestone's included transactions what each signing address spent in them."""
     sent: dict[tuple[str, str], int] = defaultdict(int)
     for each in news:
         if each["is_spent"]:
@@ -236,7 +236,7 @@ def transaction_of(message: Message) -> Transaction:
 
 
 def signer(transaction: Transaction, idx: int) -> str | None:
-    """Who signed for an input, itself or by the unlock that it refers to."""
+    """The signer of an input: of its own unlock or of the unlock that it refers to."""
     spend = transaction.spends[idx]
     if spend.unlock[0] == 1:
         return transaction.spends[int.from_bytes(spend.unlock[1:], "little")].signer
@@ -244,14 +244,14 @@ def signer(transaction: Transaction, idx: int) -> str | None:
 
 
 def owner_at(output: Output, unix_time: int) -> str:
-    """Whose the output is at a time: from its expiration on the return address's (TIP-18)."""
+    """The owner of the output at a time: from its expiration on, the return address (TIP-18)."""
     if output.expiration is not None and unix_time >= output.expiration[0]:
         return output.expiration[1]
     return output.owner
 
 
 def changes(replay: Replay, milestone: Milestone) -> list[dict[str, Any]]:
-    """Rows of ledger_updates_by_milestone of one milestone."""
+    """Rows of ledger_updates_by_milestone for one milestone."""
     found = []
 
     def note(output_id: str, amount: int, address: str, position: int, idx: int, *, is_spent: bool) -> None:

@@ -1,7 +1,7 @@
-"""What Stardust outputs are looked up by, read off node JSON the slow and plain way.
+"""The lookups of Stardust outputs, read from node JSON with simple, slow code.
 
-Rules of this file: as in reference_stardust.py. Which kind stands under what is written out as seeds/003 has it, with
-what it lacked; nothing of db/roles.py is used.
+The lookups of each kind are those of the Stardust schema plan, plus the ones that the plan is missing. It uses nothing
+of db/roles.py, ledger/ or etl/.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ STATES = {"alias": "alias_outputs", "foundry": "foundry_outputs", "nft": "nft_ou
 """output_kind → table of its chain objects' states."""
 
 NEW = "00" * 32
-"""The id of an alias or NFT in the output that creates it."""
+"""The id of an alias or NFT in the output that creates it: zeros."""
 
 
 def told(output: Json, address: Callable[[Json], str]) -> dict[str, Any]:
-    """The filter columns of an output, those that it has; `address` serializes one."""
+    """The filter columns that an output has; `address` serializes one address."""
     conditions = {each["type"]: each for each in output["unlockConditions"]}
     features = {each["type"]: each for each in output.get("features", ())}
     immutable = {each["type"]: each for each in output.get("immutableFeatures", ())}
@@ -53,7 +53,7 @@ def told(output: Json, address: Callable[[Json], str]) -> dict[str, Any]:
 
 
 def chain(output: Json, owner: str) -> str | None:
-    """The id of a chain object as its output carries it: NEW where it is only made."""
+    """The id of a chain object as in its output; NEW where the output creates it."""
     if output["type"] == 5:
         serial: int = output["serialNumber"]
         return owner + serial.to_bytes(4, "little").hex() + f"{output['tokenScheme']['type']:02x}"
@@ -62,7 +62,7 @@ def chain(output: Json, owner: str) -> str | None:
 
 
 def chain_id(carried: str | None, output_id: str) -> str | None:
-    """The id that the object keeps: made of the output that creates it (TIP-18)."""
+    """The permanent id of the object, derived from the output that creates it (TIP-18)."""
     if carried != NEW:
         return carried
     return hashlib.blake2b(bytes.fromhex(output_id), digest_size=32).hexdigest()

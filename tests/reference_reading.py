@@ -1,6 +1,6 @@
 """Lines of an oracle ledger → the rows of every table, the same for both eras.
 
-Rules of this file: as in reference_rows.py; how a line is read is told by whoever asks.
+The caller passes the functions that read a line. Nothing of ledger/ or etl/ is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from tests.reference_rows import Rows, table_rows
 
 @dataclass(frozen=True)
 class Reading:
-    """How the facts of an era's lines are told: of a line's milestone, of a message that waits, and of genesis."""
+    """The functions that return an era's facts: of a line's milestone, of a pending message, and of genesis."""
 
     milestone: Callable[[Any], Milestone]
     message: Callable[[Any], Message]
@@ -24,7 +24,7 @@ class Reading:
     def rows(
         self, milestones: Sequence[Any], pending: Sequence[Any], chunk_size: int, partition_size: int, network: str
     ) -> Rows:
-        """Table → rows of one ascending load of those lines, as table_rows()."""
+        """Table → rows of one ascending load of those lines, in the form of table_rows()."""
         facts = [self.milestone(line) for line in milestones]
         return table_rows(facts, [self.message(each) for each in pending], chunk_size, partition_size, network)
 

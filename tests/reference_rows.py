@@ -1,8 +1,8 @@
-"""The rows of every table, computed from the facts of an oracle ledger the slow and plain way.
+"""The rows of every table, computed from the facts of an oracle ledger with simple, slow code.
 
-Rules of this file: nothing of ledger/ or etl/ is used, so that what they do can be compared with it. Rows are dicts by
-column name with the values of the Store port: HEX as text, BLOB as bytes. Partitions come from
-tests/partition_model.py, given one ascending load of everything.
+It uses nothing of ledger/ or etl/, so tests can compare the project's results with it. Rows are dicts by column name
+with the values of the Store port: HEX as text, BLOB as bytes. Partitions come from tests/partition_model.py for one
+ascending load of everything.
 """
 
 import json
@@ -181,7 +181,7 @@ def output_rows(
 
 
 def milestone_rows(rows: Rows, milestone: Milestone, network: str) -> None:
-    """Rows of one milestone, its messages apart."""
+    """Rows of one milestone, without its messages."""
     index, milestone_id = milestone.index, milestone.milestone_id
     rows["milestones"].append(
         {
@@ -235,7 +235,7 @@ def pending_rows(rows: Rows, messages: Sequence[Message], newest: int) -> None:
 
 
 def merged(rows: Iterable[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """One row a key: partial rows put together."""
+    """One row per key: merges partial rows."""
     whole: dict[Any, dict[str, Any]] = defaultdict(dict)
     for row in rows:
         whole[row[key]] |= row
@@ -254,7 +254,7 @@ def intervals(indices: Iterable[int]) -> list[list[int]]:
 
 
 def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
-    """ranges and date_cache: what follows from sync and milestones."""
+    """ranges and date_cache, derived from sync and milestones."""
     by_range: dict[int, list[dict[str, Any]]] = defaultdict(list)
     by_day: dict[str, list[int]] = defaultdict(list)
     for row in rows["sync"]:
@@ -287,13 +287,13 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
 
 
 def proof_row(network: str, ms_range_id: int, sync_rows: Iterable[dict[str, Any]], level: str) -> dict[str, Any]:
-    """A range all of whose milestones are proved to that level."""
+    """The range if all of its milestones are proved to that level."""
     levels = json.dumps({level: intervals(row["milestone_index"] for row in sync_rows)})
     return {"network": network, "ms_range_id": ms_range_id, "levels": levels}
 
 
 Lookup: TypeAlias = tuple[tuple[str, ...], str, dict[str, Any]]
-"""Key columns, hint table, what its hints add."""
+"""Key columns, hint table, and the columns that its hints add."""
 
 LOOKUPS: dict[str, Lookup] = {
     "tags": (("tag",), "tag_hints", {"table_kind": "message"}),
@@ -313,12 +313,12 @@ STARDUST_LOOKUPS: dict[str, Lookup] = {
         for kind, table in STATES.items()
     },
 }
-"""Those that milestones with blocks of Stardust have beside."""
+"""The additional tables of milestones with Stardust blocks."""
 
 HINT_NAMES = {"outputs_by_tag": {"output_kind": "table_kind"}} | {
     table: {"chain_id": "address"} for table in STATES.values()
 }
-"""Key columns whose hints have another name for them."""
+"""Key columns that have another name in their hints."""
 
 
 def partition_rows(
@@ -362,9 +362,9 @@ def partition_rows(
 def table_rows(
     milestones: Sequence[Milestone], pending: Sequence[Message], chunk_size: int, partition_size: int, network: str
 ) -> Rows:
-    """Table → rows of one ascending load of those milestones. Columns that a row lacks are null.
+    """Table → rows of one ascending load of those milestones. Missing columns are null.
 
-    Left out: keyspace_info and lease, which say nothing of the data, and rejects, as nothing is refused.
+    Without keyspace_info and lease, which do not depend on the data, and without rejects, as no line is rejected.
     """
     rows: Rows = defaultdict(list)
     for milestone in milestones:
@@ -382,7 +382,7 @@ def table_rows(
 
 
 def write(store: WritableStore, rows: Rows) -> None:
-    """Puts those rows into a store, in one batch that is published."""
+    """Inserts those rows into a store in one published batch."""
     with store.batch(publish=True) as batch:
         for name, members in rows.items():
             table = BY_NAME[name]
@@ -396,5 +396,5 @@ def write(store: WritableStore, rows: Rows) -> None:
 
 
 def native(type_: Type, value: Any) -> Any:
-    """A value of the port as a batch takes it: ids as bytes."""
+    """A value of the port in the form that a batch takes: ids as bytes."""
     return bytes.fromhex(value) if type_ is Type.HEX and value is not None else value

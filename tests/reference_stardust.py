@@ -1,7 +1,8 @@
-"""The rows of every table, computed from the Stardust oracle ledger's lines the slow and plain way.
+"""The rows of every table, computed from the Stardust oracle ledger's lines with simple, slow code.
 
-Rules of this file: as in reference.py, of Stardust: JSON has 0x before its hex, rows have not; lists and fields that a
-node leaves out are empty. The bytes of outputs and unlocks are made of their JSON and must stand in their block's.
+It reads node JSON and hex directly from the input and uses nothing of ledger/ or etl/. Hex has 0x in JSON but not in
+rows. Lists and fields that a node omits are empty. Bytes of outputs and unlocks are built from their JSON and must
+occur in their block's bytes.
 """
 
 from collections.abc import Sequence
@@ -17,18 +18,18 @@ from tests.reference_rows import u16
 ORACLE = next(
     folder for folder in (SHARED / "iota" / "ledger" / "stardust", ROOT / "sample" / "stardust") if folder.is_dir()
 )
-"""The Stardust oracle ledger: of the full data set, else the packed copy that the repository ships."""
+"""The Stardust oracle ledger: from the full data set if present, otherwise the shipped packed copy."""
 
 NO_BLOCK = "00" * 32
-"""Stands for the block of what no block created: genesis and migrated funds."""
+"""The block id of outputs that no block created: those of genesis and of migrated funds."""
 
 KINDS = {3: "basic", 4: "alias", 5: "foundry", 6: "nft"}
 
 ROLES = {0: "address", 4: "state_controller", 5: "governor", 6: "address"}
-"""Type of an unlock condition → variant of outputs_by_address that its address stands in."""
+"""Type of an unlock condition → the variant of outputs_by_address that contains its address."""
 
 FURTHER_ROLES = ("sender", "issuer", "storage_deposit_return", "expiration_return")
-"""Variants whose address is not an owner's."""
+"""Variants whose address is not an owner."""
 
 ADDRESS_FIELDS = {0: "pubKeyHash", 8: "aliasId", 16: "nftId"}
 
@@ -45,12 +46,12 @@ def raw(value: str) -> bytes:
 
 
 def little(value: int | str, size: int) -> bytes:
-    """That many bytes, little-endian, of a number, of decimal text, or of hex with 0x (u256)."""
+    """A number, decimal text, or hex with 0x (u256) as little-endian bytes of that length."""
     return (int(value, 0) if isinstance(value, str) else value).to_bytes(size, "little")
 
 
 def counted(items: Sequence[bytes]) -> bytes:
-    """Items behind their count (u8)."""
+    """Items preceded by their count (u8)."""
     return bytes([len(items)]) + b"".join(items)
 
 
@@ -81,7 +82,7 @@ def feature_bytes(feature: dict[str, Any]) -> bytes:
 
 
 def output_bytes(output: dict[str, Any]) -> bytes:
-    """An output (TIP-18): what all have, what its kind has, conditions, features, immutable features."""
+    """An output (TIP-18): common fields, fields of its kind, conditions, features, immutable features."""
     kind, own = output["type"], b""
     tokens = [raw(token["id"]) + little(token["amount"], 32) for token in output.get("nativeTokens", ())]
     if kind == 4:
@@ -102,7 +103,7 @@ def output_bytes(output: dict[str, Any]) -> bytes:
 
 
 def output_fact(output: dict[str, Any]) -> Output:
-    """An output of a transaction or of genesis; it names its owner in the first of its roles."""
+    """An output of a transaction or of genesis; its owner is the address of its first role."""
     roles = {ROLES[each["type"]]: address(each["address"]) for each in output["unlockConditions"] if "address" in each}
     kind = output["type"]
     expiring = [each for each in output["unlockConditions"] if each["type"] == 3]
@@ -163,7 +164,7 @@ def payload_slice(block: bytes) -> bytes:
 
 
 def milestone_fact(line: dict[str, Any]) -> Milestone:
-    """A line: the milestone, whose own block stands in a later cone, and its cone."""
+    """A line: the milestone, whose own block is in a later cone, and its cone."""
     milestone, payload = line["milestone"], line["milestone"]["payload"]
     options = {option["type"]: option for option in payload.get("options", ())}
     parameters = [
@@ -198,13 +199,13 @@ def receipt_fact(receipt: dict[str, Any], position: int) -> Receipt:
 
 
 def migrated(fund: dict[str, Any]) -> Output:
-    """The output made of migrated funds: an amount for an address."""
+    """The output created from migrated funds: an amount for an address."""
     conditions = [{"type": 0, "address": fund["address"]}]
     return output_fact({"type": 3, "amount": fund["deposit"], "unlockConditions": conditions})
 
 
 def receipt_bytes(receipt: dict[str, Any]) -> bytes:
-    """A receipt option (TIP-34) with the treasury transaction behind its length and type, as Hornet writes it."""
+    """A receipt option (TIP-34) with the treasury transaction after its length and type, as Hornet writes it."""
     funds = [
         raw(fund["tailTransactionHash"]) + bytes.fromhex(address(fund["address"])) + little(fund["deposit"], 8)
         for fund in receipt["funds"]

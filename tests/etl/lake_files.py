@@ -1,4 +1,4 @@
-"""What a Delta table holds, read from its log and its Parquet files alone, without Spark and without our code."""
+"""Reads a Delta table from its log and its Parquet files alone, without Spark and project code."""
 
 import json
 from pathlib import Path

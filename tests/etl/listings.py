@@ -1,4 +1,4 @@
-"""Every page of every listing of a loaded oracle store, against what the oracle's lines say."""
+"""Compares every page of every listing of a loaded oracle store with the oracle's lines."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
@@ -57,7 +57,7 @@ def list_attached(store: Store, address: str, **page: Any) -> Awaitable[Page]:
 async def check(
     question: Callable[..., Awaitable[Page]], store: Store, key: Any, column: str, newest: list[str]
 ) -> None:
-    """Every page is full but the last, and together they are the list, once."""
+    """Every page but the last is full, and together they are the list, each item once."""
     for page_size in PAGE_SIZES:
         for is_newest in (True, False):
             pages = []

@@ -1,4 +1,4 @@
-"""All rows of a store, as the Store port tells them, so that two loads can be compared row by row."""
+"""All rows of a store, read through the Store port, so that two loads can be compared row by row."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ ANALYTICS: tuple[Table, ...] = (
     schema.address_analytics,
     schema.metrics_cache,
 )
-"""Compared by tests of their own."""
+"""Tables that have tests of their own."""
 
 
 def compared(protocol: str) -> tuple[Table, ...]:
-    """The tables of a store that depend on its data alone."""
+    """The tables of a store that depend only on its data."""
     apart = (schema.lease, schema.keyspace_info, schema.migrations, *ANALYTICS)
     return tuple(table for table in TABLES_OF[protocol] if table not in apart)
 

@@ -1,4 +1,4 @@
-"""Inputs of the tests of VAAs, and what must follow from them, computed from the records alone."""
+"""Inputs of the tests of VAAs and the expected results, computed from the records alone."""
 
 import base64
 import json
@@ -11,13 +11,13 @@ from typing import Any
 from tests.ledger.wormhole.cases import shared, shipped
 
 PRICED = ("2021-10-01", "2023-01-01")
-"""Days of which a price file tells."""
+"""The days of a price file."""
 
 DAY_S = 86_400
 
 
 def records(*networks: str) -> list[dict[str, Any]]:
-    """Every record of those networks that there is."""
+    """Every available record of those networks."""
     return [each for each in (shared() or shipped()) if each["network"] in networks]
 
 
@@ -47,13 +47,13 @@ def token_key(record: dict[str, Any]) -> str:
 
 
 def metas(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By token what its verified AssetMeta says."""
+    """Token → what its verified AssetMeta contains."""
     told = [each for each in found if each["quorum"] and each["payload_kind"] == "asset_meta"]
     return {token_key(each): each["decoded"] for each in told}
 
 
 def write_prices(path: Path, found: list[dict[str, Any]]) -> Path:
-    """Two prices for each token that moves, the last that is described by its symbol. What has both goes by its own."""
+    """Two prices for each token that moves, the last by the token's symbol. Tokens with both use their own price."""
     keys = sorted({token_key(each) for each in found if each["payload_kind"].startswith("token_transfer")})
     named = metas(found)
     *_, called = [key for key in keys if key in named]
@@ -66,7 +66,7 @@ def write_prices(path: Path, found: list[dict[str, Any]]) -> Path:
 
 
 def price_on(token: str, day: int, found: list[dict[str, Any]], priced: Path) -> Decimal | None:
-    """What one of a token is worth by a price file, on a day since 1970."""
+    """The price of a token in a price file on a day, counted since 1970."""
     rows = [line.split(",") for line in priced.read_text().splitlines()[1:]]
     symbol = metas(found).get(token, {"symbol": ""})["symbol"].upper()
     own = [row for row in rows if row[0] == token]
@@ -76,7 +76,7 @@ def price_on(token: str, day: int, found: list[dict[str, Any]], priced: Path) ->
 
 
 def since(day: str) -> int:
-    """Days from 1970 to that one."""
+    """The number of days from 1970 to that one."""
     return (date.fromisoformat(day) - date(1970, 1, 1)).days
 
 
