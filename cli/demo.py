@@ -1,8 +1,9 @@
-"""The demo: loads the shipped samples of three networks with Spark, serves them and prints example requests.
+"""The demo: loads the shipped samples of three networks, serves them and prints example requests.
 
 Invariants:
 1. It uses the same functions as every load.
-2. It ignores the user's settings, except those that connect to a store named by --store (password, TLS).
+2. It ignores the user's settings, except the engine and those that connect to a store named by --store (password,
+   TLS).
 3. The ids in the example requests come from the sample files, not from the store.
 """
 
@@ -11,7 +12,8 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from db.connect import StoreSettings, open_store
 from db.queries.wormhole.vaas import list_guardian_sets
 from db.sync import complete
 from etl import runs
+from etl.engine.choice import bytes_of
+from etl.engine.current import AUTO
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import Span
@@ -35,6 +39,7 @@ from ledger.wormhole.vaa import decode_vaa
 
 HOME = Path(__file__).parent.parent
 HOST = "127.0.0.1"
+ENGINE = "PERMANODE_ETL_ENGINE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,31 +109,38 @@ def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> N
 
 
 def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
-    """Loads the samples one after another in one Spark session."""
+    """Loads the samples one after another. Those that follow each other on the same engine share its session."""
     with closing(open_store(settings.store())) as store:
         cluster = bool(store.nodes())
-    with ExitStack() as stack:
-        with shown() as notify:
-            notify(Progress("spark", 0, None, "starting"))
-            etl = settings.build("etl", EtlSettings)
-            stack.enter_context(engine_session(etl, span=Span.SECONDS, cluster=cluster))
-        for sample in samples:
-            option, name = sample.beside
-            given: dict[str, Any] = {option: sample.files / name}
+
+    def etl_of(sample: Sample) -> EtlSettings:
+        etl = settings.build("etl", EtlSettings, lake=str(lakes / sample.network))
+        return replace(etl, engine=runs.engine_of(settings.store(sample.network), etl, size=bytes_of([sample.files])))
+
+    for engine, group in groupby(samples, lambda sample: etl_of(sample).engine):
+        with ExitStack() as stack:
             with shown() as notify:
-                of_sample = settings.build("etl", EtlSettings, lake=str(lakes / sample.network))
-                done = runs.load(settings.store(sample.network), of_sample, [sample.files], notify=notify, **given)
-            print(present(done))
+                notify(Progress(engine, 0, None, "starting"))
+                etl = replace(settings.build("etl", EtlSettings), engine=engine)
+                stack.enter_context(engine_session(etl, span=Span.SECONDS, cluster=cluster))
+            for sample in group:
+                option, name = sample.beside
+                given: dict[str, Any] = {option: sample.files / name}
+                store_settings, etl = settings.store(sample.network), replace(etl, lake=str(lakes / sample.network))
+                with shown() as notify:
+                    done = runs.load(store_settings, etl, [sample.files], notify=notify, **given)
+                print(present(done))
 
 
 def demo_settings(folder: Path, store: str | None) -> Settings:
-    """The settings of the samples' networks, with stores in `folder`, or with `store` and two stores next to it. All
-    other settings have their defaults.
+    """The settings of the samples' networks, with stores in `folder`, or with `store` and two stores next to it. The
+    engine is `auto` unless the environment sets it. All other settings have their defaults.
     """
     flags: dict[str, tuple[str, object]] = {
         "network": ("--network", CHRYSALIS.network),
         "api.stardust_network": ("demo", STARDUST.network),
         "api.wormhole_network": ("demo", WORMHOLE.network),
+        "etl.engine": (ENGINE, os.environ.get(ENGINE, AUTO)),
     }
     of_store = (
         {name: value for name, value in os.environ.items() if name.startswith("PERMANODE_STORE_")} if store else {}

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -44,10 +44,18 @@ class Given:
 
 def etl_settings(context: typer.Context) -> "tuple[StoreSettings, EtlSettings]":
     """The store settings and the ETL settings of a job."""
+    settings = context.obj.settings()
+    return settings.store(), build_etl(settings)
+
+
+def build_etl(settings: Settings, **fixed: str) -> "EtlSettings":
+    """The ETL settings. If there is no Java for Spark and `etl.engine` is not set, it is `auto`."""
+    from etl.engine.current import AUTO
+    from etl.engine.java import java_fault
     from etl.engine.settings import EtlSettings
 
-    settings = context.obj.settings()
-    return settings.store(), settings.build("etl", EtlSettings)
+    etl = settings.build("etl", EtlSettings, **fixed)
+    return replace(etl, engine=AUTO) if "etl.engine" not in settings.given and java_fault() else etl
 
 
 def parse_range(text: str | None, hint: str = "--range") -> tuple[int | None, int | None]:

@@ -18,7 +18,7 @@ from db.admin.sizing import PARTITION_BYTES, Demand, Plan, format_size
 from db.admin.status import Status
 from db.admin.wormhole_status import Holdings
 from db.intervals import Intervals, add, in_words, intersect, size
-from etl.report import SPARK_START, Notify, Progress, Report
+from etl.report import ENGINE_START, Notify, Progress, Report
 
 if TYPE_CHECKING:
     from etl.archive.validate import Fault
@@ -72,13 +72,14 @@ def report_lines(report: Report) -> list[str]:
     skipped = f", {report.skipped:,} were already complete" if report.skipped else ""
     reopened = f", {report.reopened:,} again from the lake" if report.reopened else ""
     pending = f", {report.pending:,} pending" if report.pending else ""
-    stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != SPARK_START}
-    start = report.seconds.get(SPARK_START, 0.0)
+    stages = {stage: seconds for stage, seconds in report.seconds.items() if stage != ENGINE_START}
+    start = report.seconds.get(ENGINE_START, 0.0)
     lines = [
         f"{report.milestones:,} milestones loaded, {report.complete:,} complete{skipped}{reopened}",
         f"{report.messages:,} messages{pending}: {_counts(report.messages_by_kind)}",
         f"rows: {_counts(report.rows_by_table)}",
-        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; Spark start (extra): {start:.1f}",
+        f"{report.messages_per_second:,.0f} messages/s; seconds: {_counts(stages)}; "
+        f"start of {report.engine} (extra): {start:.1f}",
     ]
     if report.ledger_index is not None:
         lines.append(f"ledger state after milestone {report.ledger_index:,}")
@@ -132,6 +133,7 @@ def status_lines(status: Status, short: Intervals | None = None) -> list[str]:
         *(milestone_lines(status, short) if status.vaas is None else vaa_lines(status.network, status.vaas)),
         "versions    " + ", ".join(f"{name} {value}" for name, value in status.versions.items()),
         "migrations  " + ", ".join(status.migrations),
+        f"engine      {status.engine or 'unknown'}",
         f"writer      {status.writer.owner if status.writer else 'none'}",
         "",
         f"{'table':<24}{'rows':>14}{'bytes':>16}",

@@ -160,8 +160,12 @@ class Store(Protocol):
 class Batch(Protocol):
     """Writes that become durable together (SQLite) or step by step in the given order (a cluster)."""
 
-    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+    def upsert(
+        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
+    ) -> int:
         """Writes the given columns, which include the key columns. Other columns of a row keep their values.
+
+        `timed`: each row ends with its fact (see `delete`), in addition to its columns.
 
         Only in `sync` and `ranges` does None replace a value. Elsewhere no row ever loses a value, and nulls are not
         sent to a cluster. Values are native: HEX columns as `bytes`. Rows of a table with `ttl_s` expire that long from

@@ -29,7 +29,7 @@ def quiet(_: Progress) -> None:
 GOOD, FAILED, WITH_REJECTS = 0, 1, 3
 """Exit codes of a run."""
 
-SPARK_START = "spark_start"
+ENGINE_START = "engine_start"
 """The stage that is not part of any rate."""
 
 _stage: ContextVar[str] = ContextVar("stage")
@@ -40,8 +40,9 @@ class Report:
     """The totals of a run.
 
     `seconds` and the rows by table are grouped by stage. Stages may run concurrently; `elapsed_s` is the time in which
-    at least one ran, without SPARK_START.
+    at least one ran, without ENGINE_START.
 
+    - `engine`: the engine that ran it, a value of etl.engine.current.ENGINES.
     - `reopened`: milestones that were incomplete in the store and were written again from the lake.
     - `ledger_index`: the milestone of the store's ledger state; None without genesis. `held`: why it cannot advance.
     - `faulty`: number of faults that the level `full` found; `faults`: the first of them.
@@ -49,6 +50,7 @@ class Report:
     """
 
     run: str
+    engine: str = ""
     milestones: int = 0
     complete: int = 0
     skipped: int = 0
@@ -87,7 +89,7 @@ class Report:
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Adds the seconds of the block to a stage, and the rows that this thread writes in it."""
-        counts, start = stage != SPARK_START, time.perf_counter()
+        counts, start = stage != ENGINE_START, time.perf_counter()
         with self._counting:
             self.seconds.setdefault(stage, 0.0)
             self.rows_by_stage.setdefault(stage, {})

@@ -11,14 +11,17 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
+from db.admin.status import ENGINE
 from db.connect import StoreSettings, open_store
 from db.intervals import intersect
-from db.schema import protocols
+from db.schema import keyspace_info, protocols
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl.analytics import catch_up as analyse
-from etl.engine.current import SAIL, SPARK
+from etl.engine.choice import bytes_of, choose_engine
+from etl.engine.current import AUTO
 from etl.engine.progress_monitor import watched
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
@@ -28,7 +31,7 @@ from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REB
 from etl.lake.delta import Lake, lake_root, literal_path
 from etl.ledger_state import compaction
 from etl.pipeline import Job, run_steps
-from etl.report import SPARK_START, Notify, Progress, Report, quiet
+from etl.report import ENGINE_START, Notify, Progress, Report, quiet
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
@@ -87,7 +90,7 @@ def load(
     _refuse({"prices"} if prices else set(), store_settings)
     files = archive_files(sources) if sources or genesis is None else []
     with (
-        open_run(store_settings, settings, notify, span_of(files), bulk=bulk) as publication,
+        open_run(store_settings, settings, notify, span_of(files), bulk=bulk, size=bytes_of(files)) as publication,
         ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
     ):
         if files:
@@ -197,6 +200,16 @@ def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
     return literal_path("store", lake_root(Path(path.removeprefix("/")).expanduser() / "lake"))
 
 
+def engine_of(
+    store_settings: StoreSettings, settings: EtlSettings, *, bulk: bool = False, size: int | None = None
+) -> str:
+    """Returns the engine of a run. For its arguments and errors see `open_run`."""
+    wormhole = f"protocol {store_settings.protocol}" if store_settings.protocol != protocols.IOTA else ""
+    if size is None and settings.engine == AUTO:
+        size = bytes_of([Path(lake_path(store_settings, settings))])
+    return choose_engine(settings, size=size or 0, spark_only="--bulk" if bulk else wormhole)
+
+
 @contextmanager
 def open_run(
     store_settings: StoreSettings,
@@ -206,27 +219,29 @@ def open_run(
     *,
     bulk: bool = False,
     protocol: str = protocols.IOTA,
+    size: int | None = None,
 ) -> Iterator[Publication]:
     """Opens the store, takes its lease, starts a session and opens the lake; closes all of them at the end.
 
-    `span`: how long the run takes. None: as long as the analytics of all messages in the store.
+    `span`: how long the run takes. None: as long as the analytics of all messages in the store. `size`: bytes of the
+    input, which select the engine. Default: those of the lake.
     """
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
-    if settings.engine == SAIL:
-        _refuse_sail(store_settings)
     if bulk:
         refuse_bulk(store_settings)
-    report = Report(run=uuid.uuid4().hex[:12])
     root = lake_path(store_settings, settings)
+    settings = replace(settings, engine=engine_of(store_settings, settings, bulk=bulk, size=size))
+    report = Report(run=uuid.uuid4().hex[:12], engine=settings.engine)
     # The run deletes this directory at its end, so it is never the one that the setting names.
     below = Path(literal_path("staging", settings.staging)) / "permanode" if settings.staging else Path(root).parent
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
-        notify(Progress("spark", 0, None, "starting"))
-        with report.timed(SPARK_START):
+        _note_engine(store, reads, settings.engine)
+        notify(Progress(settings.engine, 0, None, "starting"))
+        with report.timed(ENGINE_START):
             span = span or span_of_analytics(reads.held().messages)
             spark = stack.enter_context(engine_session(settings, span=span, cluster=bool(store.nodes())))
         staging = stack.enter_context(closing(Staging(below / "staging")))
@@ -235,7 +250,14 @@ def open_run(
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         check()
         # A machine's first JVM writes its class archive now, which takes seconds.
-        notify(Progress("spark", 1, 1, "ending"))
+        notify(Progress(settings.engine, 1, 1, "ending"))
+
+
+def _note_engine(store: WritableStore, reads: StoreReads, engine: str) -> None:
+    """Stores the engine of the newest run for `permanode status`."""
+    if reads.info(ENGINE) != engine:
+        with store.batch() as batch:
+            batch.upsert(keyspace_info, keyspace_info.names, [(ENGINE, engine)])
 
 
 @contextmanager
@@ -280,17 +302,10 @@ def _load_vaas(
     if prices is not None and not prices.is_file():
         raise FileNotFoundError(f"{prices}: no such file")
     span = span_of(files, VAA_WEIGHT)
-    with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE) as publication:
+    size = bytes_of(files)
+    with open_run(store_settings, settings, notify, span, protocol=protocols.WORMHOLE, size=size) as publication:
         run_steps(WORMHOLE, WormholeRun(publication, files, prices))
     return publication.report
-
-
-def _refuse_sail(store_settings: StoreSettings) -> None:
-    if store_settings.protocol != protocols.IOTA or not store_settings.url.startswith("sqlite:"):
-        raise ValueError(
-            f"etl.engine = {SAIL}: expected an IOTA network and a SQLite store, not {store_settings.protocol} in "
-            f"{store_settings.url.partition(':')[0]}; set etl.engine = {SPARK}"
-        )
 
 
 def _refuse(options: set[str], store_settings: StoreSettings) -> None:

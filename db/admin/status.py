@@ -20,6 +20,9 @@ REJECTS_SHOWN = 100
 UNKNOWN_MILESTONE = -1
 """rejects.milestone_index of a line whose milestone is unknown."""
 
+ENGINE = "engine"
+"""Key of keyspace_info: the engine of the newest run."""
+
 VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 """Keys of keyspace_info that describe how the store was created."""
 
@@ -28,7 +31,8 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 class Status:
     """The status. `missing` are milestones that are neither complete nor incomplete, from the start of the ledger (else
     the lowest milestone) to the highest. `proved` are complete milestones by level. `unlogged` are complete milestones
-    that no known archive file contains. `vaas` is set only for a Wormhole network, which has no milestones.
+    that no known archive file contains. `engine` is that of the newest run. `vaas` is set only for a Wormhole network,
+    which has no milestones.
     """
 
     network: str
@@ -43,6 +47,7 @@ class Status:
     versions: dict[str, str]
     migrations: list[str]
     writer: Lease | None
+    engine: str | None
     vaas: Holdings | None = None
 
 
@@ -55,6 +60,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
     genesis = await find_genesis(store, network) if by_milestone else None
     begins = [first for first, _ in known[:1]] + ([] if genesis is None else [genesis + 1])
     infos = await store.get_many(schema.keyspace_info, [(name,) for name in VERSIONS])
+    engine = await store.get(schema.keyspace_info, (ENGINE,))
     applied = await store.slice(schema.migrations, (network,), limit=1000)
     return Status(
         network=network,
@@ -69,6 +75,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         versions={str(row["name"]): str(row["value"]) for row in infos if row},
         migrations=[str(row["name"]) for row in applied],
         writer=store.holder(),
+        engine=None if engine is None else engine["value"],
         vaas=None if by_milestone else await get_holdings(store),
     )
 

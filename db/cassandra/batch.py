@@ -16,7 +16,7 @@ from typing import Any
 
 from cassandra.query import UNSET_VALUE
 
-from db.cassandra.plans import STATES, clear_cql, delete_cql, deleted_at, upsert_cql, written_cql
+from db.cassandra.plans import STATES, clear_cql, delete_cql, deleted_at, upsert_cql, written_at, written_cql
 from db.cassandra.session import CassandraSession
 from db.model import Table, Type
 from db.retry import Backoff, retry
@@ -32,9 +32,11 @@ class CassandraBatch:
         """`patience_s` is the time in seconds for which writes are retried while the cluster does not respond."""
         self._session, self._keyspace, self._patience_s = session, keyspace, patience_s
 
-    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+    def upsert(
+        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
+    ) -> int:
         """Writes the given columns and returns the number of rows once all are acknowledged."""
-        statement = self._session.prepare(upsert_cql(table, self._keyspace, columns))
+        statement = self._session.prepare(upsert_cql(table, self._keyspace, columns, is_timed=timed))
         kinds = [table.column(name) for name in columns]
         ids = [index for index, column in enumerate(kinds) if column.type is Type.HEX]
         keeps_nulls = table.name in STATES
@@ -50,6 +52,8 @@ class CassandraBatch:
                 for index in facts:
                     if values[index] is None:
                         values[index] = UNSET_VALUE
+                if timed:
+                    values[-1] = written_at(values[-1])
                 flight.send(statement, values + ending)
                 count += 1
         return count

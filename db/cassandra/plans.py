@@ -54,12 +54,15 @@ def in_range(table: Table, bound: Bound | None, *, is_upper: bool) -> Bound | No
     return Bound(bound.values[:at], inclusive=(value > 0) == is_upper)
 
 
-def upsert_cql(table: Table, keyspace: str, columns: Sequence[str]) -> str:
-    """INSERT of these columns. With a TTL it binds that last. Raises KeyError for an unknown or missing key column."""
+def upsert_cql(table: Table, keyspace: str, columns: Sequence[str], *, is_timed: bool = False) -> str:
+    """INSERT of these columns. After their values it binds the write time with `is_timed`, then the TTL if the table
+    has one. Raises KeyError for an unknown or missing key column.
+    """
     check_written(table, columns)
-    expiring = "" if table.ttl_s is None else " USING TTL ?"
+    options = (["TIMESTAMP ?"] if is_timed else []) + ([] if table.ttl_s is None else ["TTL ?"])
+    using = f" USING {' AND '.join(options)}" if options else ""
     places = ", ".join("?" * len(columns))
-    return f"INSERT INTO {keyspace}.{table.name} ({', '.join(columns)}) VALUES ({places}){expiring}"
+    return f"INSERT INTO {keyspace}.{table.name} ({', '.join(columns)}) VALUES ({places}){using}"
 
 
 def delete_cql(table: Table, keyspace: str, count: int, *, is_timed: bool = False) -> str:
@@ -81,9 +84,14 @@ def written_cql(table: Table, keyspace: str, count: int) -> str:
     return f"SELECT writetime({fact}) AS written FROM {keyspace}.{table.name} WHERE {where} LIMIT 1"
 
 
+def written_at(fact: int) -> int:
+    """The write time of cells of a fact. etl/writers/connector.py computes the same."""
+    return 4 * fact + 4
+
+
 def deleted_at(milestone_index: int) -> int:
-    """The write time of a delete of everything up to a milestone. Cells written for milestone m have the write time
-    4m+4 (etl/writers/connector.py), so clocks do not decide between a write and a delete.
+    """The write time of a delete of everything up to a milestone: after `written_at` of that milestone and before that
+    of the next, so clocks do not decide between a write and a delete.
     """
     return 4 * milestone_index + 5
 

@@ -90,14 +90,14 @@ rejects = Table(
 
 keyspace_info = Table(
     "keyspace_info",
-    "Properties fixed when the store was created (other settings are rejected), and the state of "
-    "compaction and analytics",
+    "Properties fixed when the store was created (other settings are rejected), the engine of the newest run, and the "
+    "state of compaction and analytics",
     columns(
         (
             "name",
             Type.TEXT,
             "network, chunk_size, partition_size, layout, unspent_from, compacted_to, analysed, analysed_by, "
-            "analysed_to",
+            "analysed_to, engine",
         ),
         ("value", Type.TEXT, "as text"),
     ),

@@ -33,8 +33,13 @@ class SqliteBatch:
         self.written: dict[str, int] = {}
         self._clock = clock
 
-    def upsert(self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> int:
+    def upsert(
+        self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
+    ) -> int:
         """Writes the given columns and returns the number of rows. Rows sorted by key load fastest."""
+        if timed:
+            # What is written later comes later.
+            rows = (row[:-1] for row in rows)
         expires_at = None if table.ttl_s is None else int(self._clock()) + table.ttl_s
         passing, number, rest = iter(rows), 0, list[Sequence[Value]]()
 

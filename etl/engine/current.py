@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-SPARK, SAIL = "spark", "sail"
-ENGINES = (SPARK, SAIL)
+SPARK, SAIL, AUTO = "spark", "sail", "auto"
+ENGINES = (SPARK, SAIL, AUTO)
+"""Values of the setting `etl.engine`. `auto` selects one of the others for each run."""
 
 _CONNECT = "SPARK_CONNECT_MODE_ENABLED"
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
+from etl.engine.choice import choose_engine
 from etl.engine.current import SAIL, on_sail
 from etl.engine.sail.session import sail_session
 from etl.engine.settings import EtlSettings
@@ -22,7 +23,7 @@ def engine_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster:
 
     Inside another such block, yields that one's session with its settings: start-up dominates small runs.
     """
-    if settings.engine == SAIL:
+    if choose_engine(settings) == SAIL:
         with sail_session() as session:
             yield session
         return

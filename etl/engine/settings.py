@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from etl.engine.current import ENGINES, SAIL, SPARK
+from etl.engine.current import ENGINES, SPARK
 from ledger.levels import FULL, SIGNED
 
 GROUPINGS = ("", "partition", "replica_set", "none")
@@ -14,7 +14,10 @@ class EtlSettings:
 
     engine: str = field(
         default=SPARK,
-        metadata={"help": "engine of the pipelines: `spark`, or `sail` for an IOTA network in a SQLite store"},
+        metadata={
+            "help": "engine of the pipelines: `spark`; `sail`, which runs in one process and needs no Java; or `auto`: "
+            "`sail` for input of less than 2 GiB if the run allows it, else `spark`. Default without Java: `auto`"
+        },
     )
 
     master: str = field(
@@ -86,7 +89,7 @@ class EtlSettings:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
         if self.engine not in ENGINES:
-            raise ValueError(f"engine must be {SPARK} or {SAIL}, not {self.engine!r}")
+            raise ValueError(f"engine must be {', '.join(ENGINES[:-1])} or {ENGINES[-1]}, not {self.engine!r}")
         if self.level not in (SIGNED, FULL):
             raise ValueError(f"level must be {SIGNED} or {FULL}, not {self.level!r}")
         if self.cluster_grouping not in GROUPINGS:

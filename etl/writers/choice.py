@@ -3,13 +3,14 @@
 from db.cassandra.address import parse_address
 from db.connect import StoreSettings
 from db.store import WritableStore
+from etl.engine.current import on_sail
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
 from etl.engine.spark.gateway import jvm_gateway
 from etl.writers.bulk import BulkWriter, bulk_classpath
 from etl.writers.cluster_tls import driver_profile
 from etl.writers.connector import Cluster, ClusterWriter, reached_by, tuned
-from etl.writers.frame_writer import EmbeddedWriter, FrameWriter, Staging
+from etl.writers.frame_writer import EmbeddedWriter, FrameWriter, ProcessWriter, Staging
 
 CASSANDRA = "cassandra://"
 
@@ -36,6 +37,8 @@ def frame_writer(
     nodes = store.nodes()
     if not nodes:
         return EmbeddedWriter(staging)
+    if on_sail():
+        return ProcessWriter(staging)
     address = parse_address(store_settings.url, store_settings.network)
     if store_settings.tls_ca:
         profile = driver_profile(jvm_gateway(spark), staging.folder("tls"), address, store_settings)

@@ -69,9 +69,13 @@ class Staged:
     columns: Sequence[str]
     directory: Path
     source: TableFrame
+    timed: bool = False
+    """Whether the rows end with the column FACT."""
 
     def write(self, batch: Batch) -> int:
         """Writes the rows in a single pass in this process."""
+        if self.timed:
+            return batch.upsert(self.table, self.columns, self.rows(), timed=True)
         return batch.upsert(self.table, self.columns, self.rows())
 
     def again(self) -> DataFrame:
@@ -108,6 +112,11 @@ class Staging:
         write_parquet(_sorted(frame), directory)
         return Staged(frame.table, frame.columns, directory, frame)
 
+    def stage_timed(self, frame: TableFrame) -> Staged:
+        """Writes a frame unsorted, with the column FACT if it has one."""
+        directory = self.write(frame.table.name, _with_text_dates(frame))
+        return Staged(frame.table, frame.columns, directory, frame, timed=frame.has_fact)
+
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""
         directory = self.folder(name)
@@ -139,6 +148,19 @@ class EmbeddedWriter:
         return self.staging.stage(frame)
 
 
+@dataclass(frozen=True)
+class ProcessWriter:
+    """The FrameWriter of a cluster for an engine in this process: the store's own batch sends the rows, with a bounded
+    number of unacknowledged writes, retries, and the write time of each fact.
+    """
+
+    staging: Staging
+
+    def prepare(self, frame: TableFrame) -> Staged:
+        """Stages a frame. A cluster sorts rows itself."""
+        return self.staging.stage_timed(frame)
+
+
 HASH_OFFSETS = {
     "message_id": 0,
     "parent_id": 0,
@@ -157,10 +179,7 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 
 
 def _sorted(frame: TableFrame) -> DataFrame:
-    table, rows = frame.table, frame.frame.select(*frame.columns)
-    for name in frame.columns:
-        if table.column(name).type is Type.DATE:
-            rows = rows.withColumn(name, F.col(name).cast("string"))
+    table, rows = frame.table, _with_text_dates(frame).select(*frame.columns)
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
     if on_sail():
@@ -174,6 +193,15 @@ def _sorted(frame: TableFrame) -> DataFrame:
     if first in HASH_OFFSETS:
         return rows.repartitionById(partitions, _share(first, partitions)).sortWithinPartitions(*key)
     return rows.orderBy(*key)
+
+
+def _with_text_dates(frame: TableFrame) -> DataFrame:
+    """The rows with dates as text, as the port of a store has them."""
+    rows = frame.frame
+    for name in frame.columns:
+        if frame.table.column(name).type is Type.DATE:
+            rows = rows.withColumn(name, F.col(name).cast("string"))
+    return rows
 
 
 def _share(name: str, partitions: int) -> Column:

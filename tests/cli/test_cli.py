@@ -236,16 +236,16 @@ def test_stages_side_by_side_count_their_own_rows_and_one_time(monkeypatch: pyte
             report.wrote("outputs", 3)
 
     with ThreadPoolExecutor(1) as pool:
-        with report.timed("spark_start"):
+        with report.timed("engine_start"):
             pass
         with report.timed("days"):
             report.wrote("outputs", 4)
             pool.submit(ledger).result()
             report.wrote("metrics_cache", 1)
         ledger()
-    assert report.seconds == {"spark_start": 1.0, "days": 5.0, "ledger": 3.0}
+    assert report.seconds == {"engine_start": 1.0, "days": 5.0, "ledger": 3.0}
     assert report.rows_by_stage == {
-        "spark_start": {},
+        "engine_start": {},
         "days": {"outputs": 4, "metrics_cache": 1},
         "ledger": {"outputs": 6},
     }

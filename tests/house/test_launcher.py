@@ -51,9 +51,6 @@ class Machine:
     ) -> None:
         self.add(name, FAKE_PYTHON.format(version=version, too_old=too_old, no_venv=no_venv, pip=pip))
 
-    def add_java(self, version: str) -> None:
-        self.add("java", f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
-
     def start(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         command = [SHELL, str(self.home / "permanode"), *arguments]
         clean = {"PATH": str(self.bin), **environment}
@@ -66,14 +63,12 @@ class Machine:
 
 
 def test_no_python_is_named_with_what_to_install(machine: Machine) -> None:
-    machine.add_java("17.0.15")
     done = machine.start("demo")
     assert done.returncode == 1
     assert "Python 3.11 or newer is required. Install python3.13" in done.stderr
 
 
 def test_an_old_python_is_named_with_its_version(machine: Machine) -> None:
-    machine.add_java("17.0.15")
     machine.add_python("python3", "3.9.18", too_old=1)
     done = machine.start("demo")
     assert done.returncode == 1
@@ -81,7 +76,6 @@ def test_an_old_python_is_named_with_its_version(machine: Machine) -> None:
 
 
 def test_a_python_that_does_not_start_is_passed_over(machine: Machine) -> None:
-    machine.add_java("17.0.15")
     machine.add("python3.13", "#!/bin/sh\nexit 127\n")
     machine.add_python("python3.11", "3.11.7")
     done = machine.start("demo")
@@ -90,58 +84,19 @@ def test_a_python_that_does_not_start_is_passed_over(machine: Machine) -> None:
 
 
 def test_a_python_without_venv_is_named(machine: Machine) -> None:
-    machine.add_java("17.0.15")
     machine.add_python("python3.12", no_venv=1)
     done = machine.start("demo")
     assert done.returncode == 1
     assert "python3.12-venv" in done.stderr
 
 
-def test_no_java_is_named_before_anything_is_installed(machine: Machine) -> None:
+@pytest.mark.parametrize("command", ["demo", "load archive", "status", "test"])
+def test_the_launcher_itself_needs_no_java(command: str, machine: Machine) -> None:
+    """The command checks Java when Spark starts (tests/etl/engine/test_choice.py)."""
     machine.add_python("python3.12")
-    done = machine.start("demo")
-    assert done.returncode == 1
-    assert "Spark requires Java 17 or 21; java was not found." in done.stderr
-    assert "openjdk-17-jre-headless" in done.stderr
-    assert machine.log == []
-
-
-@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "25", "25-ea", "22.0.1"])
-def test_a_wrong_java_is_named_with_its_version(machine: Machine, version: str) -> None:
-    machine.add_python("python3.12")
-    machine.add_java(version)
-    done = machine.start("test")
-    assert done.returncode == 1
-    assert f"java is {version}." in done.stderr
-
-
-@pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.4", "21-ea"])
-def test_java_17_and_21_will_do(machine: Machine, version: str) -> None:
-    machine.add_python("python3.12")
-    machine.add_java(version)
-    assert machine.start("load", "archive").returncode == 0
-
-
-def test_java_home_goes_before_the_path(machine: Machine, tmp_path: Path) -> None:
-    machine.add_python("python3.12")
-    machine.add_java("17.0.15")
-    done = machine.start("demo", JAVA_HOME=str(tmp_path / "nowhere"))
-    assert done.returncode == 1
-    assert f"{tmp_path / 'nowhere'}/bin/java was not found" in done.stderr
-
-
-@pytest.mark.parametrize("command", ["status", "archive export --into folder"])
-def test_commands_without_spark_need_no_java(command: str, machine: Machine) -> None:
-    machine.add_python("python3.12")
-    assert machine.start(*command.split()).returncode == 0
-
-
-@pytest.mark.parametrize(
-    "command", ["load archive", "analytics --all", "job", "verify", "lake views", "export outputs"]
-)
-def test_commands_with_spark_need_java(command: str, machine: Machine) -> None:
-    machine.add_python("python3.12")
-    assert machine.start(*command.split()).returncode == 1
+    done = machine.start(*command.split())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == f"ran {command}"
 
 
 def test_a_second_start_installs_nothing(machine: Machine) -> None:

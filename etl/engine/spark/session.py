@@ -16,6 +16,7 @@ import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from etl.engine.java import require_java
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import Planning, Span
 from etl.engine.spark.class_archive import class_archive
@@ -58,12 +59,14 @@ OPTIONS_OF: dict[Span, dict[str, str]] = {
 def spark_session(settings: EtlSettings, *, span: Span, cluster: bool) -> Iterator[SparkSession]:
     """Starts a session and stops it at the end of the block. `cluster`: it can write into a Cassandra cluster.
 
-    Inside another such block, yields that one's session with its settings.
+    Inside another such block, yields that one's session with its settings. Raises JavaError if Spark cannot run on the
+    Java of this machine.
     """
     if SparkSession.getActiveSession() is not None:
         # getOrCreate returns the first session. The active one may be another, with other options.
         yield SparkSession.builder.getOrCreate()
         return
+    require_java()
     local = settings.master.startswith("local")
     os.environ["PYSPARK_PYTHON"] = sys.executable if local else settings.executor_python
     os.environ["TZ"] = "UTC"

@@ -217,14 +217,14 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
         job = runs.find_job(f"analytics-{step.name}")
         assert job.tables == tuple(table.name for table in step.tables)
         report = runs.analytics(both_eras.store, both_eras.settings, only=job.only)
-        assert [*report.rows_by_stage] == [*report.seconds] == ["spark_start", f"analytics_{step.name}"]
+        assert [*report.rows_by_stage] == [*report.seconds] == ["engine_start", f"analytics_{step.name}"]
         told |= report.rows_by_stage
         found = found_in(both_eras) | {"date_cache": days_in(both_eras)}
         assert set(job.tables) <= {name for name, rows in found.items() if rows}
     counts = {name: len(rows) for name, rows in wanted.items()}
     late = sum(row["message_count"] is None for row in wanted["ms_analytics"])
     assert told == {
-        "spark_start": {},
+        "engine_start": {},
         "analytics_milestones": {
             "ms_analytics": counts["ms_analytics"] - late,
             "analytics_ranges": counts["analytics_ranges"],

@@ -139,7 +139,7 @@ def test_the_last_line_is_the_report_and_its_numbers_are_those_of_the_files(
     for table in ("messages", "messages_by_milestone", "parents", "tags", "milestones", "sync", "pending_messages"):
         assert report["rows_by_table"][table] == stored[table], table
     assert report["messages_per_second"] > 0
-    assert set(report["seconds"]) > {"spark_start"}
+    assert set(report["seconds"]) > {"engine_start"}
 
 
 def test_progress_is_json_lines_and_nothing_else_is_said(ended: Ended) -> None:

@@ -15,8 +15,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cli.main import describe_error
-from db.connect import StoreSettings
-from etl import runs
 from etl.engine.arrow_frames import MANY_ROWS, arrow_frame
 from etl.engine.columns import balanced, bytes_at
 from etl.engine.current import on_sail
@@ -144,25 +142,6 @@ def test_a_set_that_tasks_fill_has_what_all_of_them_added(sail: SparkSession) ->
 def test_expressions_are_combined_in_pairs_and_in_order() -> None:
     assert balanced(lambda one, other: f"({one}{other})", "abcde") == "(((ab)(cd))e)"
     assert balanced(str.__add__, ["a"]) == "a"
-
-
-@pytest.mark.parametrize(
-    ("store", "found"),
-    [
-        (StoreSettings("sqlite:////nowhere", "wormhole-mainnet"), "wormhole in sqlite"),
-        (StoreSettings("cassandra://127.0.0.1:1/nothing", "permatest-1"), "iota in cassandra"),
-    ],
-)
-def test_what_sail_does_not_load_is_refused_before_anything_is_opened(store: StoreSettings, found: str) -> None:
-    protocol = store.protocol
-    told = f"etl.engine = sail: expected an IOTA network and a SQLite store, not {found}; set etl.engine = spark"
-    with pytest.raises(ValueError, match=told), runs.open_run(store, SAIL, lambda _: None, protocol=protocol):
-        pass
-
-
-def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(ValueError, match="engine must be spark or sail, not 'flink'"):
-        EtlSettings(engine="flink")
 
 
 def test_without_the_package_the_frames_stay_sparks(monkeypatch: pytest.MonkeyPatch) -> None:

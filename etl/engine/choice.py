@@ -1,0 +1,64 @@
+"""Decides which engine runs a pipeline: from the setting `etl.engine`, from what the run needs, and from what is
+installed.
+"""
+
+import logging
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from etl.engine.current import AUTO, SAIL, SPARK, on_sail
+from etl.engine.java import java_fault
+from etl.engine.settings import EtlSettings
+
+SAIL_BYTES = 2 << 30
+"""`auto` chooses Sail for input of fewer bytes: archive files of a load, else the lake. docs/decisions/0020 has the
+measurements.
+"""
+
+PACKAGE = "pysail"
+
+log = logging.getLogger("permanode.engine")
+
+
+def choose_engine(settings: EtlSettings, *, size: int = 0, spark_only: str = "") -> str:
+    """Returns SPARK or SAIL.
+
+    Args:
+        settings: `engine` and `master`.
+        size: bytes of the input, for `auto`.
+        spark_only: what only Spark can do of this run, for example `--bulk`; empty if Sail can run all of it.
+
+    Raises ValueError if the setting is `sail`, and the run needs Spark or Sail is not installed.
+    """
+    if not settings.master.startswith("local"):
+        spark_only = f"etl.master = {settings.master}"
+    elif "://" in settings.lake:
+        spark_only = f"etl.lake = {settings.lake}"
+    if settings.engine == SPARK:
+        return SPARK
+    if settings.engine == SAIL:
+        if spark_only:
+            raise ValueError(
+                f"etl.engine = {SAIL}: {spark_only} needs {SPARK}; expected a local master and lake, no --bulk and "
+                f"an IOTA network. Set etl.engine = {SPARK}, or {AUTO}"
+            )
+        if find_spec(PACKAGE) is None:
+            raise ValueError(
+                f"etl.engine = {SAIL}: {PACKAGE} is not installed; run: pip install -c constraints.txt -e '.[{SAIL}]'"
+            )
+        return SAIL
+    if spark_only or find_spec(PACKAGE) is None:
+        return SPARK
+    if on_sail():
+        return SAIL
+    if fault := java_fault():
+        log.warning("%s; the embedded engine (%s) is used", fault, SAIL)
+        return SAIL
+    return SAIL if size < SAIL_BYTES else SPARK
+
+
+def bytes_of(paths: Sequence[Path]) -> int:
+    """Returns the bytes of files, and of all files in folders. Paths that do not exist count as empty."""
+    files = (each for path in paths for each in (path.rglob("*") if path.is_dir() else [path]))
+    return sum(each.stat().st_size for each in files if each.is_file())

@@ -1,0 +1,91 @@
+"""A cluster filled by the embedded engine: the rows of an embedded store, late milestones, engines that take turns.
+
+The expected rows are those of SQLite stores, which other tests compare with the oracle's files.
+"""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db import schema
+from db.connect import open_adapter
+from tests.cassandra_server import CassandraServer
+from tests.etl.conftest import ON_SAIL, SETTINGS, Loading, Stores, Templates, oracle_ledger
+from tests.etl.store_rows import ANALYTICS, by_key
+
+pytestmark = [pytest.mark.loads, pytest.mark.cassandra]
+
+
+@pytest.fixture(scope="module")
+def embedded(templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("embedded"), templates, settings=ON_SAIL)
+
+
+@pytest.fixture(scope="module")
+def clusters(cassandra: CassandraServer, templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("process"), templates, cassandra, settings=ON_SAIL)
+
+
+def analysed(loading: Loading) -> dict[str, list[dict[str, Any]]]:
+    """The rows of all analytics tables."""
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        return {table.name: by_key(table, store.read_all(table)) for table in ANALYTICS}
+
+
+def name_of_engine(loading: Loading) -> str:
+    with closing(open_adapter(loading.store, writable=False)) as store:
+        return next(row["value"] for row in store.read_all(schema.keyspace_info) if row["name"] == "engine")
+
+
+@pytest.mark.parametrize("name", ["chrysalis from genesis", "stardust from genesis"])
+def test_a_cluster_gets_the_rows_of_an_embedded_store(name: str, embedded: Stores, clusters: Stores) -> None:
+    expected, there = embedded.loaded(name, analytics=True)
+    loading, report = clusters.loaded(name, analytics=True)
+    assert report.engine == "sail"
+    assert report.rows_by_table == there.rows_by_table
+    assert loading.rows() == expected.rows()
+    assert analysed(loading) == analysed(expected)
+
+
+TURNS: tuple[dict[str, Any], ...] = (
+    {"first": 1, "last": 20},
+    {"first": 30, "last": 40},
+    {"first": 20, "last": 30},
+    {},
+    {"first": 10, "last": 12, "force": True},
+)
+"""Ranges of the files, one load after the other; the second comes before its ledger state can advance."""
+
+
+def in_turns(folder: Path, *loadings: Loading) -> list[str]:
+    """Loads the ledger in TURNS, with each loading of the same store in turn. Returns the engines of the reports."""
+    _, sources, genesis = oracle_ledger("chrysalis from genesis", folder)
+    engines = []
+    for number, options in enumerate(TURNS):
+        loading = loadings[number % len(loadings)]
+        engines.append(loading.load(*sources, genesis=None if number else genesis, **options).engine)
+        assert name_of_engine(loading) == engines[-1]
+    return engines
+
+
+def test_a_cluster_gets_the_same_rows_in_several_loads(embedded: Stores, clusters: Stores, tmp_path: Path) -> None:
+    expected, loading = embedded(analytics=True), clusters(analytics=True)
+    for each in (expected, loading):
+        in_turns(tmp_path, each)
+    assert loading.rows() == expected.rows()
+    assert analysed(loading) == analysed(expected)
+
+
+@pytest.mark.spark
+def test_both_engines_take_turns_on_one_cluster_and_lake(
+    spark: object, embedded: Stores, clusters: Stores, tmp_path: Path
+) -> None:
+    expected, sail = embedded(analytics=True), clusters(analytics=True)
+    on_spark = replace(sail, settings=replace(SETTINGS, lake=sail.settings.lake))
+    in_turns(tmp_path, expected)
+    assert in_turns(tmp_path, sail, on_spark) == ["sail", "spark", "sail", "spark", "sail"]
+    assert sail.rows() == expected.rows()
+    assert analysed(sail) == analysed(expected)
