@@ -239,11 +239,11 @@ def open_run(
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
         check = stack.enter_context(_lease(store, report.run))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
-        _note_engine(store, reads, settings.engine)
         notify(Progress(settings.engine, 0, None, "starting"))
         with report.timed(ENGINE_START):
             span = span or span_of_analytics(reads.held().messages)
             spark = stack.enter_context(engine_session(settings, span=span, cluster=bool(store.nodes())))
+        _note_engine(store, reads, settings.engine)
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
