@@ -287,7 +287,7 @@ def summary_rows(rows: Rows, network: str, chunk_size: int) -> None:
 
 
 def proof_row(network: str, ms_range_id: int, sync_rows: Iterable[dict[str, Any]], level: str) -> dict[str, Any]:
-    """The range if all of its milestones are proved to that level."""
+    """The row of a range in which all milestones are proved to that level."""
     levels = json.dumps({level: intervals(row["milestone_index"] for row in sync_rows)})
     return {"network": network, "ms_range_id": ms_range_id, "levels": levels}
 
@@ -313,7 +313,7 @@ STARDUST_LOOKUPS: dict[str, Lookup] = {
         for kind, table in STATES.items()
     },
 }
-"""The additional tables of milestones with Stardust blocks."""
+"""The additional lookups of milestones with Stardust blocks."""
 
 HINT_NAMES = {"outputs_by_tag": {"output_kind": "table_kind"}} | {
     table: {"chain_id": "address"} for table in STATES.values()

@@ -32,7 +32,7 @@ FALLING = 24
 
 
 def in_two_years(milestones: Sequence[Milestone]) -> list[Milestone]:
-    """Chrysalis's milestones over some hours of a year and three days of the next, with times that fall once."""
+    """Chrysalis milestones over some hours of one year and three days of the next, with times that fall once."""
     times = [SPREAD_FROM_S + 1500 * min(at, 25) + 9000 * max(at - 25, 0) for at in range(len(milestones))]
     times[FALLING - 1], times[FALLING] = times[FALLING], times[FALLING - 1]
     return [replace(each, timestamp=time) for each, time in zip(milestones, times, strict=True)]
@@ -42,7 +42,7 @@ BOOKED = tuple(f"{kind}_created_amount" for kind in ("legacy", "basic", "alias",
 
 
 def byte_cost(row: Mapping[str, Any], rent: Mapping[str, int]) -> int:
-    """What the bytes of all unspent outputs cost."""
+    """The byte cost of all unspent outputs."""
     virtual: int = row["key_bytes"] * rent["vByteFactorKey"] + row["data_bytes"] * rent["vByteFactorData"]
     return rent["vByteCost"] * virtual
 
@@ -56,11 +56,11 @@ OF_PROTOCOL: Mapping[str, Callable[[Json], Any]] = {
     "vByteFactorData": lambda protocol: protocol["rentStructure"]["vByteFactorData"],
     "tokenSupply": lambda protocol: protocol["tokenSupply"],
 }
-"""Measure → what a node's info says of it under `protocol`."""
+"""Measure → the field below `protocol` in a node's info."""
 
 
 def of_stardust(ledger: StardustLedger) -> "Figures":
-    """The Stardust oracle ledger's."""
+    """The facts of the Stardust oracle ledger."""
     milestones = [reference_stardust.milestone_fact(line) for line in ledger.milestones]
     genesis = reference_stardust.genesis_fact(reference.read_json(reference_stardust.ORACLE / "genesis.json"))
     hrp = ledger.expected["bech32Hrp"]
@@ -74,7 +74,7 @@ def of_stardust(ledger: StardustLedger) -> "Figures":
 
 
 def of_chrysalis(oracle: Oracle) -> "Figures":
-    """The Chrysalis oracle ledger's."""
+    """The facts of the Chrysalis oracle ledger."""
     milestones = [reference.milestone_fact(line) for line in oracle.milestones]
     genesis = reference.genesis_fact(reference.read_json(reference.ORACLE / "genesis.json"))
     hrp, network = oracle.expected["bech32Hrp"], oracle.expected["network"]
@@ -82,7 +82,7 @@ def of_chrysalis(oracle: Oracle) -> "Figures":
 
 
 def of_both_eras(oracle: Oracle, protocol: Json) -> "Figures":
-    """The same with Stardust behind it, which begins with those parameters."""
+    """The Chrysalis oracle ledger followed by Stardust, which starts with those parameters."""
     chrysalis = of_chrysalis(oracle)
     later = [reference_stardust.milestone_fact(line) for line in stardust_lines()]
     return replace(chrysalis, milestones=[*chrysalis.milestones, *later], protocol={FIRST: protocol})
@@ -99,14 +99,14 @@ def date_of(unix_s: int) -> str:
 
 @dataclass(frozen=True)
 class Figures:
-    """An oracle ledger; `bech32` spells an address. Everything is known, from genesis to the last milestone."""
+    """An oracle ledger; `bech32` encodes an address. Everything from genesis to the last milestone is known."""
 
     milestones: Sequence[Milestone]
     genesis: Genesis
     network: str
     bech32: Callable[[str], str]
     protocol: Mapping[int, Json] = field(default_factory=dict)
-    """Milestone → what info says under `protocol` from it on, ascending; none is known before the first."""
+    """Milestone → value of `protocol` in info from that milestone on, ascending; before the first one it is unknown."""
 
     @property
     def last(self) -> int:
@@ -118,7 +118,7 @@ class Figures:
         return next((told for first, told in reversed(self.protocol.items()) if first <= index), None)
 
     def treasury_at(self, index: int) -> int:
-        """Base tokens in the treasury after a milestone, as the last receipt up to it left them."""
+        """Base tokens in the treasury after a milestone: the amount in the last receipt up to it."""
         receipts = [each.receipt for each in self.milestones if each.receipt is not None and each.index <= index]
         return receipts[-1].treasury_amount if receipts else self.genesis.treasury[1]
 
@@ -129,16 +129,16 @@ class Figures:
 
     @cached_property
     def by_index(self) -> dict[int, Json]:
-        """Milestone → its figures; genesis has the state alone."""
+        """Milestone → its figures; genesis has only the state."""
         return {row["milestone_index"]: row for row in self.rows["ms_analytics"]}
 
     @cached_property
     def standing(self) -> set[str]:
-        """What is of the state after a milestone, not counted in it."""
+        """Measures of the state after a milestone; they are not counts of the milestone."""
         return {*state_of(Replay(), self.genesis), *CALENDAR}
 
     def names(self, figures: Iterable[str]) -> list[str]:
-        """Measures on the wire."""
+        """Measures as JSON values of the API."""
         words = [each.split("_") for each in figures]
         return [head + "".join(word.capitalize() for word in rest) for head, *rest in words]
 
@@ -158,14 +158,14 @@ class Figures:
         return list(dict.fromkeys((*of_days, *self.hour_measures)))
 
     def told(self, row: Mapping[str, Any], measures: Sequence[str]) -> Json:
-        """Those figures as an item has them."""
+        """Those figures as in an item of a series."""
         derived = self.derived(row)
         found = {name: derived[name] if name in derived else row[column_of(name)] for name in measures}
         amounts = ("Tokens", "Amount", "Owed")
         return {name: str(value) if name.endswith(amounts) else value for name, value in found.items()}
 
     def derived(self, row: Mapping[str, Any]) -> Json:
-        """What follows from figures that end with the milestone of that row, and from its protocol parameters."""
+        """Figures derived from the columns up to that row's milestone, and from its protocol parameters."""
         protocol = self.protocol_at(row["milestone_index"])
         found: Json = {"bookedAmount": sum(row[name] for name in BOOKED), "byteCost": None}
         found |= {"treasuryCount": 1, "treasuryAmount": self.treasury_at(row["milestone_index"])}
@@ -181,7 +181,7 @@ class Figures:
         ]
 
     def together(self, milestones: Sequence[Milestone]) -> Json:
-        """The figures of some milestones as one."""
+        """The figures of several milestones combined."""
         rows = [self.by_index[each.index] for each in sorted(milestones, key=lambda each: each.index)]
         summed = {name: sum(row[name] for row in rows) for name in rows[0] if name not in self.standing}
         standing = {name: rows[-1][name] for name in ("milestone_index", *self.standing)}
@@ -217,7 +217,7 @@ class Figures:
 
     @cached_property
     def owners(self) -> dict[str, str]:
-        """Address on the wire → what it owns in the end, where it owns anything."""
+        """Address in API form → its final balance, if it has one."""
         replay, owned = self.genesis_replay(), Counter[str]()
         for each in self.milestones:
             changes(replay, each)
@@ -227,7 +227,7 @@ class Figures:
 
     @cached_property
     def histories(self) -> dict[str, list[Json]]:
-        """Address on the wire → items, oldest first."""
+        """Address in API form → items, oldest first."""
         replay, found = self.genesis_replay(), dict[str, list[Json]]()
         for milestone in self.milestones:
             news = changes(replay, milestone)
@@ -250,25 +250,25 @@ class Figures:
         return found
 
     def sums(self, start: int, end: int, *columns: str) -> int:
-        """Figures of the milestones from `start` on, before `end`."""
+        """Figures of the milestones from `start` (included) to `end` (excluded)."""
         return sum(self.by_index[each.index][name] for each in self.inside(start, end) for name in columns)
 
     def inside(self, start: int, end: int) -> list[Milestone]:
-        """The milestones from `start` on, before `end`."""
+        """The milestones from `start` (included) to `end` (excluded)."""
         return [each for each in self.milestones if start <= each.index < end]
 
     def unspent(self, index: int, kind: str) -> Json:
-        """The answer about unspent outputs of a kind."""
+        """The response about unspent outputs of a kind."""
         row = self.by_index[index]
         return {"count": str(row[f"{kind}_count"]), "totalValue": str(row[f"{kind}_amount"])}
 
     def claimed(self, index: int | None) -> Json:
-        """The answer about what was spent of genesis in a milestone, or ever."""
+        """The response about genesis outputs spent in a milestone, or ever."""
         first, last = (0, max(self.by_index)) if index is None else (max(index - 1, 0), index)
         return {"count": str(self.by_index[first]["unclaimed_amount"] - self.by_index[last]["unclaimed_amount"])}
 
     def deposits(self, index: int, rent: Mapping[str, int]) -> Json:
-        """The answer about storage deposits where bytes cost so much."""
+        """The response about storage deposits at that byte cost."""
         row = self.by_index[index]
         return {
             "outputCount": str(row["key_bytes"] // 34),
@@ -282,12 +282,12 @@ class Figures:
         }
 
     def created(self, start: int, end: int, *kinds: str) -> Json:
-        """The answer about created outputs of those kinds."""
+        """The response about created outputs of those kinds."""
         count, value = (self.sums(start, end, *(f"{kind}_created_{what}" for kind in kinds)) for what in SUMS)
         return {"count": str(count), "totalValue": str(value)}
 
     def became_of(self, start: int, end: int, kind: str) -> Json:
-        """The answer about chain objects of a kind."""
+        """The response about chain objects of a kind."""
         return {
             "createdCount": str(self.sums(start, end, f"{kind}_new_count")),
             "transferredCount": str(self.sums(start, end, f"{kind}_transferred_count")),
@@ -295,7 +295,7 @@ class Figures:
         }
 
     def addresses(self, start: int, end: int) -> Json:
-        """The answer about those milestones' addresses."""
+        """The response about the addresses of those milestones."""
         news = [change for each in self.inside(start, end) for change in self.changes[each.index]]
         received = {each["address"] for each in news if not each["is_spent"]}
         sent = {each["address"] for each in news if each["is_spent"]}
@@ -306,7 +306,7 @@ class Figures:
         }
 
     def blocks(self, milestone: Milestone) -> Json:
-        """The answer about a milestone's blocks, counted from its cone."""
+        """The response about a milestone's blocks, counted from its cone."""
         kinds = Counter(each.payload_kind for each in milestone.messages)
         states = Counter(each.state for each in milestone.messages)
         return {

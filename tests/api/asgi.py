@@ -1,4 +1,4 @@
-"""One question asked of an ASGI application, without a client: for the tests that ask by the ten thousand."""
+"""Sends one request to an ASGI application without a client, for tests with tens of thousands of requests."""
 
 import json
 from typing import Any

@@ -20,14 +20,14 @@ from tests.reference import ORACLE, reference_rows, whole_rows
 from tests.reference_rows import Rows, write
 
 GEOMETRIES = {"default": (100_000, 100_000), "tiny": (7, 3)}
-"""chunk_size and partition_size: all in one partition, and cut wherever it can be cut."""
+"""(chunk_size, partition_size): everything in one partition, and cut at every possible place."""
 
 
 READERS = [
     pytest.param("", id="cassandra-driver"),
     pytest.param("acsylla", id="acsylla", marks=pytest.mark.slow),
 ]
-"""For tests of what fails: what each does then takes its time."""
+"""For tests of failures. acsylla runs with `--slow` only, because reactions to failures take time."""
 
 
 Filled: TypeAlias = dict[tuple[str, ...], WritableStore]
@@ -41,15 +41,15 @@ def oracle() -> Oracle:
 def filled_store(
     folder: Path, oracle: Oracle, chunk_size: int, partition_size: int, *, with_genesis: bool = True
 ) -> WritableStore:
-    """A store in that folder with the oracle ledger in it, as fill()."""
+    """A store in that folder that contains the oracle ledger, as from fill()."""
     settings = StoreSettings(f"sqlite:///{folder}", oracle.expected["network"], chunk_size, partition_size)
     return fill(settings, oracle, with_genesis=with_genesis)
 
 
 def fill(settings: StoreSettings, oracle: Oracle, *, with_genesis: bool = True) -> WritableStore:
-    """A new store with the oracle ledger in it, written by the naive reference, not by etl/.
+    """A new store that contains the oracle ledger, written by the naive reference and not by etl/.
 
-    `with_genesis`: its state too, which needs all milestones from the first on.
+    `with_genesis`: also its ledger state, which requires all milestones from the first on.
     """
     geometry = settings.chunk_size, settings.partition_size
     make_rows = whole_rows if with_genesis else reference_rows
@@ -57,7 +57,7 @@ def fill(settings: StoreSettings, oracle: Oracle, *, with_genesis: bool = True) 
 
 
 def fill_stardust(settings: StoreSettings, stardust: StardustLedger) -> WritableStore:
-    """As fill(), of the Stardust oracle ledger."""
+    """fill() for the Stardust oracle ledger."""
     geometry = settings.chunk_size, settings.partition_size
     rows = reference_stardust.whole_rows(stardust.milestones, stardust.pending, *geometry, settings.network)
     return filled_with(settings, rows)
@@ -77,8 +77,8 @@ STORES = [
     pytest.param(("cassandra", ""), id="cassandra", marks=pytest.mark.cassandra),
     pytest.param(("cassandra", "acsylla"), id="acsylla", marks=[pytest.mark.cassandra, pytest.mark.slow]),
 ]
-"""What the suite runs over: the embedded store in both geometries, which tests/store cuts on all, and the other one by
-either of its readers.
+"""The stores of the suite: the embedded store in both geometries (tests/db cuts listings on all stores), and Cassandra
+with each of its readers.
 """
 
 ON_ONE_STORE = pytest.mark.parametrize("store", STORES[:1], indirect=True)
@@ -101,13 +101,13 @@ LATER_ON_CASSANDRA = {
 }
 """Files whose tests run on Cassandra with `--slow` only → what they test.
 
-tests/db tests each adapter against the contract of a store. The other files here test every API family on Cassandra.
+tests/db tests each adapter against the store contract. The other files here test every API family on Cassandra.
 """
 
 
 @pytest.fixture(scope="session")
 def filled() -> Iterator[Filled]:
-    """Stores of this session by what is in them and how: each file of tests goes through all of them."""
+    """Stores of this session by contents and kind; all test files share them."""
     stores: Filled = {}
     yield stores
     for store in stores.values():
@@ -169,7 +169,7 @@ def wormhole_store(
 
 @pytest.fixture(scope="session")
 def signed_app(wormhole_store: WritableStore) -> Any:
-    """A server whose only network is one of Wormhole."""
+    """A server whose only network is a Wormhole network."""
     mount = NetworkMount(wormhole_store, WORMHOLE_NETWORK, wormhole="mainnet")
     return create_app({WORMHOLE_NETWORK: mount}, WORMHOLE_NETWORK, ApiSettings())
 
@@ -197,8 +197,8 @@ def client(app: Any) -> httpx.AsyncClient:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On a cluster a listing is asked here in its largest pages: thousands of small ones would take minutes there, and
-    what they may get wrong is paging, which tests/store holds over both stores.
+    """On a cluster, listings here are requested with the largest page size: thousands of small pages would take
+    minutes, and tests/db tests paging on both stores.
     """
     sized = [item for item in items if Path(__file__).parent in item.path.parents and page_size_of(item)]
     largest: dict[str, int] = {}
@@ -220,5 +220,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def page_size_of(item: pytest.Item) -> int:
-    """The page size that a test is run with; 0: it has none."""
+    """The page size of a test; 0: the test has no page size."""
     return item.callspec.params.get("page_size", 0) if hasattr(item, "callspec") else 0

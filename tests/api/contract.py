@@ -1,6 +1,6 @@
-"""Every route that the OpenAPI document describes: its operations, and their aliases as operations of their own.
+"""Every route in the OpenAPI document: operations, and their aliases as operations of their own.
 
-It reads the document only, as a program would, and nothing of what the document is built from.
+It reads only the document, as any client would, and nothing from which the document is generated.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class Described(NamedTuple):
 
 
 def example(parameter: Json) -> Any:
-    """A parameter's example: /docs prefills that of a required one only. None: it has none."""
+    """A parameter's example. /docs prefills only required parameters. None: the parameter has no example."""
     (found,) = parameter["schema"].get("examples", [None])
     return parameter.get("example", found)
 
@@ -49,7 +49,7 @@ def read(document: Json) -> Iterator[Described]:
 
 
 def resolved(responses: Json, shared: Json) -> Json:
-    """Responses with the shared ones in place of references."""
+    """Responses with shared ones resolved."""
     names = {status: response.get("$ref", "").rpartition("/")[2] for status, response in responses.items()}
     return {status: shared[names[status]] if names[status] else each for status, each in responses.items()}
 
@@ -75,7 +75,7 @@ def aliased(operation: Json, path: str, method: str, alias_method: str, number: 
 
 
 def posted(query: list[Json]) -> Json:
-    """The query parameters as a JSON object of strings; without a mandatory one no body is needed."""
+    """The query parameters as a JSON object of strings. Without a mandatory parameter no body is required."""
     needed = [each["name"] for each in query if each["required"]]
     properties = {each["name"]: {"type": "string"} for each in query}
     schema = {"type": "object", "properties": properties} | ({"required": needed} if needed else {})
@@ -91,7 +91,7 @@ def spelled_out() -> Json:
 
 
 class Request(NamedTuple):
-    """A request that is made of examples alone."""
+    """A request built from examples only."""
 
     method: str
     path: str
@@ -104,20 +104,21 @@ class Request(NamedTuple):
 
 
 TOGETHER = {"forAddress": "forChain"}
-"""Parameters that mean nothing without another one."""
+"""Parameters that have no meaning without another one."""
 
 
 def prefilled() -> list[Request]:
-    """What /docs sends when a visitor presses its buttons: the examples of the required parameters and of the body.
+    """The request that /docs sends when a visitor presses its buttons: the examples of required parameters and the
+    body.
 
-    Only of operations that promise a 200: an archive answers the others with 501.
+    Only for operations that document a 200: an archive returns 501 for the others.
     """
     found = [each for each in described() if not each.is_alias and "200" in each.operation["responses"]]
     return [filled_in(each, {}) for each in found]
 
 
 def with_each_option() -> list[Request]:
-    """The same requests with one optional parameter more."""
+    """The same requests with one more optional parameter."""
     found = []
     for each in described():
         if each.is_alias or "200" not in each.operation["responses"]:
@@ -134,7 +135,7 @@ def with_each_option() -> list[Request]:
 
 
 def sent(value: Any) -> Any:
-    """A value as a query has it."""
+    """A value in the form that a query string has."""
     return str(value).lower() if isinstance(value, bool) else value
 
 

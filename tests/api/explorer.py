@@ -22,14 +22,14 @@ CONDITIONS = {
     5: ("governor", "address"),
     6: ("address", "address"),
 }
-"""Type of an unlock condition → role, and the field that names who has it."""
+"""Type of an unlock condition → role, and the field that contains the address."""
 
 ORDER = ("address", "sender", "issuer", "stateController", "governor", "storageDepositReturn", "expirationReturn")
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """The ledger after so many of its milestones."""
+    """The ledger after that many of its milestones."""
 
     ledger: StardustLedger
     last: int = 50
@@ -53,7 +53,7 @@ class Explorer:
 
     @cached_property
     def outputs(self) -> dict[str, Json]:
-        """Id → output and metadata, as of the last milestone."""
+        """Id → output and metadata after the last milestone."""
         found = {}
         for output_id, each in self.ledger.outputs.items():
             metadata = each["metadata"]
@@ -63,7 +63,7 @@ class Explorer:
         return found
 
     def roles(self, output: Json) -> dict[str, str]:
-        """Role → who has it; the first two are owners."""
+        """Role → address; the first two roles are owners."""
         found = {
             CONDITIONS[each["type"]][0]: self.text(each[CONDITIONS[each["type"]][1]])
             for each in output["unlockConditions"]
@@ -78,7 +78,7 @@ class Explorer:
         return found
 
     def owner(self, output: Json, unix_time: int) -> tuple[str, str]:
-        """As what who may spend it at a time (TIP-18)."""
+        """The role in which each address may spend it at a time (TIP-18)."""
         roles = self.roles(output)
         expiring = [each["unixTime"] for each in output["unlockConditions"] if each["type"] == 3]
         if expiring and expiring[0] <= unix_time:
@@ -88,7 +88,7 @@ class Explorer:
 
     @cached_property
     def updates(self) -> list[Json]:
-        """All that came to anybody and was spent, with `of`, newest first."""
+        """All outputs created for and spent by an address, with `of`, newest first."""
         found = []
         for output_id, each in self.outputs.items():
             output, metadata = each["output"], each["metadata"]
@@ -96,7 +96,7 @@ class Explorer:
             if metadata["isSpent"]:
                 events.append((True, metadata["milestoneIndexSpent"], metadata["transactionIdSpent"]))
             for is_spent, index, transaction_id in events:
-                # The output names its receiver; its spender may spend it at that time.
+                # The output names its receiver; its spender is the address that may spend it at that time.
                 role, address = self.owner(output, self.time_of[index] if is_spent else -1)
                 item = {
                     "outputId": output_id,
@@ -114,7 +114,7 @@ class Explorer:
         return [{key: each[key] for key in each if key != "of"} for each in self.updates if each["of"] == address]
 
     def updates_in(self, index: int) -> list[Json]:
-        """Of a milestone, by output id."""
+        """Changes of a milestone, by output id."""
         return [
             {"address": each["of"], "outputId": each["outputId"], "isSpent": each["isSpent"], "amount": each["amount"]}
             for each in self.updates[::-1]
@@ -122,7 +122,7 @@ class Explorer:
         ]
 
     def outputs_of(self, address: str, role: str | None = None) -> list[Json]:
-        """Every output that an address has a part in, newest first."""
+        """Every output in which an address has a role, newest first."""
         found = []
         for output_id, each in self.outputs.items():
             output, metadata = each["output"], each["metadata"]
@@ -148,7 +148,7 @@ class Explorer:
         return sorted(found, key=lambda each: (each["milestoneIndex"], each["outputId"]), reverse=True)
 
     def balance(self, address: str) -> Json | None:
-        """What an address may spend after the last milestone; None where no unspent output names it."""
+        """The balance that an address may spend after the last milestone; None if no unspent output names it."""
         now, total, available, named = self.time_of[self.last], 0, 0, 0
         tokens = Counter[str]()
         for each in self.unspent():
@@ -179,7 +179,7 @@ class Explorer:
         return (each for each in self.outputs.values() if not each["metadata"]["isSpent"])
 
     def owned(self) -> Counter[str]:
-        """Address → base tokens of the unspent outputs that name it their owner."""
+        """Address → base tokens of the unspent outputs that name it as owner."""
         found = Counter[str]()
         for each in self.unspent():
             found[self.owner(each["output"], -1)[1]] += int(each["output"]["amount"])
@@ -187,7 +187,7 @@ class Explorer:
 
     @cached_property
     def children(self) -> dict[str, list[str]]:
-        """Parent → children, pending ones at the newest end."""
+        """Parent → children; pending ones come as the newest."""
         found: dict[str, list[Json]] = {}
         for entry in self.ledger.entries:
             for parent in entry["block"]["parents"]:
@@ -196,7 +196,7 @@ class Explorer:
 
     @cached_property
     def tagged(self) -> dict[str, list[Json]]:
-        """Tag → items of the blocks with it."""
+        """Tag → items of the blocks that have it."""
         found: dict[str, list[Json]] = {}
         for entry in newest_first(self.ledger.entries):
             payload = entry["block"].get("payload")
@@ -215,7 +215,7 @@ class Explorer:
 
 
 def newest_first(entries: list[Json]) -> list[Json]:
-    """Entries by milestone and id downwards, pending ones before all."""
+    """Entries by descending milestone and id, pending ones first."""
     return sorted(
         entries,
         key=lambda entry: (entry["metadata"].get("referencedByMilestoneIndex", 2**31), entry["id"]),

@@ -1,5 +1,5 @@
-"""Every answer of analytics v2, whole bodies, for both oracle ledgers and for one behind the other, over both stores;
-walks, exports, refusals.
+"""Every response of analytics v2 as a whole body, for each oracle ledger and for one followed by the other, on both
+stores; pagination, exports, errors.
 """
 
 import csv
@@ -49,18 +49,18 @@ from tests.reference_rows import Rows, intervals, table_rows
 
 BASE = "/api/analytics/v2"
 SPANS = [(1, 51), (7, 8), (10, 30), (30, 30), (49, 1000), (60, 70)]
-"""From the first on, before the second."""
+"""The start (included) and the end (excluded)."""
 
 
 @dataclass(frozen=True)
 class Served:
-    """A ledger that is served, and what is right about it."""
+    """A served ledger with its expected responses."""
 
     client: httpx.AsyncClient
     figures: Figures
 
     async def body(self, path: str, model: type[BaseModel], **query: Any) -> Json:
-        """A good answer, which is also as the contract says."""
+        """A successful response, which also matches the contract."""
         answer = await self.client.get(f"{BASE}/{path}", params=query)
         assert answer.status_code == 200, (path, answer.text)
         assert answer.headers["content-type"] == "application/json"
@@ -69,7 +69,7 @@ class Served:
         return found
 
     async def refused(self, path: str, status: int, **query: Any) -> str:
-        """The text of an error."""
+        """The message of an error response."""
         answer = await self.client.get(f"{BASE}/{path}", params=query)
         assert answer.status_code == status, (path, answer.text)
         found = FlatErrorResponse.model_validate(answer.json(), strict=True, extra="forbid")
@@ -77,7 +77,7 @@ class Served:
         return found.message
 
     async def walk(self, path: str, model: type[BaseModel], page_size: int, **query: Any) -> list[Json]:
-        """The items of all pages; the cursor alone keeps their size."""
+        """The items of all pages; after the first, the cursor alone determines the page size."""
         page = await self.body(path, model, pageSize=page_size, **query)
         found = list(page["items"])
         while page["cursor"] is not None:
@@ -88,7 +88,7 @@ class Served:
         return found
 
     async def exported(self, path: str, **query: str) -> list[Json]:
-        """The items of NDJSON; those of CSV are the same, with nothing in place of null."""
+        """The items of NDJSON. CSV has the same items, with empty fields for null."""
         url = f"{BASE}/{path}"
         answer = await self.client.get(url, params=query, headers={"accept": "application/x-ndjson"})
         assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
@@ -107,7 +107,7 @@ def served(mount: NetworkMount, figures: Figures) -> Served:
 
 
 def rows_of(figures: Figures, settings: StoreSettings) -> Rows:
-    """Every table, and analytics."""
+    """All tables, including analytics."""
     geometry = settings.chunk_size, settings.partition_size
     rows = defaultdict(list, table_rows(figures.milestones, [], *geometry, settings.network))
     ledger_rows(rows, figures.milestones, figures.genesis, settings.network, *geometry)
@@ -161,13 +161,13 @@ def mixed(
 
 
 TOLD: dict[Any, list[tuple[int, bytes]]] = {}
-"""By test, but for its store: status and bytes of each answer, in order."""
+"""Test (without its store) → status and bytes of each response, in order."""
 
 IN_STORES = [each.values[0] for each in STORES]
 
 
 class Answers:
-    """What holds of every ledger."""
+    """Tests that apply to every ledger."""
 
     @pytest.fixture(autouse=True)
     def every_store_gives_the_same_bytes(self, request: pytest.FixtureRequest, ledger: Served) -> Iterator[None]:
@@ -446,7 +446,7 @@ def midnight(date: str) -> int:
 
 
 class TestChrysalis(Answers):
-    """Its milestones over four days of two years, once with times that fall."""
+    """Its milestones over four days of two years, with times that fall once."""
 
     @pytest.fixture
     def ledger(self, spread: Served) -> Served:
@@ -454,14 +454,14 @@ class TestChrysalis(Answers):
 
 
 BEHIND = (20, 50)
-"""Milestones that are loaded and not analysed: one among others of its hour, and the last."""
+"""Milestones that are loaded but not analysed: one among others of its hour, and the last."""
 
 
 @pytest.fixture(scope="module", params=STORES)
 def behind(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, spread_figures: Figures
 ) -> Iterator[Served]:
-    """Served as during a load, whose analytics come last."""
+    """Served as during a load, which writes the analytics last."""
     settings = new_store(request, tmp_path_factory, "behind", spread_figures.network)
     rows = rows_of(spread_figures, settings)
     rows["ms_analytics"] = [row for row in rows["ms_analytics"] if row["milestone_index"] not in BEHIND]
@@ -492,7 +492,7 @@ async def test_what_is_not_analysed_yet_is_not_known(behind: Served, interval: s
 async def test_milestones_outside_a_span_are_read_by_the_hundred(
     spread: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where times do not rise, a page may have to look at all of them to find that none is meant."""
+    """Where times do not rise, a page may have to read all milestones to find that none matches."""
 
     async def nowhere(*_: Any) -> Window:
         return Window(0, 1, [(1, spread.figures.last)])
@@ -517,14 +517,14 @@ async def test_milestones_outside_a_span_are_read_by_the_hundred(
 
 
 KNOWN_TO = 40
-"""The ledger index of a store where more is loaded."""
+"""The ledger index of a store in which more milestones are loaded."""
 
 
 @pytest.fixture(scope="module")
 def lagging(
     stardust: StardustLedger, stardust_figures: Figures, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    """Served where the ledger state is known of some milestones only; and what is told of the others."""
+    """Served with a ledger state for only some milestones; checks the responses for the others."""
     settings = StoreSettings(f"sqlite:///{tmp_path_factory.mktemp('lagging')}", stardust.network)
     rows = reference_stardust.whole_rows(
         stardust.milestones, [], settings.chunk_size, settings.partition_size, settings.network
@@ -557,7 +557,7 @@ async def test_what_the_ledger_state_does_not_tell_is_null(lagging: Served, inte
 async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
     stardust: StardustLedger, stardust_figures: Figures, tmp_path: Path
 ) -> None:
-    """Announced at 30 for 40 is another rent than the one before; where that is not set, nobody knows it."""
+    """Milestone 30 announces another rent from 40 on. Without the setting, no rent is known before."""
     settings = StoreSettings(f"sqlite:///{tmp_path}", stardust.network)
     rows = reference_stardust.whole_rows(
         stardust.milestones, [], settings.chunk_size, settings.partition_size, settings.network
@@ -566,7 +566,7 @@ async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
     after = {"vByteCost": 250, "vByteFactorKey": 7, "vByteFactorData": 3}
     (announced,) = rows["protocol_parameters"]
     assert announced["milestone_index"] == KNOWN_TO
-    # The rent is cost, factor of data and factor of key, and the token supply is the last eight bytes.
+    # The rent consists of byte cost, data factor and key factor; the token supply is the last eight bytes.
     params = bytearray(announced["params"])
     at = len(params) - 8 - 6
     assert (int.from_bytes(params[at : at + 4], "little"), params[at + 4], params[at + 5]) == (100, 1, 10)
@@ -616,7 +616,7 @@ async def test_without_genesis_there_is_no_ledger_state(oracle: Oracle, tmp_path
 
 
 class TestStardust(Answers):
-    """As it is."""
+    """The unchanged ledger."""
 
     @pytest.fixture
     def ledger(self, as_it_is: Served) -> Served:
@@ -629,7 +629,7 @@ class TestStardust(Answers):
 
 
 class TestBothEras(Answers):
-    """Stardust behind Chrysalis, whose outputs it spends."""
+    """Stardust after Chrysalis; Stardust transactions spend Chrysalis outputs."""
 
     @pytest.fixture
     def ledger(self, mixed: Served) -> Served:

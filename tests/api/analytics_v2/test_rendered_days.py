@@ -1,4 +1,4 @@
-"""Days of a series, kept as text: told as the rows are, as long as the analytics say that they are the same."""
+"""The cache of rendered days of a series: the same items as from rows, as long as the analytics do not change."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -26,7 +26,7 @@ FIRST = date(2021, 12, 28)
 
 @pytest.fixture
 def days() -> list[Row]:
-    """Of two years; one is missing, and of one nobody knows what it moved."""
+    """Days of two years. One is missing, and one has an unknown transferred amount."""
     found = []
     for number in (*range(5), *range(6, 9)):
         day = FIRST + timedelta(number)
@@ -94,7 +94,7 @@ async def test_days_are_read_again_once_the_analytics_say_so(
         assert answer.status_code == 200, answer.text
         return answer.json()["items"], schema.daily_analytics in seen
 
-    # Nothing says yet whether days change.
+    # Nothing shows yet whether days change.
     for held in (days[:6], days):
         write(store, {"daily_analytics": held})
         assert await told() == ([item(row) for row in held], True)
@@ -110,7 +110,7 @@ async def test_days_are_read_again_once_the_analytics_say_so(
         assert await told() == ([item(row) for row in days], True)
         days[4]["message_count"] -= 1
         write(store, {"daily_analytics": days})
-    # What was asked for longest ago goes.
+    # The least recently requested day is evicted.
     names = ("messageCount", "usedIndexes", "transferredTokens", "totalAddresses")
     asked = [",".join(pair) for pair in permutations(names, 2)][: rendered_days.KEPT + 1]
     assert all([(await told(each))[1] for each in asked if each != "messageCount,transferredTokens"])

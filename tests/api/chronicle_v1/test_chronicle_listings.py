@@ -1,4 +1,4 @@
-"""What Chronicle v1 adds to listings: its defaults, records, text indices, times, outputs that never were, states."""
+"""Chronicle v1's additions to listings: defaults, records, text indices, times, outputs never created, states."""
 
 import struct
 from typing import Any
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.thorough
 
 
 def record(oracle: Oracle, name: str, message_id: str) -> Json:
-    """Chronicle's record of a row that this message caused; what genesis or a receipt created took effect too."""
+    """Chronicle's record of a row that this message caused; rows of genesis and receipts are confirmed too."""
     milestone = oracle.milestone_of[message_id]
     metadata = {"ledgerInclusionState": "included"} if name in oracle.outputs else oracle.by_id[message_id]["metadata"]
     return {
@@ -210,7 +210,7 @@ async def test_outputs_that_never_came_to_be_are_listed_when_asked_for_and_once(
 async def test_a_state_of_chronicle_s_goes_on_where_chronicle_would_have(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
-    """It names the first milestone that Chronicle had not shown; pending messages and newer ones are behind it."""
+    """The state names the first milestone that Chronicle had not shown; pending and newer messages come before it."""
     tag, ids = max(oracle.tagged.items(), key=lambda item: len(item[1]))
     children = oracle.children
     parent = max(children, key=lambda each: len({oracle.milestone_of[child] for child in children[each]} - {PENDING}))

@@ -1,4 +1,4 @@
-"""What Chronicle v1 has beside the node's routes: a transaction by its message, info, sync and service."""
+"""Chronicle v1's routes beside the node's: a transaction by its message, info, sync and service."""
 
 import asyncio
 import dataclasses
@@ -43,7 +43,7 @@ async def test_every_attachment_of_every_transaction_is_told_as_what_it_is(
 
 
 def attached(oracle: Oracle, entry: Json) -> Json:
-    """What Chronicle says of one attachment of a transaction."""
+    """Chronicle's response for one attachment of a transaction."""
     essence, milestone = entry["message"]["payload"]["essence"], oracle.milestone_of[entry["id"]]
     return {
         "messageId": entry["id"],
@@ -85,7 +85,7 @@ async def test_what_every_address_received_and_sent_each_attachment_once(
 
 
 def summed(oracle: Oracle, first: int, last: int) -> Json:
-    """Milestones [first, last], all of them there, by the oracle's lines."""
+    """Milestones [first, last], all present, from the oracle's lines."""
     lines = [line for line in oracle.milestones if first <= line["milestone"]["index"] <= last]
     entries = [entry for line in lines for entry in line["messages"]]
     included = [each for each in entries if each["metadata"].get("ledgerInclusionState") == "included"]
@@ -117,7 +117,7 @@ async def test_analytics_are_sums_over_the_milestones_asked_for(client: httpx.As
 
 
 async def test_sums_of_tokens_may_pass_64_bits(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has a tenth of all tokens and moves some of them 70,000 times is there."""
+    """The owner of a tenth of all tokens reaches such a sum by moving them 70,000 times."""
     moved = 70_000 * 2_779_530_283_277_761 // 10
 
     async def one_run(*_: object) -> AsyncIterator[Run]:
@@ -144,7 +144,7 @@ async def test_transactions_of_no_state_are_nowhere(client: httpx.AsyncClient, o
 async def test_a_reattached_transaction_is_answered_for_the_message_that_was_asked_for(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
-    """Chronicle took message and milestone from one attachment, the state from another, and asked about neither."""
+    """Chronicle combined message and milestone of one attachment with the state of another; neither was requested."""
     reattached = [each for each in oracle.attachments.values() if len(each) > 1]
     assert len(reattached) >= 8
     for entries in reattached:
@@ -156,7 +156,7 @@ async def test_a_reattached_transaction_is_answered_for_the_message_that_was_ask
 
 
 async def test_a_conflicting_spend_is_no_spender(client: httpx.AsyncClient, oracle: Oracle) -> None:
-    """Chronicle named the greatest message id among all that try to spend an output, a conflicting one too."""
+    """Chronicle returned the greatest message id among all that try to spend an output, even a conflicting one."""
     tried: dict[tuple[str, int], set[str]] = {}
     for entry in (entry for entries in oracle.attachments.values() for entry in entries):
         for each in entry["message"]["payload"]["essence"]["inputs"]:
@@ -174,7 +174,7 @@ async def test_a_conflicting_spend_is_no_spender(client: httpx.AsyncClient, orac
 async def test_an_output_of_a_reattached_transaction_names_its_included_attachment(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
-    """Chronicle named the last attachment."""
+    """Chronicle returned the last attachment."""
     reattached = {key: each for key, each in oracle.attachments.items() if len(each) > 1 and key in oracle.included}
     assert any(max(entry["id"] for entry in each) != oracle.included[key]["id"] for key, each in reattached.items())
     for transaction_id in reattached:
@@ -222,7 +222,7 @@ async def test_sync_is_chronicle_s_ends_exclusive_newest_first_and_without_data_
 
 
 def note(store: WritableStore, chunk_size: int, *sealed: tuple[int, int]) -> None:
-    """What an export does when its files are durable."""
+    """What an export writes when its files are durable."""
     with closing(StoreReads(store, "permatest-1")) as reads:
         note_logged(store, reads, chunk_size, list(sealed))
 
@@ -249,7 +249,7 @@ async def test_sync_tells_every_gap_and_what_no_archive_file_holds(
     gaps: list[tuple[int, int | None]],
     unlogged: list[tuple[int, int]],
 ) -> None:
-    """Files hold milestones 6 to 30, be they loaded or not."""
+    """Files contain milestones 6 to 30, whether or not they are loaded."""
     lines = [line for line in oracle.milestones if line["milestone"]["index"] in held]
     some = dataclasses.replace(oracle, milestones=lines, pending=[])
     store = filled_store(tmp_path, some, chunk_size, 100, with_genesis=False)

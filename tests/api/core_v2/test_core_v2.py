@@ -1,4 +1,4 @@
-"""Every answer of the core API v2, whole bodies, for everything the Stardust oracle ledger holds."""
+"""Every response of core API v2 as a whole body, for everything in the Stardust oracle ledger."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ def app(stardust: StardustLedger, stardust_store: Any) -> Any:
 
 
 async def body(client: httpx.AsyncClient, path: str, model: type[BaseModel]) -> Any:
-    """A good answer, which is also as the contract says, to the key."""
+    """A successful response, which also matches the contract exactly."""
     answer = await client.get(f"{BASE}/{path}")
     assert answer.status_code == 200, (path, answer.text)
     assert answer.headers["content-type"] == "application/json"
@@ -34,7 +34,7 @@ async def body(client: httpx.AsyncClient, path: str, model: type[BaseModel]) -> 
 
 
 async def raw(client: httpx.AsyncClient, path: str) -> str:
-    """The bytes of a good answer, in hex."""
+    """The bytes of a successful response, in hex."""
     answer = await client.get(f"{BASE}/{path}", headers={"accept": SERIALIZED})
     assert (answer.status_code, answer.headers["content-type"]) == (200, SERIALIZED)
     return answer.content.hex()

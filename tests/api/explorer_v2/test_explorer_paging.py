@@ -1,6 +1,6 @@
-"""Explorer v2's lists in pages of every size, over stores of both kinds whose partitions are cut wherever they can be.
+"""Explorer v2's lists in pages of every size, on both stores, with partitions cut at every possible place.
 
-Each list is that of a key with about WALKED rows, so that walking it in pages of every size stays cheap.
+Each list belongs to a key with about WALKED rows, so that reading it in pages of every size stays cheap.
 """
 
 from collections.abc import Callable, Iterable
@@ -49,12 +49,12 @@ def cut_app(stardust: StardustLedger, cut_store: WritableStore) -> Any:
 
 
 def middling(keys: Iterable[T], rows: Callable[[T], list[Any]]) -> T:
-    """The key whose rows are nearest to WALKED in number."""
+    """The key whose number of rows is closest to WALKED."""
     return min(keys, key=lambda each: abs(len(rows(each)) - WALKED))
 
 
 def children(explorer: Explorer) -> tuple[str, str, list[Any]]:
-    """Of a block that pending ones approve too."""
+    """Children of a block that pending blocks approve too."""
     pending = {
         entry["id"] for entry in explorer.ledger.entries if "referencedByMilestoneIndex" not in entry["metadata"]
     }
@@ -101,7 +101,7 @@ def changes(explorer: Explorer) -> tuple[str, str, list[Any]]:
 
 
 def outputs(explorer: Explorer) -> tuple[str, str, list[Any]]:
-    """Of an address in several roles."""
+    """Outputs of an address in several roles."""
     several = [
         each for each in explorer.addresses if len({tuple(item["roles"]) for item in explorer.outputs_of(each)}) > 1
     ]

@@ -1,4 +1,4 @@
-"""Every answer of explorer v2, whole bodies, for everything the Stardust oracle ledger holds; walks; refusals."""
+"""Every response of explorer v2 as a whole body, for everything in the Stardust oracle ledger; pagination; errors."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ def app(stardust: StardustLedger, stardust_store: Any) -> Any:
 
 
 async def body(client: httpx.AsyncClient, path: str, model: type[BaseModel], **query: Any) -> Json:
-    """A good answer, which is also as the contract says, to the key."""
+    """A successful response, which also matches the contract exactly."""
     answer = await client.get(f"{BASE}/{path}", params=query)
     assert answer.status_code == 200, (path, answer.text)
     assert answer.headers["content-type"] == "application/json"
@@ -52,7 +52,7 @@ async def body(client: httpx.AsyncClient, path: str, model: type[BaseModel], **q
 
 
 async def refused(client: httpx.AsyncClient, path: str, status: int, **query: Any) -> str:
-    """The text of an error, in the body that inx-chronicle has."""
+    """The message of an error, in inx-chronicle's body."""
     answer = await client.get(f"{BASE}/{path}", params=query)
     assert answer.status_code == status, (path, answer.text)
     found = FlatErrorResponse.model_validate(answer.json(), strict=True, extra="forbid")
@@ -63,7 +63,7 @@ async def refused(client: httpx.AsyncClient, path: str, status: int, **query: An
 async def walk(
     client: httpx.AsyncClient, path: str, model: type[BaseModel], items: str, page_size: int, **query: Any
 ) -> list[Any]:
-    """The items of all pages; the cursor alone keeps their size."""
+    """The items of all pages; after the first, the cursor alone determines the page size."""
     page = await body(client, path, model, pageSize=page_size, **query)
     found = list(page[items])
     while page["cursor"] is not None:
@@ -91,7 +91,7 @@ async def test_every_balance(client: httpx.AsyncClient, explorer: Explorer) -> N
 
 @pytest.fixture(scope="module")
 def earlier(stardust: StardustLedger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Any]]:
-    """The ledger after some of its milestones, as applications."""
+    """Applications over the ledger after some of its milestones."""
     apps, stores = {}, []
     for last in (20, 48, 49):
         part = replace(stardust, milestones=stardust.milestones[:last], pending=[])

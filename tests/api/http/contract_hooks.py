@@ -1,7 +1,6 @@
-"""What schemathesis cannot make up from openapi.yaml: a right checksum, the state of a page before, what two parameters
-mean together.
+"""Values that schemathesis cannot derive from openapi.yaml: checksums, states of earlier pages, related parameters.
 
-Loaded by schemathesis.toml, into the schemathesis process.
+schemathesis.toml loads this module into the schemathesis process.
 """
 
 import os
@@ -22,7 +21,7 @@ HASHES = st.binary(min_size=32, max_size=32)
 
 
 def addresses(*types: int) -> st.SearchStrategy[str]:
-    """Addresses of those types, in the network that is served."""
+    """Addresses of those types in the served network."""
     hrp = os.environ.get("PERMANODE_TEST_HRP", "atoi")
     return st.builds(lambda kind, each: format_address(hrp, bytes([kind]) + each), st.sampled_from(types), HASHES)
 
@@ -37,10 +36,10 @@ SERVED = "mainnet"
 
 
 COLUMN = {each.name: str(each.example) for each in (COLUMN_FAMILY, COLUMN_NAME, VALUE)}
-"""A column that rows are looked up by, and what it may hold: not every family has every column."""
+"""A lookup column and a value of it: not every family has every column."""
 
 SPANS = (("start_timestamp", "end_timestamp"), ("startTimestamp", "endTimestamp"), ("startIndex", "endIndex"))
-"""Parameters of which the second is not lower than the first."""
+"""Pairs of parameters of which the second must not be lower than the first."""
 
 POSTED = {
     "findvalues": COLUMN,
@@ -48,16 +47,17 @@ POSTED = {
     "readrow": {"emitterChain": "1", "emitterAddress": EMITTER_HEX.example, "sequence": "1337"},
     "transaction": {"id": ID.example},
 }
-"""What is posted to functions of the event database; to others: nothing."""
+"""The bodies of functions of the event database; other functions take none."""
 
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
-    """Makes a question right that is meant to be.
+    """Repairs a request that schemathesis means to be valid.
 
-    A network is one that is served, an index or tag that is no text is hex, a span ends after it started, and a state
-    or cursor is that of the first page of the listing. A proof is one that the server made: no schema says that parents
-    are sorted. A VAA is one, too. An applied block is one: examples of a parameter are tried wherever its name stands.
+    The network is a served one, an index or tag that is not text is hex, a span ends after its start, and a state or
+    cursor comes from the first page of the listing. Proofs are created by the server, because no schema states that
+    parents are sorted. VAAs and applied blocks are real ones. Examples of a parameter are tried wherever its name
+    occurs.
     """
     if "network" in (case.path_parameters or {}) and not case.meta.is_negative_at(ParameterLocation.PATH):
         case.path_parameters["network"] = SERVED

@@ -1,4 +1,4 @@
-"""Which form of an answer Accept chooses: read as RFC 9110 12.5.1 has it, and answered as Hornet does."""
+"""Content negotiation: `Accept` is parsed as in RFC 9110, section 12.5.1, and the responses match Hornet's."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def app(stardust: StardustLedger, stardust_store: Any) -> Any:
 
 
 def with_bytes(stardust: StardustLedger) -> list[str]:
-    """A path of each operation that answers in both forms."""
+    """A path of each operation that has both representations."""
     transaction_id, block_id = next(iter(stardust.expected["transactions"].items()))
     milestone = stardust.milestones[9]["milestone"]
     return [

@@ -1,4 +1,4 @@
-"""Optional protection: who is let in, how often, and what stays open."""
+"""Optional protection: API keys, rate limits, and the routes that stay open."""
 
 import time
 from typing import Any
@@ -17,7 +17,7 @@ from tests.api.oracle import Oracle
 
 @pytest.fixture(scope="session", params=STORES[:1])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, oracle: Oracle) -> Any:
-    """One is enough: whoever is turned away asks none."""
+    """One is enough: rejected requests do not reach the store."""
     filled = fill(new_store(request, tmp_path_factory, "guarded", oracle.expected["network"]), oracle)
     yield filled
     filled.close()

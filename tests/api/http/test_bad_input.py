@@ -1,4 +1,4 @@
-"""Bad input, parameter by parameter over the whole contract: a 400 that names it, or ignored as a node ignores it."""
+"""Invalid input for each parameter of the contract: a 400 that names it, or ignored where a node ignores it."""
 
 from typing import Any
 from urllib.parse import quote
@@ -37,13 +37,13 @@ EXAMPLES = {path: {each["name"]: example(each) for each in op["parameters"]} for
 
 
 def filled(path: str, **other: Any) -> str:
-    """The path with the contract's own examples in it."""
+    """The path with the contract's own examples."""
     values = EXAMPLES[path] | {"network": "testing"} | other
     return path.format(**{name: quote(str(value), safe="%") for name, value in values.items()})
 
 
 WRONG = ("x", "%20", "%00", "ä", "9" * 100, "-1", "0x00", "null", "f" * 63, "f" * 65, "g" * 64)
-"""Texts that no parameter of a path takes."""
+"""Texts that no path parameter accepts."""
 
 
 @ON_ONE_STORE
@@ -71,7 +71,7 @@ OURS = {
     for end, known in (("/milestones/{index}/messages", "page_size, sort, state"), ("/core/v2/sync", "sort"))
     if path.endswith(end)
 }
-"""What no node and no Chronicle answers → the parameters that it takes."""
+"""Parameters that neither a node nor Chronicle has → the parameters that the operation accepts."""
 
 
 @ON_ONE_STORE

@@ -1,4 +1,4 @@
-"""What never changes says so, and is not sent twice; what may change promises nothing."""
+"""Caching: immutable responses have an ETag and are not sent twice; responses that may change make no such promise."""
 
 import httpx
 import pytest

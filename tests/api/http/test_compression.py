@@ -1,4 +1,4 @@
-"""Compressed answers: who gets one, in which coding, and that it is the same answer."""
+"""Compressed responses: which clients get one, in which coding, and that the content is the same."""
 
 import asyncio
 import gzip
@@ -27,7 +27,7 @@ async def ask(app: Any, path: str, *accepted: bytes, method: str = "GET") -> tup
         sent.append(message)
 
     async def receive() -> Any:
-        await asyncio.Event().wait()  # the client says nothing more
+        await asyncio.Event().wait()  # the client sends no other preference
 
     path, _, query = path.partition("?")
     headers = [(b"accept-encoding", value) for value in accepted]

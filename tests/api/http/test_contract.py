@@ -1,5 +1,5 @@
-"""The served API is what openapi.yaml says: schemathesis requests each operation and each alias of one, well and badly,
-with all its checks.
+"""The served API matches openapi.yaml: schemathesis sends valid and invalid requests to each operation and one alias of
+each, with all its checks.
 """
 
 import json
@@ -23,23 +23,23 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.thorough
 
 EXAMPLES = 3
-"""Random questions an operation, beside the examples of the contract and the edges of each parameter."""
+"""Random requests per operation, beside the contract's examples and the limits of each parameter."""
 
 LIMIT_S = 300
-"""Not how long it takes (10 s on a free machine), but when it hangs."""
+"""Not a time limit of the test (10 s on a free machine), but of a process that hangs."""
 
 
 OF_STARDUST = (
     "/(analytics/v2|core/v2|explorer/v2|indexer/v1|poi/v1)/|/api/[{]network[}]/(aliases|foundries|nft|outputs$)"
 )
-"""In the paths that a network of Stardust answers."""
+"""Among the paths that a Stardust network serves."""
 
 ASKED = {
     "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE.pattern}"),
     "stardust": ("include", OF_STARDUST),
     "wormhole": ("include", OF_WORMHOLE.pattern),
 }
-"""Which of the paths are asked of a network of each kind."""
+"""The paths that are requested of a network of each kind."""
 
 
 @pytest.mark.parametrize("kind", ASKED)

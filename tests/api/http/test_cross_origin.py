@@ -1,4 +1,4 @@
-"""What a browser and a HEAD need."""
+"""CORS headers for browsers, and HEAD requests."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""A request that takes too long is answered, and what it was doing is really stopped."""
+"""A request that exceeds its deadline gets a response, and its work is really stopped."""
 
 import asyncio
 import time
@@ -21,12 +21,12 @@ from tests.api.oracle import Oracle
 
 DEADLINE_S = 0.2
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n WHERE ? <> i"
-"""A statement that never ends by itself, with the one parameter of a get."""
+"""A statement that never ends, with the single parameter of a get."""
 
 
 @pytest.fixture(params=[True, False], ids=["inline", "threads"])
 def endless(request: pytest.FixtureRequest, tmp_path: Path, oracle: Oracle) -> Iterator[SqliteStore]:
-    """A store in which getting a message takes for ever: on the event loop, or in a thread beside it."""
+    """A store in which reading a message never ends: on the event loop, or in a separate thread."""
     store: Any = filled_store(tmp_path, oracle, 100_000, 100_000)
     store._readers.connection()
     store._readers.inline = request.param

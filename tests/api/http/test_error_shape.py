@@ -1,8 +1,8 @@
-"""One error body, wherever an error is born: in a parameter, a cursor, the tree of routes, a query, the store, a bug.
+"""All errors have one body, wherever they arise: in a parameter, a cursor, the router, a query, the store, a bug.
 
 The contract: status ≥ 400; `{"error": {"code": "<status>", "message": "<text>"}}` and nothing else, in explorer and
-analytics v2 `{"code": <status>, "message": "<text>"}`, as JSON, with the request's id and cross-origin headers; a
-client's mistake is named, ours is not.
+analytics v2 `{"code": <status>, "message": "<text>"}`, as JSON, with the request's id and cross-origin headers. The
+message explains an error of the client, and hides an error of the server.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ ID = "ab" * 32
 
 
 def assert_shape(answer: httpx.Response, status: int) -> str:
-    """The message, when everything around it is as promised."""
+    """The message, after checking the rest of the response."""
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["access-control-allow-origin"] == "*"
@@ -35,7 +35,7 @@ def assert_shape(answer: httpx.Response, status: int) -> str:
 
 
 class BrokenStore:
-    """A store whose every question ends in the same error."""
+    """A store in which every request ends in the same error."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error

@@ -33,14 +33,15 @@ from tests.reference_rows import Rows
 NETWORK, HRP = "long-1", "atoi"
 COUNT = 9_000
 MOST_ROWS = 4_000
-"""For a part: a page of a thousand, what its items need beside, and one read too far; or the milestones of a day."""
+"""Rows of a part: a page of a thousand, the rows that its items need beside, and one read ahead; or a day's milestones.
+"""
 
 LITTLE = 50_000
-"""Bytes: a part's rows take ten times as many."""
+"""Bytes. The rows of a part take ten times as many."""
 
 ADDRESS = "00" + "aa" * 32
 TIMES = {index: 1_640_995_200 + 60 * index for index in range(1, COUNT + 1)}
-"""Of milestones: six days and a bit, each with more of them than are read at once."""
+"""Milestone → its time: a little more than six days, each with more milestones than one read returns."""
 
 
 def day_of(unix_s: int) -> str:
@@ -87,7 +88,7 @@ def at(index: int) -> Row:
 
 
 class Watched:
-    """A store that counts the rows it gave, and the questions that it has not answered."""
+    """A store that counts the rows it returned and the reads that are still running."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -115,7 +116,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that were read for a part, and the bytes that Python had when its client took it."""
+    """Rows read for a part, and Python's memory in bytes when the client received it."""
 
     rows: int
     held: int
@@ -129,7 +130,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 async def taken(store: Any, path: str, media_type: str, query: Json, into: Path) -> list[Part]:
-    """The parts of a listing, each taken once all else is quiet, into a file: not into memory, which is measured."""
+    """The parts of a listing. Each is received once everything else is idle, and written to a file, since memory is
+    measured.
+    """
     watched: Any = Watched(store)
     app = create_app({"long": NetworkMount(watched, NETWORK, HRP)}, "long", ApiSettings())
     parts: list[Part] = []
@@ -184,7 +187,7 @@ ASKED.remove(("history", "application/x-ndjson"))
 async def test_no_more_is_read_than_is_taken_and_what_is_taken_is_not_kept(
     store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str, media_type: str
 ) -> None:
-    # All days would be one part, as these milestones are fewer than a page may look at.
+    # All days would be one part, as these milestones are fewer than a page may read.
     monkeypatch.setattr(series, "EXAMINED", 1_000)
     path, query, name, expected = LISTINGS[listing]
     into = tmp_path / "listing"

@@ -1,4 +1,4 @@
-"""Where networks may stand."""
+"""The paths at which networks may be mounted."""
 
 import pytest
 

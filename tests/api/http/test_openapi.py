@@ -1,4 +1,4 @@
-"""The committed contract is the application's, and it is complete."""
+"""The committed contract equals the application's, and it is complete."""
 
 import csv
 import inspect
@@ -41,15 +41,15 @@ ROUTES = described()
 SCHEMAS = openapi.document()["components"]["schemas"]
 
 EXPORTED = [each for each in ROUTES if "text/csv" in each.operation["responses"].get("200", {}).get("content", {})]
-"""Those that give whole listings."""
+"""Operations that return whole listings."""
 
 GRPC = {"400": 3, "401": 16, "404": 5, "413": 3, "429": 8, "500": 13, "501": 12, "503": 14}
-"""gRPC's codes of those statuses."""
+"""gRPC's codes for those statuses."""
 
 DOCUMENTED = [each.operation["operationId"] for each in ROUTES if not each.is_alias]
 
 PAGES = {"/metrics", "/api/metrics", "/openapi.json", "/docs", *(f"/docs/{name}" for name in ASSETS)}
-"""What a server serves beside operations."""
+"""Paths that a server serves beside operations."""
 
 
 def test_the_committed_contract_is_the_application_s() -> None:
@@ -116,7 +116,7 @@ HANDLERS = {(route.path, method.lower()): route for route in routes({}, "", "", 
 
 @pytest.mark.parametrize("each", [each for each in ROUTES if each.is_alias], ids=lambda each: each.name)
 def test_an_alias_reads_the_parameters_that_the_document_describes(each: Described) -> None:
-    """Against the parameters of the route itself."""
+    """Compares with the parameters of the route itself."""
     route = HANDLERS[each.path, each.method]
     of_route = [
         *route.mount.params,
@@ -198,7 +198,7 @@ def test_every_answer_has_an_example_that_is_an_answer() -> None:
 
 
 def of_csv(text: str) -> tuple[list[Any], list[Json]]:
-    """The titles of a table and those above it, and its lines."""
+    """The headings above a table, and its rows."""
     *above, table = text.split("\n\n")
     lines = csv.DictReader(table.splitlines())
     titles = [[line[0] for line in csv.reader(each.splitlines())] for each in above]
@@ -206,7 +206,7 @@ def of_csv(text: str) -> tuple[list[Any], list[Json]]:
 
 
 def of_ndjson(text: str) -> tuple[list[Any], list[Json]]:
-    """The fields of its lines, and those."""
+    """The fields in its rows, and the rows."""
     lines = [json.loads(line) for line in text.splitlines()]
     (fields,) = {tuple(each) for each in lines}
     return list(fields), lines
@@ -240,13 +240,13 @@ async def test_every_export_has_an_example_with_the_columns_of_a_real_one(
 
 
 def flat(item: Json) -> Json:
-    """An item of an answer as a listing has it: with what stands below it beside the rest."""
+    """An item of a response as in a listing: nested fields become siblings of the rest."""
     below = [value for value in item.values() if isinstance(value, dict)]
     return {name: value for each in (*below, item) for name, value in each.items() if not isinstance(value, dict)}
 
 
 def in_csv(value: Any) -> str:
-    """A value as CSV has it."""
+    """A value as in CSV."""
     if isinstance(value, list):
         return " ".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""How texts become values, one parameter at a time."""
+"""Parsing of parameters: text → value, one parameter at a time."""
 
 import json
 import re
@@ -52,7 +52,7 @@ TEXTS = st.text() | st.from_regex(r"(0x)?[0-9a-fA-F]{0,130}", fullmatch=True) | 
 
 
 def read_or_none(read: Callable[[str], Any], text: str) -> Any:
-    """The value; None where a ValueError is raised. Nothing else may be raised."""
+    """The value; None if a ValueError is raised. No other exception may be raised."""
     try:
         return read(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The router finds the route that a list of patterns, tried one by one, would find."""
+"""The router finds the same route as trying each pattern of a list in order."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ async def endpoint(request: Request) -> Response:
 
 
 async def ask(router: OperationRouter, path: str, method: str = "GET", **scope: Any) -> tuple[dict[str, Any], int]:
-    """The scope as the application saw it, and the status."""
+    """The scope that the application received, and the status."""
     asked: dict[str, Any] = {
         "type": "http", "method": method, "path": path, "query_string": b"", "headers": [], "server": ("x", 80)
     } | scope  # fmt: skip

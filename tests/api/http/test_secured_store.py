@@ -42,7 +42,7 @@ authorizer: CassandraAuthorizer
 
 @dataclass(frozen=True)
 class Secured:
-    """Settings that are let in, and who certified the server."""
+    """Accepted settings, and the authority that certified the server."""
 
     settings: StoreSettings
     authority: Authority
@@ -50,7 +50,7 @@ class Secured:
 
 @pytest.fixture(scope="module")
 def secured(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Secured"]:
-    """Such a server, to which the oracle ledger was written."""
+    """Such a server, filled with the oracle ledger."""
     folder = tmp_path_factory.mktemp("secured")
     authority = Authority.new()
     trusted = authority.write(folder / "ca.pem")
@@ -71,7 +71,7 @@ def secured(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def make_users(server: CassandraServer) -> None:
-    """`writer` may do all, `guest` nothing."""
+    """`writer` has all permissions, `guest` none."""
     known = PlainTextAuthProvider("cassandra", "cassandra")
     with Cluster(
         [server.address], port=server.ports.native, protocol_version=4, auth_provider=known, ssl_context=server.tls
@@ -102,7 +102,7 @@ async def test_with_password_and_tls_it_is_a_store_like_any_other(
 
 @contextmanager
 def impostor(authority: Authority, folder: Path) -> Iterator[str]:
-    """HOST:PORT of a server that the same authority certified for another address."""
+    """HOST:PORT of a server with a certificate of the same authority for another address."""
     (folder / "impostor.pem").write_bytes(keystore(authority, "127.0.0.9"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "impostor.pem")
@@ -120,7 +120,7 @@ def impostor(authority: Authority, folder: Path) -> Iterator[str]:
 
 @contextmanager
 def pretender(pem: bytes, folder: Path) -> Iterator[tuple[str, list[bytes]]]:
-    """HOST:PORT of a server with that certificate, and what it receives from a client that trusts it."""
+    """HOST:PORT of a server with that certificate, and the bytes that a client sends after trusting it."""
     (folder / "pretender.pem").write_bytes(pem)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "pretender.pem")
@@ -188,7 +188,7 @@ def test_a_server_that_is_certified_for_another_address_is_not_trusted(
 async def test_acsylla_asks_for_the_name_and_for_the_signature(
     secured: Secured, tmp_path: Path, hostnames: bool
 ) -> None:
-    """Runs behind a session that may log in. Each process gets the password or does not; without it, it is rejected."""
+    """Runs with a session that can log in. Each process gets the password or not; without it, login fails."""
     other = Authority.new()
     settings = replace(secured.settings, tls_hostnames=hostnames)
     with closing(CassandraSession(parse_address(settings.url, settings.network), settings)) as session:

@@ -1,4 +1,4 @@
-"""Real server processes over loopback: what an ASGI test transport cannot show."""
+"""Real server processes on loopback, for behaviour that an ASGI test transport does not show."""
 
 import json
 import signal
@@ -79,7 +79,7 @@ def test_bytes_that_are_no_request_do_not_stop_it(server: str) -> None:
 
 
 def raw(base: str, request: str) -> bytes:
-    """All bytes of the answer to a request that closes its connection."""
+    """All bytes of the response to a request that closes its connection."""
     host, port = base.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=5) as connection:
         connection.sendall(f"{request}\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
@@ -96,7 +96,7 @@ def test_head_sends_the_headers_of_get_and_not_a_byte_more(server: str, oracle: 
         )
         assert (bool(body), nothing) == (True, b"")
         told = [line for line in head.lower().splitlines() if line.startswith(b"content-")]
-        if path != "/metrics":  # which counts the GET before
+        if path != "/metrics":  # which includes the GET before
             assert told == [line for line in get.lower().splitlines() if line.startswith(b"content-")]
         assert any(line.startswith(b"content-length: ") for line in told)
 
@@ -152,7 +152,7 @@ def test_the_access_log_is_json_lines_on_stderr(
 
 
 def counted(text: str, **labels: str) -> float:
-    """The requests that /metrics tells of, with these labels."""
+    """The number of requests in /metrics with these labels."""
     samples: list[Any] = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
     return sum(
         sample.value
@@ -193,7 +193,7 @@ def faults():
 faults()
 print(faults())
 """
-"""Pages that the kernel had to give while a hundred answers of 3 MB, each in four buffers, were made."""
+"""Page faults while the server built a hundred responses of 3 MB, each in four buffers."""
 
 
 def test_memory_of_an_answer_serves_the_next_one(folder: Path, network: str, tmp_path: Path) -> None:

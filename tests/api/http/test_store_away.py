@@ -1,4 +1,4 @@
-"""A cluster that goes away, or stops answering, and comes back: the API says so, and goes on by itself."""
+"""A cluster that goes away or stops responding, and comes back: the API reports it and recovers by itself."""
 
 import asyncio
 import time
@@ -26,14 +26,14 @@ BACK_S = 30.0
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraServer]:
-    """A server of our own, as the shared one must stay."""
+    """A separate server, because the shared one must keep running."""
     with running(CassandraServer(tmp_path_factory.mktemp("away"))) as own:
         yield own
 
 
 @pytest.fixture(scope="module")
 def settings(server: CassandraServer, oracle: Oracle) -> StoreSettings:
-    """Of a store of small partitions on that server."""
+    """Settings of a store with small partitions on that server."""
     filled = StoreSettings(f"cassandra://{server.contact}/away?rf=1", oracle.expected["network"], 7, 3)
     fill(filled, oracle).close()
     return filled
@@ -48,7 +48,7 @@ def away(settings: StoreSettings, request: pytest.FixtureRequest) -> Iterator[Wr
 
 @pytest.fixture
 def client(away: WritableStore, oracle: Oracle, tmp_path: Path) -> Iterator[httpx.AsyncClient]:
-    """An API over that store, named `away`, and an embedded one, named `here`."""
+    """An API over that store, named `away`, and over an embedded one, named `here`."""
     here = filled_store(tmp_path, oracle, 7, 3)
     network, hrp = oracle.expected["network"], oracle.expected["bech32Hrp"]
     mounts: dict[str, Any] = {
@@ -60,7 +60,7 @@ def client(away: WritableStore, oracle: Oracle, tmp_path: Path) -> Iterator[http
 
 
 def paths(oracle: Oracle) -> list[str]:
-    """A message, its body alone, and listings of several rows, one behind hints."""
+    """A message, its body alone, and listings of several rows, one of them behind hints."""
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
     parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
     return [

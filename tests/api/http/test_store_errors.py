@@ -1,4 +1,4 @@
-"""A cluster that answers some of a question's reads with an error: 503, and never a wrong or a partial page."""
+"""A cluster that answers some reads of a request with an error: 503, and never a wrong or partial page."""
 
 import itertools
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def relay(cassandra: CassandraServer) -> Iterator[Relay]:
 
 @pytest.fixture(scope="module")
 def settings(cassandra: CassandraServer, relay: Relay, oracle: Oracle) -> StoreSettings:
-    """Of a store of small partitions, read through the relay: a listing there is many reads."""
+    """A store with small partitions behind the relay: a listing takes many reads."""
     direct = StoreSettings(f"cassandra://{cassandra.contact}/errors?rf=1", oracle.expected["network"], 7, 3)
     fill(direct, oracle).close()
     return replace(direct, url=f"cassandra://{relay.contact}/errors", speculative_delay_s=0.0)
@@ -45,12 +45,12 @@ def app(settings: StoreSettings, request: pytest.FixtureRequest) -> Iterator[Any
 
 @pytest.fixture
 def asked_again(request: pytest.FixtureRequest, answer: str) -> bool:
-    """Whether the driver itself asks once more: acsylla's does where a node is only starting, even the same one."""
+    """Whether the driver itself retries: acsylla's retries while a node is starting, even on the same node."""
     return bool(answer == "starting" and request.node.callspec.params["app"] == "acsylla")
 
 
 def questions(oracle: Oracle) -> dict[str, tuple[str, list[str]]]:
-    """Question → its path, and the ids that its page lists."""
+    """Request → its path, and the ids in its page."""
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
     parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
     address = max(oracle.addresses, key=lambda each: len(oracle.all_outputs(each)))

@@ -1,4 +1,4 @@
-"""The work of a request is bounded: no listing reads more than ten rows for each that its page may hold."""
+"""The work of a request is bounded: no listing reads more than ten rows for each item that its page may contain."""
 
 import itertools
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.thorough
 
 ROWS_PER_RESULT = 10
 LEAST_PAGE = 100
-"""Small pages may cost what a page of this size costs."""
+"""Small pages may cost as much as a page of this size."""
 
 PARAMETERS = {
     each.path: {parameter["name"] for parameter in each.operation.get("parameters", ())}
@@ -30,7 +30,7 @@ PARAMETERS = {
     if each.method == "get"
 }
 OF_CHAINS = ("{aliasId}", "{foundryId}", "{nftId}")
-"""Chrysalis has no chain objects; tests/api/indexer_v1/test_indexer_v1.py counts the work of theirs."""
+"""Chrysalis has no chain objects; tests/api/indexer_v1/test_indexer_v1.py counts their reads."""
 
 LISTINGS = sorted(
     path
@@ -41,7 +41,7 @@ PAGE_SIZES = (1, 10, 100, 1000)
 
 
 class CountingStore:
-    """A Store that counts the rows it gives; a key that has none is a row too, as it was looked for."""
+    """A Store that counts the rows it returns. A key without a row counts as one, because it was read."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -80,7 +80,7 @@ def counted(mount: NetworkMount) -> tuple[Any, CountingStore]:
 
 
 def largest(path: str, oracle: Oracle) -> str:
-    """The listing at that path that has most to list."""
+    """The longest listing at that path."""
     parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
     owned = {each: oracle.address_outputs(each, output_type=None, include_spent=True) for each in oracle.addresses}
     address = max(owned, key=lambda each: len(owned[each]))
@@ -104,7 +104,7 @@ async def test_no_page_of_the_oracle_ledger_reads_more(
 ) -> None:
     app, store = counted
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
-    # What a process asks of a store once.
+    # Rows that a process reads only once from a store.
     await ask(app, largest(path, oracle))
     for page_size, sort, more in itertools.product(PAGE_SIZES, ("newest", "oldest"), ({}, {"include-spent": "false"})):
         query: dict[str, Any] = {
@@ -172,12 +172,12 @@ async def test_what_a_filter_drops_is_bounded_too_and_its_end_is_reached(spent_s
 
 
 UNSPENT = range(SPENT + 1, SPENT + 8)
-"""Numbers of the outputs that an address has left."""
+"""Numbers of the outputs that an address still owns."""
 
 
 @pytest.fixture(scope="module")
 def left_store(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """An address that spent as much, with a ledger state and UNSPENT outputs left; compacted."""
+    """An address that spent as many, with a ledger state and UNSPENT outputs left; compacted."""
     folder: Path = tmp_path_factory.mktemp("left")
     settings = StoreSettings(url=f"sqlite:///{folder}", network="left-1")
     migrate(settings)
@@ -204,7 +204,7 @@ def left_store(tmp_path_factory: pytest.TempPathFactory) -> Any:
         )
         batch.upsert(schema.unspent_hints, schema.unspent_hints.names, [key])
         columns = (*schema.unspent_hints.names, "milestone_index", "output_id", "spent_milestone_index", "output_type")
-        # Compaction leaves what was spent lately, too.
+        # Compaction keeps outputs spent recently, too.
         batch.upsert(
             schema.unspent_outputs,
             columns,
