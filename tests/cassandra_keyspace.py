@@ -16,7 +16,7 @@ KEPT = {schema.keyspace_info, schema.migrations}
 
 
 class Keyspace:
-    """A migrated keyspace, and a connection of its own to it."""
+    """A migrated keyspace and a separate connection to it."""
 
     def __init__(self, server: CassandraServer, name: str, settings_of: Callable[[str], StoreSettings]) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class Keyspace:
         self._cluster.shutdown()
 
     def empty(self) -> None:
-        """Removes every row but those that say what the store is."""
+        """Deletes every row except those that describe the store."""
         for table in schema.TABLES:
             if table not in KEPT and self.session.execute(f"SELECT * FROM {self.name}.{table.name} LIMIT 1").one():
                 self.session.execute(f"TRUNCATE {self.name}.{table.name}", timeout=60)

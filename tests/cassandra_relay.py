@@ -31,7 +31,7 @@ ANSWERS: dict[str, bytes | None] = {
     "read failure": refusal(0x1300, struct.pack(">HiiiB", LOCAL_QUORUM, 1, 2, 1, 1)),
     "silent": None,
 }
-"""What a coordinator that cannot answer a read says (section 9 of the protocol's specification), or nothing."""
+"""The error body of a coordinator that cannot answer a read (section 9 of the protocol's specification), or None."""
 
 
 class Relay:
@@ -54,7 +54,7 @@ class Relay:
 
     @contextmanager
     def failing(self, answer: str, *, at: int) -> Iterator[None]:
-        """One execution of those that come meanwhile gets that answer; `failed` says whether there was one."""
+        """The next execution gets that response; `failed` says whether there was one."""
         self.failed, self._left, self._answer = 0, at, ANSWERS[answer]
         try:
             yield
@@ -62,7 +62,7 @@ class Relay:
             self._left = None
 
     def close(self) -> None:
-        """Ends every connection."""
+        """Closes every connection."""
         for each in [self._listener, *self._open]:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

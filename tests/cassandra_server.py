@@ -36,10 +36,10 @@ QUICK = (
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
     "-Dcassandra.ring_delay_ms=100",
 )
-"""What lets a server that lives for minutes start soon."""
+"""Options with which a server that lives for minutes starts sooner."""
 
 FORGETFUL = "-Dcassandra.test.flush_local_schema_changes=false"
-"""For a server that is never started again: it makes tables several times as fast, and knows them until it ends."""
+"""For a server that is never restarted: it creates tables several times as fast, and keeps them only until it ends."""
 
 LOGGING = """\
 <configuration>
@@ -67,7 +67,7 @@ def _state(task: Path) -> str:
 
 @dataclass(frozen=True)
 class Ports:
-    """Where a server listens."""
+    """The addresses and ports of a server."""
 
     native: int
     storage: int
@@ -94,9 +94,9 @@ class CassandraServer:
     heap: str = "512m"
     java_options: tuple[str, ...] = QUICK
     extra: str = ""
-    """Lines of cassandra.yaml that this node has more."""
+    """Additional lines of cassandra.yaml for this node."""
     tls: ssl.SSLContext | None = None
-    """How its clients speak to it, where not in the clear."""
+    """How clients connect to it, unless unencrypted."""
     _guard: "subprocess.Popen[bytes] | None" = None
 
     @property
@@ -129,7 +129,7 @@ class CassandraServer:
             time.sleep(0.1)
 
     def answers(self) -> bool:
-        """Whether it speaks CQL: an OPTIONS frame is answered by SUPPORTED."""
+        """Whether it speaks CQL: it answers an OPTIONS frame with SUPPORTED."""
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             client = stack.enter_context(socket.create_connection((self.address, self.ports.native), 5))
             if self.tls is not None:
@@ -139,7 +139,7 @@ class CassandraServer:
         return False
 
     def stop(self) -> None:
-        """Ends the server as an operator does: what it holds is flushed."""
+        """Ends the server as an operator does: it flushes its memory first."""
         os.kill(self.pid, signal.SIGTERM)
         limit = time.monotonic() + STOPPED_S
         while not self._is_over() and time.monotonic() < limit:
@@ -147,7 +147,7 @@ class CassandraServer:
         self.kill()
 
     def kill(self) -> None:
-        """Ends the server at once, as a crash does."""
+        """Kills the server, as a crash does."""
         if self._guard is not None:
             self._guard.communicate()
             self._guard = None
@@ -155,14 +155,14 @@ class CassandraServer:
     def pause(self) -> None:
         """Pauses the process without ending it: connections stay open, and no request is answered once this returns."""
         os.kill(self.pid, signal.SIGSTOP)
-        # Its threads stop one by one, each when it next leaves the kernel: one may answer meanwhile.
+        # Its threads stop one by one, each when it next leaves the kernel: one may still respond.
         limit = time.monotonic() + PAUSED_S
         while not all(_state(each) in PAUSED for each in Path(f"/proc/{self.pid}/task").iterdir()):
             assert time.monotonic() < limit, "a thread that SIGSTOP does not stop"
             time.sleep(0.01)
 
     def resume(self) -> None:
-        """Goes on after a pause."""
+        """Resumes after a pause."""
         os.kill(self.pid, signal.SIGCONT)
 
     def _is_over(self) -> bool:
@@ -240,7 +240,7 @@ def why_not() -> str | None:
 
 @contextmanager
 def running(server: CassandraServer) -> Iterator[CassandraServer]:
-    """That server while it is needed."""
+    """Runs that server during the block."""
     try:
         server.start()
         yield server
@@ -250,10 +250,10 @@ def running(server: CassandraServer) -> Iterator[CassandraServer]:
 
 @contextmanager
 def running_together(folder: Path, count: int) -> Iterator[list[CassandraServer]]:
-    """One cluster of that many nodes, on 127.0.0.1, 127.0.0.2 and so on, while it is needed."""
+    """Runs one cluster of that many nodes, on 127.0.0.1, 127.0.0.2 and so on, during the block."""
     ports = Ports.free()
     nodes = [
-        # It begins empty, so that nothing has to be streamed to who joins.
+        # The cluster starts empty, so that nothing has to be streamed to joining nodes.
         CassandraServer(
             folder / f"node{n}", ports=replace(ports, jmx=Ports.free().jmx), address=f"127.0.0.{n}",
             extra="auto_bootstrap: false\n",

@@ -1,4 +1,4 @@
-"""Asking the indexer for whole lists, with the work of each page counted."""
+"""Reads whole lists from the indexer and counts the work of each page."""
 
 from typing import Any, TypeAlias
 
@@ -11,17 +11,17 @@ BASE = "/api/indexer/v1"
 
 
 def path_of(route: str) -> str:
-    """Where the list of a route stands."""
+    """The path of a route's list."""
     return f"{BASE}/outputs" if route == "all" else f"{BASE}/outputs/{route}"
 
 
 def sent(filters: Json) -> Json:
-    """Values as they stand in a query."""
+    """Values in the form of a query string."""
     return {name: str(value).lower() if isinstance(value, bool) else value for name, value in filters.items()}
 
 
 async def walk(app: Any, store: CountingStore, path: str, query: Json, page_size: int) -> tuple[list[Json], list[str]]:
-    """The bodies of all pages, and their items in turn; no page reads more rows than it may."""
+    """The bodies of all pages, and their items in order; no page reads more rows than its limit."""
     bodies: list[Json] = []
     items: list[str] = []
     question = sent(query) | {"pageSize": page_size}

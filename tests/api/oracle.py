@@ -21,12 +21,12 @@ GENESIS = "00" * 32
 """Message id of what no message created."""
 
 PENDING = 2**31
-"""Stands for the milestone of a message that has none, in sort keys."""
+"""The milestone of a message that has none, in sort keys."""
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """The lines as they are, and what follows from them."""
+    """The lines, and what is computed from them."""
 
     milestones: list[Json]
     pending: list[Json]
@@ -47,7 +47,7 @@ class Oracle:
 
     @cached_property
     def milestone_of(self) -> dict[str, int]:
-        """Message id → index of the milestone that references it, or PENDING; GENESIS was there before the first."""
+        """Message id → index of the milestone that references it, or PENDING; GENESIS existed before the first."""
         return {GENESIS: 0} | {
             entry["id"]: entry["metadata"].get("referencedByMilestoneIndex", PENDING) for entry in self.entries
         }
@@ -112,7 +112,7 @@ class Oracle:
 
     @cached_property
     def histories(self) -> dict[str, list[Json]]:
-        """Address → what it received, sent and tried to, newest first; after genesis."""
+        """Address → its events (received, sent, attempted), newest first, after genesis."""
         found: dict[str, list[Json]] = {}
         for line in self.milestones:
             milestone, receipt = line["milestone"], line["milestone"]["payload"]["receipt"]
@@ -144,7 +144,7 @@ class Oracle:
         }
 
     def _attached(self, entry: Json) -> Iterator[tuple[str, Json]]:
-        """Each address that one attachment pays or is signed by, and what its history says of it."""
+        """Each address that one attachment pays or that signs it, and the resulting event in its history."""
         payload, state = entry["message"]["payload"], entry["metadata"]["ledgerInclusionState"]
         essence, changes = payload["essence"], Counter[str]()
         signatures = [block["signature"] for block in payload["unlockBlocks"] if block["type"] == 0]
@@ -184,12 +184,12 @@ class Oracle:
 
     @cached_property
     def outputs(self) -> dict[str, Json]:
-        """Output id → whole answer."""
+        """Output id → whole response."""
         found: dict[str, Json] = self.expected["outputs"]
         return found
 
     def without_genesis(self) -> "Oracle":
-        """The same, where only the milestones were loaded."""
+        """The same for a store in which only the milestones were loaded."""
         outputs = {key: each for key, each in self.outputs.items() if each["messageId"] != GENESIS}
         return Oracle(self.milestones, self.pending, self.expected | {"outputs": outputs})
 
@@ -208,5 +208,5 @@ class Oracle:
 
     @cached_property
     def addresses(self) -> list[str]:
-        """Every address that was ever paid."""
+        """Every address that ever received funds."""
         return sorted({each["output"]["address"]["address"] for each in self.outputs.values()})

@@ -1,6 +1,6 @@
-"""Which paths of the contract are of which protocol."""
+"""The paths of the contract by protocol."""
 
 import re
 
 OF_WORMHOLE = re.compile(r"^/v1/|/[{]network[}]/v1/|/wormhole/(v1|events)/")
-"""Those that answer for networks of Wormhole alone; their own suites ask them over its store."""
+"""Paths that only Wormhole networks serve; their own suites request them."""

@@ -1,4 +1,4 @@
-"""How the tests of poi v1 ask: an application over a network whose signers are known, and what it is asked."""
+"""Helpers of the poi v1 tests: an application over a network with known signers, and its requests."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,13 +18,13 @@ provable = cache(ledger)
 
 
 def proving(mount: NetworkMount, signers: Sequence[str] | None = None, threshold: int = 0) -> Any:
-    """The application over a network, with the keys that sign its milestones if any are set."""
+    """The application over a network, with the keys that sign its milestones if `keys` are given."""
     with_keys = replace(mount, coordinator=parse_coordinator(signers or (), threshold))
     return create_app({"proving": with_keys}, "proving", ApiSettings())
 
 
 async def validate(app: Any, route: str, proof: Any) -> Any:
-    """What a route of POST …validate says of a proof."""
+    """The verdict of a POST …validate route on a proof."""
     return await ask(app, f"{BASE}{route}/validate", posted=orjson.dumps(proof))
 
 

@@ -1,4 +1,4 @@
-"""Servers as processes of their own over the oracle ledger; each is ended by its own id."""
+"""Servers over the oracle ledger as separate processes; each is ended by its own id."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def free_port() -> int:
 
 @contextmanager
 def started(*arguments: str, log: Path, **environment: str) -> Iterator["subprocess.Popen[str]"]:
-    """`python ARGUMENTS` while it is needed; its stderr goes to `log`."""
+    """Runs `python ARGUMENTS` during the block; its stderr goes to `log`."""
     with log.open("w") as stderr:
         process = subprocess.Popen(
             [sys.executable, *arguments], env=os.environ | environment, cwd=ROOT,
@@ -43,7 +43,7 @@ def started(*arguments: str, log: Path, **environment: str) -> Iterator["subproc
 
 @contextmanager
 def permanode(folder: Path, network: str, log: Path, **environment: str) -> Iterator[str]:
-    """`permanode serve` over a store: the URL at which it answers."""
+    """Runs `permanode serve` over a store; yields its URL."""
     store = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": network}
     with permanode_of(log, **store, **environment) as base:
         yield base
@@ -51,7 +51,7 @@ def permanode(folder: Path, network: str, log: Path, **environment: str) -> Iter
 
 @contextmanager
 def permanode_of(log: Path, **settings: str) -> Iterator[str]:
-    """`permanode serve` with those variables: the URL at which it answers."""
+    """Runs `permanode serve` with those variables; yields its URL."""
     port = free_port()
     settings |= {"PERMANODE_API_PORT": str(port)}
     with started("-c", "from cli.main import main; main()", "serve", log=log, **settings) as process:
@@ -61,7 +61,7 @@ def permanode_of(log: Path, **settings: str) -> Iterator[str]:
 
 
 def wait_for(base: str, process: "subprocess.Popen[str]") -> None:
-    """Returns when the server answers; fails when it ended instead."""
+    """Returns when the server responds; fails if the process ends first."""
     for _ in range(200):
         assert process.poll() is None, "the server ended"
         try:

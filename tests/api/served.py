@@ -1,7 +1,7 @@
-"""The application that tests start in processes of their own, and the program that serves it with a slow store.
+"""The application that tests start in separate processes, and a program that serves it with a slow store.
 
-`uvicorn --factory tests.api.served:make` answers as ever; `python -m tests.api.served PORT WORKERS` is stopped while it
-answers, so each question takes SLOW_S there, and is said on stdout when it begins.
+`uvicorn --factory tests.api.served:make` serves it as usual. `python -m tests.api.served PORT WORKERS` is for tests
+that stop a server during a request: each read takes SLOW_S, and its start is printed on stdout.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ SLOW_S = 2.0
 
 
 class SlowStore:
-    """A store whose answers to `get` come late."""
+    """A store whose responses to `get` are delayed."""
 
     def __init__(self, store: Any) -> None:
         self.slice, self.get_many = store.slice, store.get_many

@@ -22,7 +22,7 @@ TOKEN = BaseToken("Test", "TST", "TST", "glow", 6, use_metric_prefix=False)
 
 @dataclass(frozen=True)
 class StardustLedger:
-    """The lines as they are, and what follows from them."""
+    """The lines, and what is computed from them."""
 
     milestones: Sequence[Json]
     pending: Sequence[Json]
@@ -38,7 +38,7 @@ class StardustLedger:
         return str(self.expected["network"])
 
     def mount(self, store: WritableStore) -> NetworkMount:
-        """The network as the API sees it, with the parameters that it began with."""
+        """The network as the API sees it, with its initial protocol parameters."""
         parameters = parse_parameters_json(self.expected["info"]["protocol"])
         hrp = self.expected["bech32Hrp"]
         return NetworkMount(store, self.network, hrp, parameters=parameters, base_token=TOKEN)
@@ -60,7 +60,7 @@ class StardustLedger:
 
     @cached_property
     def outputs(self) -> dict[str, Json]:
-        """Output id → whole answer."""
+        """Output id → whole response."""
         found: dict[str, Json] = self.expected["outputs"]
         return found
 
@@ -70,7 +70,7 @@ class StardustLedger:
         return [line["milestone"] for line in self.milestones]
 
     def info(self) -> Json:
-        """A permanode's own words, and no rates, as no traffic reaches it."""
+        """The fields that only a permanode has, and no rates, as it receives no traffic."""
         own = {"name": "Permanode", "version": VERSION}
         rates = dict.fromkeys(("blocksPerSecond", "referencedBlocksPerSecond", "referencedRate"), 0)
         return {**self.expected["info"], **own, "metrics": rates}
@@ -81,10 +81,10 @@ class StardustLedger:
 
     @cached_property
     def migrated_at(self) -> list[int]:
-        """The legacy milestones with migrated funds."""
+        """The legacy milestones that contain migrated funds."""
         return sorted({each["receipt"]["migratedAt"] for each in self.expected["receipts"]})
 
 
 def milestone_bytes(milestone: Json) -> str:
-    """The payload of a milestone, as its block holds it."""
+    """The payload of a milestone, as in its block."""
     return payload_slice(bytes.fromhex(milestone["bytes_hex"])).hex()

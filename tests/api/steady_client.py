@@ -19,7 +19,7 @@ Question: TypeAlias = Callable[["Client"], Awaitable[None]]
 
 
 class Wrong(Exception):
-    """An answer is not what is known."""
+    """A response differs from the expected one."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Seen:
     wrong: list[str] = field(default_factory=list)
 
     def percentile(self, share: float) -> float:
-        """Milliseconds within which that share of the questions was answered."""
+        """The latency in milliseconds that this share of the requests did not exceed."""
         ordered = sorted(self.times_ms)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -41,7 +41,7 @@ class Seen:
 
 
 class Client:
-    """Asks `questions` in random order, `rate` a second."""
+    """Sends `questions` in random order, `rate` per second."""
 
     def __init__(self, base: str, questions: Sequence[Question], rate: float, seed: int) -> None:
         self.seen = Seen()
@@ -49,7 +49,7 @@ class Client:
         self._questions, self._rate, self._chance = questions, rate, Random(seed)
 
     async def get(self, path: str, expected_status: int = 200) -> httpx.Response:
-        """An answer of that status; httpx.HTTPStatusError for a 503, Wrong for any other."""
+        """A response with that status; httpx.HTTPStatusError for a 503, Wrong for any other."""
         answer = await self._http.get(path)
         self.seen.statuses[answer.status_code] += 1
         if answer.status_code == 503:
@@ -60,7 +60,7 @@ class Client:
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[Seen]:
-        """Asks meanwhile; what it saw is whole afterwards."""
+        """Sends requests during the block; the results are complete afterwards."""
         self.seen = Seen()
         asking = asyncio.create_task(self._ask_all())
         try:
@@ -70,7 +70,7 @@ class Client:
             await asyncio.wait([asking])
 
     async def ask(self, seconds: float) -> Seen:
-        """What it saw in that time."""
+        """The results of that period."""
         async with self.asking() as seen:
             await asyncio.sleep(seconds)
         return seen
@@ -85,7 +85,7 @@ class Client:
                     group.create_task(self._ask(self._chance.choice(self._questions), due))
                     count += 1
             except asyncio.CancelledError:
-                # Requests already sent are still answered.
+                # Requests already sent still get their responses.
                 return
 
     async def _ask(self, question: Question, due: float) -> None:
@@ -98,5 +98,5 @@ class Client:
         self.seen.times_ms.append(1000 * (time.monotonic() - due))
 
     async def close(self) -> None:
-        """Ends its connections."""
+        """Closes its connections."""
         await self._http.aclose()

@@ -1,4 +1,4 @@
-"""/health and /api/routes: what a server says of itself."""
+"""/health and /api/routes: what a server reports about itself."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The shipped copies of the oracle ledgers are the data set's, and what we read off its lines is what it expects."""
+"""The shipped oracle ledgers equal the data set's, and the expectations read from their lines equal the oracle's."""
 
 import gzip
 

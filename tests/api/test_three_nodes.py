@@ -40,10 +40,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.usefixtures("cass
 
 GENERATED = GeneratorSettings(seed="three nodes", rare=0.2)
 LOADED_BEFORE, LOADED_MEANWHILE = 20, 60
-"""Milestones, of some 140 messages each."""
+"""Number of milestones, each of about 140 messages."""
 
 RATE = 25
-"""Questions a second; a listing of two pages is two requests."""
+"""Requests per second; a listing of two pages takes two requests."""
 
 PAGE_SIZE = 5
 DEADLINE_S = 5
@@ -54,7 +54,7 @@ DELAY_MS = 1000 * ClusterSettings().speculative_delay_s
 
 @dataclass(frozen=True)
 class Ledger:
-    """What milestones hold, as their archive lines say."""
+    """The contents of milestones, from their archive lines."""
 
     lines: list[MilestoneLine]
 
@@ -82,7 +82,7 @@ class Ledger:
         return {key: [each for _, each in sorted(rows, reverse=True)] for key, rows in found.items()}
 
     def write(self, file: Path) -> Path:
-        """The archive file of these milestones."""
+        """The archive file of those milestones."""
         file.write_bytes(b"".join(orjson.dumps(line.form) + b"\n" for line in self.lines))
         return file
 
@@ -96,7 +96,7 @@ def tags_of(message: dict) -> list[str]:
 
 @pytest.fixture(scope="module")
 def ledgers() -> tuple[Ledger, Ledger]:
-    """What is loaded before the faults, and all."""
+    """What is loaded before the faults, and everything."""
     lines = list(islice(generate(GENERATED), LOADED_BEFORE + LOADED_MEANWHILE))
     return Ledger(lines[:LOADED_BEFORE]), Ledger(lines)
 
@@ -110,7 +110,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[CassandraSe
 
 
 def wait_for_peers(node: CassandraServer, count: int) -> None:
-    """Returns when that node knows the others."""
+    """Returns when that node has discovered the others."""
     alone = ExecutionProfile(WhiteListRoundRobinPolicy([node.address]))
     with Cluster(
         [node.address], port=node.ports.native, protocol_version=4, execution_profiles={"default": alone}
@@ -131,7 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(
     nodes: list[CassandraServer], ledgers: tuple[Ledger, Ledger], folder: Path, request: pytest.FixtureRequest
 ) -> dict[str, str]:
-    """Of commands on that cluster, which holds the first of the two ledgers; each reader has a keyspace."""
+    """Settings for commands on that cluster with the first of the two ledgers; each reader has a keyspace."""
     contacts = ",".join(node.contact for node in nodes)
     settings = StoreSettings(f"cassandra://{contacts}/three{request.param}?rf=3", GENERATED.network)
     migrate(settings)
@@ -148,9 +148,9 @@ def environment(
 
 
 def load(ledger: Ledger, folder: Path, environment: dict[str, str]) -> Process:
-    """Runs `permanode load` on the part of that ledger that is not loaded yet."""
+    """Runs `permanode load` for the part of that ledger that is not loaded yet."""
     file = ledger.write(folder / f"{ledger.lines[0].index}to{ledger.lines[-1].index + 1}.log")
-    # A query's time is the API's to bound; a load may wait.
+    # The API bounds the time of a query; a load may wait.
     return permanode("load", file, cwd=folder, **environment, PERMANODE_STORE_QUERY_TIMEOUT_S="30")
 
 
@@ -165,7 +165,7 @@ def base(environment: dict[str, str], folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 async def client(base: str, ledgers: tuple[Ledger, Ledger]) -> AsyncIterator[Client]:
-    """Asks for what the first ledger holds and the second does not change."""
+    """Requests for the contents of the first ledger that the second does not change."""
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
     before, whole = ledgers
@@ -192,7 +192,7 @@ def raw(ledger: Ledger, message_id: str) -> Question:
 
 
 def listing(path: str, name: str, ids: list[str]) -> Question:
-    """All pages of a listing, of PAGE_SIZE each."""
+    """All pages of a listing, with PAGE_SIZE items each."""
 
     async def ask(client: Client) -> None:
         found: list[str] = []
@@ -216,13 +216,13 @@ async def missing(client: Client) -> None:
 
 
 def show(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    """For docs/performance.md."""
+    """Prints the figures of docs/performance.md."""
     with capsys.disabled():
         sys.stdout.write(f"\n{text}\n")
 
 
 def is_sound(seen: Seen) -> None:
-    """No wrong answers and no errors."""
+    """Asserts that no response is wrong and that there are no errors."""
     assert not seen.wrong, seen.wrong[:5]
     assert set(seen.statuses) == {200, 404}, seen
 
@@ -262,7 +262,7 @@ def is_there(http: httpx.Client, message_id: str) -> bool:
 
 
 async def check_all(ledger: Ledger, environment: dict[str, str]) -> None:
-    """Every message, listing and milestone of a ledger, read from the store: the API would take minutes."""
+    """Compares every message, listing and milestone of a ledger with the store; the API would take minutes."""
     store = open_store(StoreSettings(environment["PERMANODE_STORE"], environment["PERMANODE_NETWORK"]))
     try:
         rows = await store.get_many(schema.messages, [(message_id,) for message_id in ledger.raw])

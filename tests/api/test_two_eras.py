@@ -1,4 +1,4 @@
-"""Both eras in one store, and a network of each era in one server: who answers what, and who says where to ask."""
+"""Both eras in one store, and networks of each era in one server: which API serves what, and where a 404 points."""
 
 import dataclasses
 import json
@@ -26,12 +26,12 @@ from tests.reference_rows import Rows, table_rows
 SERIALIZED = "application/vnd.iota.serializer-v1"
 GEOMETRY = GEOMETRIES["default"]
 LATER = 50
-"""How many milestones of Chrysalis come before Stardust's first."""
+"""The number of Chrysalis milestones before Stardust's first."""
 
 
 def mixed_rows(oracle: Oracle, stardust: StardustLedger, carried: str, spent: str) -> Rows:
-    """Chrysalis's milestones, then Stardust's behind them; the first of these also spends the output `spent`, and none
-    of them `carried`.
+    """Chrysalis milestones, then Stardust milestones. The first Stardust milestone also spends the output `spent`; none
+    of them spends `carried`.
     """
     facts = [reference.milestone_fact(line) for line in oracle.milestones]
     for line in stardust.milestones:
@@ -52,7 +52,7 @@ def mixed_rows(oracle: Oracle, stardust: StardustLedger, carried: str, spent: st
 
 @pytest.fixture(scope="session")
 def unspent(oracle: Oracle) -> list[str]:
-    """Outputs of Chrysalis that are unspent when Stardust begins, genesis apart."""
+    """Chrysalis outputs that are unspent when Stardust begins, without those of genesis."""
     return [key for key, each in oracle.outputs.items() if not each["isSpent"] and each["messageId"] != GENESIS]
 
 
@@ -77,7 +77,7 @@ def app(
 
 
 async def refusal(client: httpx.AsyncClient, path: str, **headers: str) -> str:
-    """The text of a 404."""
+    """The message of a 404."""
     answer = await client.get(path, headers=headers)
     assert answer.status_code == 404, (path, answer.text)
     message: str = answer.json()["error"]["message"]
@@ -288,7 +288,7 @@ def test_the_network_of_core_v2_has_to_be_there(networks: dict[str, NetworkMount
 
 @pytest.fixture
 async def early(tmp_path: Path, stardust: StardustLedger) -> AsyncIterator[httpx.AsyncClient]:
-    """A network as it was after milestone 35, when parameters were announced that did not hold yet."""
+    """A network as it was after milestone 35, when announced parameters were not in force yet."""
     settings = StoreSettings(f"sqlite:///{tmp_path}", stardust.network)
     store = fill_stardust(settings, dataclasses.replace(stardust, milestones=stardust.milestones[:35], pending=[]))
     async with client_of({"new": stardust.mount(store)}, "new") as client:
@@ -319,7 +319,7 @@ async def test_without_settings_announced_parameters_are_known_all_the_same(
 
 
 def served(folder: Path, name: str, **more: str) -> Any:
-    """The application as `permanode serve` makes it."""
+    """The application as `permanode serve` creates it."""
     variables = {"PERMANODE_STORE": f"sqlite:///{folder}", "PERMANODE_NETWORK": name}
     return make_app(read(None, variables | {f"PERMANODE_STORE_{key.upper()}": text for key, text in more.items()}, {}))
 
@@ -337,7 +337,7 @@ def served(folder: Path, name: str, **more: str) -> Any:
 def test_a_networks_parameters_hold_from_where_its_stardust_begins(
     tmp_path: Path, name: str, more: dict[str, int], first: int
 ) -> None:
-    """With the genesis where it begins with Stardust, and where nobody knows of another era."""
+    """With the genesis if the network begins with Stardust, and without knowledge of another era."""
     store = StoreSettings(f"sqlite:///{tmp_path}", name, **more)
     migrate(store)
     mounted = mount(store)
@@ -346,7 +346,7 @@ def test_a_networks_parameters_hold_from_where_its_stardust_begins(
 
 
 async def test_a_node_s_info_is_a_setting(tmp_path: Path, stardust: StardustLedger) -> None:
-    """Whole, with its token, or the part that tells the parameters."""
+    """The whole info with its token, or only the protocol parameters."""
     migrate(StoreSettings(f"sqlite:///{tmp_path}", "other-2"))
     expected = stardust.expected["info"]
     files = {"whole": expected, "part": expected["protocol"], "bad": expected | {"protocol": {}}, "list": []}

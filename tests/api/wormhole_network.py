@@ -34,16 +34,16 @@ Json = dict[str, Any]
 NETWORK = "wormhole-mainnet"
 DAY_S = 86_400
 LAUNCH_DAY = 18_883
-"""2021-09-13, since when the event database sums up."""
+"""2021-09-13: the event database sums from this day on."""
 
 SEEN_FIRST_S = 1_632_000_000
-"""2021-09-18: no line says that it saw a message before."""
+"""2021-09-18: no line has an observation before this day."""
 
 PRICED_DAYS = (18_901, 19_500, 20_080)
-"""Days on which tokens get a price, each its own: before most transfers, between them, and in their last weeks."""
+"""Days on which tokens get a price, a different one each: before most transfers, between them, in their last weeks."""
 
 UNLISTED = "4/000000000000000000000000a3fff4e9d3d5a34088b36949a10e35403797c6cb"
-"""A token that moves and is not on the list of tokens with a counted value; all others with an amount are."""
+"""A token that moves but is not on the list of counted tokens; all others with an amount are."""
 
 NAMED = {
     "2/0000000000000000000000002260fac5e5542a773aa44fbcfedf7c193bc2c599": (8, "WBTC", "Wrapped BTC"),
@@ -53,8 +53,8 @@ NAMED = {
     UNLISTED: (18, "USDC", "Nobody's Coin"),
     "5/0000000000000000000000002791bca1f2de4661ed88a30c99a7a9449aa84174": (6, "USDC", "USD Coin"),
 }
-"""Decimals, symbol and name of tokens that are moved and that no message of the data describes. Some come home, and
-four have one symbol.
+"""Decimals, symbol and name of tokens that move and that no message of the data describes. Some return home, and four
+share one symbol.
 """
 
 SHARED_TX = "0x" + "5a" * 32
@@ -77,7 +77,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Message:
-    """A body with all its records; `served` is the record with the bytes that the API returns."""
+    """A body with all its records; `served` is the record whose bytes the API returns."""
 
     told: list[Told] = field(default_factory=list)
 
@@ -108,7 +108,7 @@ class Message:
 
 
 class World:
-    """All that the store knows of."""
+    """All contents of the store."""
 
     def __init__(self) -> None:
         good, bad = records("mainnet"), records("unknown")
@@ -146,7 +146,7 @@ class World:
 
     @cached_property
     def verified(self) -> list[Message]:
-        """Those that are served and verified, newest first."""
+        """Served and verified messages, newest first."""
         found = [each for each in self.canonical.values() if each.served["quorum"]]
         return sorted(found, key=lambda each: each.order, reverse=True)
 
@@ -158,7 +158,7 @@ class World:
 
     @cached_property
     def metas(self) -> dict[str, Json]:
-        """token_key → what the first verified message about it says; what is NAMED beside."""
+        """token_key → the description in the first verified message about it, completed by NAMED."""
         told = [each.served for each in self.verified if each.served["payload_kind"] == "asset_meta"]
         told.sort(key=lambda each: (each["timestamp"], each["digest"]), reverse=True)
         named = {key: dict(zip(("decimals", "symbol", "name"), each, strict=True)) for key, each in NAMED.items()}
@@ -175,12 +175,12 @@ class World:
         ]
 
     def price(self, token_key: str, day: int) -> Decimal:
-        """USD of a token: since the last day up to that one on which it got a price."""
+        """USD price of a token: from the last day up to that one on which it got a price."""
         return max((since, Decimal(usd)) for key, since, usd in self.prices if key == token_key and since <= day)[1]
 
     @cached_property
     def transfers(self) -> list[Message]:
-        """Those of tokens that are verified, newest first."""
+        """Verified transfers of tokens, newest first."""
         return [each for each in self.verified if each.served["payload_kind"].startswith("token_transfer")]
 
     def amount(self, message: Message) -> Decimal | None:
@@ -189,12 +189,12 @@ class World:
         return None if meta is None else Decimal(message.served["decoded"]["amount"]) / 10 ** min(8, meta["decimals"])
 
     def usd(self, message: Message) -> Decimal | None:
-        """What those tokens were worth on the day of the transfer."""
+        """The value of those tokens on the day of the transfer."""
         amount = self.amount(message)
         return None if amount is None else round(amount * self.price(self.token_key(message.served), message.day), 8)
 
     def locked(self, first: int, last: int) -> dict[str, Decimal]:
-        """Tokens by token_key that left home in those days, less those that came back; of tokens on the list."""
+        """Tokens by token_key that left home in those days, minus those that returned; only listed tokens."""
         found: dict[str, Decimal] = defaultdict(Decimal)
         for message in self.transfers:
             record, amount = message.served, self.amount(message)
@@ -205,7 +205,7 @@ class World:
         return {key: amount for key, amount in found.items() if amount}
 
     def fill(self, settings: StoreSettings) -> WritableStore:
-        """A new store with all of it."""
+        """A new store with all contents."""
         migrate(settings)
         store = open_store(settings, writable=True)
         write(store, self._rows(settings))
@@ -302,6 +302,6 @@ def b64(text: str) -> str:
 
 
 def utc(seconds: float) -> str:
-    """A time as wormholescan writes it."""
+    """A time in wormholescan's format."""
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds" if seconds % 1 else "seconds")
     return text.replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""What a client of the indexer may get wrong, and how page sizes, cursors and unknown parameters are read."""
+"""Invalid requests of indexer clients, and how page sizes, cursors and unknown parameters are parsed."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ def outputs(stardust: StardustLedger) -> list[Indexed]:
 
 @pytest.fixture(scope="session")
 def counted(stardust: StardustLedger, stardust_store: Any) -> tuple[Any, CountingStore]:
-    """The application and what it reads. What a process asks of a store once is asked: where genesis has outputs."""
+    """The application and its store. The read that a process makes once (where genesis has outputs) is already made."""
     store: Any = CountingStore(stardust_store)
     app = create_app({NETWORK: stardust.mount(store)}, NETWORK, ApiSettings())
     asyncio.run(ask(app, f"{BASE}/outputs"))
@@ -48,7 +48,7 @@ def app(counted: tuple[Any, CountingStore]) -> Any:
 
 
 def page_body(ledger: StardustLedger, page_size: int, items: list[str], body: Json) -> Json:
-    """The whole body of a page; its cursor is nobody's to foretell."""
+    """The whole body of a page; the cursor's text is not predictable."""
     head = {"ledgerIndex": ledger.expected["milestones"], "pageSize": page_size}
     return head | ({"cursor": body["cursor"]} if "cursor" in body else {}) | {"items": items}
 
@@ -56,7 +56,7 @@ def page_body(ledger: StardustLedger, page_size: int, items: list[str], body: Js
 async def check(
     counted: tuple[Any, CountingStore], ledger: StardustLedger, path: str, query: Json, wanted: list[str], size: int
 ) -> None:
-    """All pages of that size, whole bodies; only a page that its bound of work cut short may have room left."""
+    """All pages of that size as whole bodies; only a page that reached its work limit may have room left."""
     bodies, items = await walk(*counted, path, query, size)
     newest = query.get("sort") == "newest"
     assert items == (wanted[::-1] if newest else wanted), query
@@ -68,7 +68,7 @@ async def check(
 
 
 def around(value: Any) -> list[Any]:
-    """A value and its neighbours: a number one less, which is a time's own, or one more; the other truth."""
+    """A value and its neighbours: a number one less, the same, one more (a time's limits), or the other boolean."""
     if isinstance(value, bool):
         return [value, not value]
     return [each for each in (value - 1, value, value + 1) if each >= 0] if isinstance(value, int) else [value]
@@ -98,7 +98,9 @@ async def test_each_filter_by_hits_and_a_miss(
 
 
 def test_the_ledger_has_a_hit_for_every_filter(outputs: list[Indexed]) -> None:
-    """Alone, unspent: so that none of them is tested on nothing; but for timelocks of basic outputs, all spent."""
+    """Each filter alone matches unspent outputs, so that none is tested on an empty result; except timelocks of basic
+    outputs, which are all spent.
+    """
     empty = {
         (route, name)
         for route in ROUTES
@@ -121,7 +123,7 @@ ANY_VALUE = {
 
 @st.composite
 def questions(draw: st.DrawFn, outputs: list[Indexed]) -> tuple[str, Json, str, Indexed]:
-    """A route and filters that some output of it meets, with now and then one more that it need not meet."""
+    """A route and filters that some output matches, sometimes with one more that it need not match."""
     route, spent = draw(st.sampled_from(ROUTES)), draw(st.sampled_from(SPENT))
     candidates = [
         each
@@ -146,7 +148,7 @@ def questions(draw: st.DrawFn, outputs: list[Indexed]) -> tuple[str, Json, str, 
 
 
 def richness(each: Indexed) -> int:
-    """How much there is to filter an output by."""
+    """The number of values by which an output can be filtered."""
     return len(each.conditions) + len(each.output.get("features", ())) + each.token_count
 
 

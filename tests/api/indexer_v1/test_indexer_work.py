@@ -1,4 +1,4 @@
-"""The indexer's work is bounded where filters drop nearly all of a key's rows, and it says how to go on."""
+"""The indexer's work is bounded where filters drop nearly all rows of a key, and its cursor continues from there."""
 
 import hashlib
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from tests.db.stores import CHUNK_SIZE
 NETWORK = "crowded-1"
 COUNT = 6_000
 RARE = 500
-"""Every so many outputs one has native tokens."""
+"""One output of that many has native tokens."""
 
 OWNER = b"\0" + hashlib.blake2b(b"owner", digest_size=32).digest()
 ROLES = (
@@ -35,7 +35,7 @@ ROLES = (
 
 
 def crowd() -> list[Made]:
-    """Outputs that OWNER may unlock in one role each, half of them spent; output ids in their order."""
+    """Outputs that OWNER may unlock in one role each, half of them spent, in the order of their output ids."""
     made = []
     for number in range(COUNT):
         kind, view = ROLES[number % len(ROLES)]

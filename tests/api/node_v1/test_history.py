@@ -1,4 +1,4 @@
-"""What an address received and sent, as JSON and as CSV, whole, against the oracle ledger's lines."""
+"""The history of an address as JSON and as CSV, as whole bodies, compared with the oracle ledger's lines."""
 
 import asyncio
 import re
@@ -43,7 +43,7 @@ def body(address: str, history: list[Json]) -> Json:
 
 
 def test_what_is_expected_adds_up_to_the_balances(oracle: Oracle) -> None:
-    """The test's own reckoning, against the balances that the ledger's generator tells."""
+    """The history computed here gives the balances of the ledger's generator."""
     assert {item["ledgerInclusionState"] for each in oracle.histories.values() for item in each} == {
         "included",
         "conflicting",
@@ -136,7 +136,7 @@ async def test_a_state_of_another_address_is_refused(client: httpx.AsyncClient, 
 
 
 def table(address: str, history: list[Json]) -> str:
-    """The whole CSV but its date."""
+    """The whole CSV except its date."""
     lines = [
         f'"{item["messageId"]}","{item["transactionId"]}",{item["referencedByMilestoneIndex"]},'
         f'"{datetime.fromtimestamp(item["milestoneTimestampReferenced"], UTC).isoformat().replace("+00:00", "Z")}",'
@@ -158,7 +158,7 @@ def table(address: str, history: list[Json]) -> str:
 
 
 def undated(text: str) -> str:
-    """The CSV without its date, which is of today."""
+    """The CSV without its date, which is today's."""
     (date,) = re.findall(r'^"Date:","(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"$', text, flags=re.MULTILINE)
     assert abs(datetime.fromisoformat(date) - datetime.now(UTC)) < timedelta(minutes=5)
     return text.replace(date, "now")
@@ -201,7 +201,7 @@ async def test_other_operations_know_no_csv(client: httpx.AsyncClient) -> None:
 
 
 class Failing:
-    """A store that answers some slices of histories and no more."""
+    """A store that returns some slices of histories and then fails."""
 
     def __init__(self, store: Any, slices: int) -> None:
         self.store, self.left = store, slices
@@ -218,7 +218,7 @@ class Failing:
 
 
 async def stream(app: Any, path: str, gone_after: int | None = None) -> list[Json]:
-    """What the application sends for a CSV; the client is gone after some messages."""
+    """The messages that the application sends for a CSV; the client disconnects after some of them."""
     sent: list[Json] = []
     asked = iter([{"type": "http.request", "body": b""}])
 

@@ -1,4 +1,4 @@
-"""The ledger state as old clients ask for it, answer by answer, against the oracle ledger's expectations."""
+"""The ledger state in the form that old clients request, compared with the oracle ledger's expectations."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -108,7 +108,7 @@ async def test_what_only_a_node_has_is_501(client: httpx.AsyncClient, method: st
 
 @pytest.fixture(scope="module")
 def without_genesis(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """An API over the milestones alone."""
+    """An API over a store that contains only milestones and no ledger state."""
     folder = tmp_path_factory.mktemp("milestones")
     store = filled_store(folder, oracle, 100_000, 100_000, with_genesis=False)
     mount = NetworkMount(store, oracle.expected["network"], "atoi")
@@ -153,7 +153,7 @@ async def test_a_balance_of_another_network_is_a_400(client: httpx.AsyncClient) 
 
 @dataclass(frozen=True)
 class Advancing:
-    """An API over a store whose ledger state ends before its milestones do, and may go on."""
+    """An API over a store whose ledger state ends before its milestones do, and can advance."""
 
     client: httpx.AsyncClient
     store: WritableStore
@@ -180,7 +180,7 @@ async def advancing(oracle: Oracle, tmp_path: Path) -> AsyncIterator[Advancing]:
 
 
 def unspent_at(oracle: Oracle, address: str, ledger_index: int) -> set[str]:
-    """Ids of an address's outputs that were there at that milestone, by what the oracle says became of them."""
+    """Ids of an address's outputs that existed at that milestone, from the oracle's record of each output."""
     return {
         output_id
         for output_id, each in oracle.outputs.items()
@@ -222,12 +222,12 @@ async def test_every_answer_is_true_at_the_ledger_index_it_names(advancing: Adva
 
 
 def history_at(history: list[Json], ledger_index: int) -> list[Json]:
-    """What of a history there was at that milestone."""
+    """The part of a history that existed at that milestone."""
     return [item for item in history if item["referencedByMilestoneIndex"] <= ledger_index]
 
 
 async def shown_while_advancing(advancing: Advancing, path: str, items: str) -> list[Any]:
-    """All pages of a listing of several whose ledger state goes on after the first; each names milestone 30."""
+    """All pages of a listing whose ledger state advances after the first page; each page names milestone 30."""
     page = (await advancing.client.get(path)).json()["data"]
     advancing.advance(50)
     assert (page["ledgerIndex"], page["state"] is None) == (30, False)

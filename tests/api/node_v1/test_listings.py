@@ -1,4 +1,4 @@
-"""Every listing, every page of it, at every page size, from both ends."""
+"""Every page of every listing, at every page size, in both orders."""
 
 from typing import Any
 

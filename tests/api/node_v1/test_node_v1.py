@@ -1,4 +1,4 @@
-"""Every answer about single things, whole bodies, for everything the oracle ledger holds."""
+"""Responses about single objects as whole bodies, for everything in the oracle ledger."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ UNKNOWN = "ab" * 32
 
 
 async def data(client: httpx.AsyncClient, path: str, model: type[BaseModel]) -> Any:
-    """The `data` of a good answer, which is also as the contract says, to the key."""
+    """The `data` of a successful response, which also matches the contract exactly."""
     answer = await client.get(path)
     assert answer.status_code == 200, (path, answer.text)
     assert answer.headers["content-type"] == "application/json"
@@ -49,7 +49,7 @@ async def test_every_metadata_is_the_node_s_and_omits_what_it_omits(client: http
 
 @pytest.fixture
 async def altered(tmp_path: Path, oracle: Oracle) -> AsyncIterator[tuple[httpx.AsyncClient, str]]:
-    """A store with a second message that carries milestone 1's payload, and that message's id."""
+    """A store with a second message that contains milestone 1's payload, and that message's id."""
     line = oracle.milestones[0]
     entry = line["messages"][-1]
     data = bytes.fromhex(entry["bytes_hex"])[:-8] + bytes(8)
@@ -137,7 +137,7 @@ async def test_every_included_transaction_leads_to_its_message(client: httpx.Asy
 async def test_chronicle_rs_132_a_reattached_transaction_is_told_by_its_included_attachment(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
-    """Chronicle.rs told one attachment's message with another one's state."""
+    """Chronicle.rs returned one attachment's message with the state of another."""
     attachments: dict[str, list[Any]] = {}
     for entry in oracle.entries:
         if "transactionId" in entry and "ledgerInclusionState" in entry["metadata"]:

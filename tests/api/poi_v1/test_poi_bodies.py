@@ -1,4 +1,4 @@
-"""What is posted for a proof and is none, is too long, or does not come."""
+"""Request bodies that are not proofs, are too long, or never arrive."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Proofs of milestones put together for it: real ones, one that references one block, cones that are not whole."""
+"""Proofs of generated and real milestones: one that references a single block, and cones that are incomplete."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ def small(tmp_path: Path) -> Iterator[WritableStore]:
 
 
 def put(store: WritableStore, cones: Sequence[Sequence[Provable]]) -> None:
-    """Milestones with what they reference, as far as proofs ask for it."""
+    """Milestones with the messages that they reference, with the columns that proofs read."""
     with store.batch() as batch:
         for cone in cones:
             index, ids = cone[0].milestone["index"], [raw(each.message_id) for each in cone]
@@ -50,7 +50,7 @@ def put(store: WritableStore, cones: Sequence[Sequence[Provable]]) -> None:
 
 
 def essence_bytes(milestone: Json) -> bytes:
-    """The part of a Stardust milestone that is signed (TIP-29); without options."""
+    """The signed part of a Stardust milestone (TIP-29), without options."""
     assert not milestone.get("options")
     parents, metadata = list(map(raw, milestone["parents"])), raw(milestone.get("metadata", ""))
     return b"".join(
@@ -101,7 +101,7 @@ async def test_every_block_of_three_real_milestones_is_proved(small: WritableSto
 
 
 def alone() -> tuple[Provable, str]:
-    """A milestone that references one block and applied it, signed by a key made here."""
+    """A milestone that references one block and applied it, signed by a key generated here."""
     each = next(each for each in provable("stardust") if each.is_applied)
     only = [raw(each.message_id)]
     merkle_root = "0x" + hashed(b"\0" + only[0]).hex()
@@ -117,7 +117,7 @@ def alone() -> tuple[Provable, str]:
 
 
 async def test_a_block_that_is_the_whole_tree_is_proved_and_no_other_beside_it(small: WritableStore) -> None:
-    """inx-poi makes no such proof, and inx-chronicle panics over another block beside it."""
+    """inx-poi makes no such proof, and inx-chronicle panics on another block beside it."""
     each, key = alone()
     put(small, [[each]])
     app = proving(NetworkMount(small, "small-1", "tst"), [key])

@@ -1,4 +1,4 @@
-"""Proofs of inclusion: of all in both oracle ledgers and in real milestones, bodies whole, and of nothing else."""
+"""Proofs of inclusion as whole bodies, for every message of both oracle ledgers and of real milestones."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ both_eras = pytest.mark.parametrize(
     [pytest.param(*each.values, *each.values, marks=each.marks, id=each.id) for each in STORES],
     indirect=True,
 )
-"""For tests that ask about both eras: in stores of one kind."""
+"""For tests that need both eras in stores of one kind."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def shimmering(stardust: StardustLedger, stardust_store: Any) -> Any:
 
 
 async def assert_proved(app: Any, each: Provable) -> None:
-    """What is created is what the definition says, or why not, and every route judges it rightly."""
+    """The proof equals the definition, or the error says why there is none; every route validates it correctly."""
     message_id = each.message_id.removeprefix("0x")
     not_applied = f"message {message_id} was not applied to the ledger"
     nothing_else = "; Chrysalis proves nothing of other messages"
@@ -60,7 +60,7 @@ async def assert_proved(app: Any, each: Provable) -> None:
 
 
 async def assert_judged(app: Any, proof: Json, *, whole: bool) -> None:
-    """A proof of application; where the milestone applied all that it commits to, it is one of reference too."""
+    """A proof of application. If the milestone applied everything that it commits to, it also proves the reference."""
     assert await validate(app, "/applied-block", proof) == VALID
     for route in ("", "/referenced-block"):
         assert await validate(app, route, proof) == (VALID if whole else INVALID)

@@ -1,4 +1,4 @@
-"""The guardian gateway, and that families of one protocol never answer for a network of the other."""
+"""The guardian API, and that families of one protocol never serve a network of the other."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ async def test_the_guardians_of_now_are_the_last_set_that_is_published(signed: h
         found = (await signed.get(f"{prefix}/v1/guardianset/current")).json()["guardianSet"]
         assert [each.lower() for each in found["addresses"]] == [each.lower() for each in expected["addresses"]]
         assert found["index"] == expected["index"]
-    # The checksum of Ethereum's, as guardians write themselves.
+    # An Ethereum checksum address, as guardians write their own.
     assert "0xfF6CB952589BDE862c25Ef4392132fb9D4A42157" in found["addresses"]
 
 

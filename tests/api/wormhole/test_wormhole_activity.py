@@ -1,4 +1,4 @@
-"""Operations, transactions, addresses and activity, each body held against the records and sums made of them."""
+"""Operations, transactions, addresses and activity: each body is compared with the records and sums over them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ async def all_of(client: httpx.AsyncClient, path: str, name: str, **params: Any)
 
 
 def checked(world: World, found: Iterable[Json], expected: list[Message]) -> None:
-    """Operations of those messages, whole but for what the payload says, which /vaas/parse tells as well."""
+    """Operations of those messages, complete except for the decoded payload, which /vaas/parse returns as well."""
     found = list(found)
     assert [each["id"] for each in found] == [each.served["message_id"] for each in expected]
     for operation, message in zip(found, expected, strict=True):
@@ -143,7 +143,7 @@ async def test_no_message_is_of_two_applications_at_once(signed: httpx.AsyncClie
 
 
 def instants(world: World) -> list[int]:
-    """When messages were sent, and a day on which none was."""
+    """Days on which messages were sent, and one without messages."""
     found = sorted({each.served["timestamp"] for each in of_all(world)})
     assert len(found) > 20
     assert found[0] == 0
@@ -400,7 +400,7 @@ def date(day: int) -> str:
 
 
 def busiest(world: World) -> int:
-    """A day whose month has most transfers of tokens with a price."""
+    """The day in the month with the most transfers of priced tokens."""
     days = [each.day for each in world.transfers if world.usd(each)]
     return max(days, key=lambda last: sum(last - 30 < day <= last for day in days))
 

@@ -1,4 +1,4 @@
-"""Sums of the event database's functions, each body held against sums of the records, and the faults theirs had."""
+"""Sums of the event database's functions, compared with sums over the records, and the defects of the originals."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -19,16 +19,16 @@ from tests.api.wormhole_network import DAY_S, LAUNCH_DAY, UNLISTED, Message, Wor
 Json = dict[str, Any]
 
 LAST, SPAN = 20_095, 300
-"""A transfer's day and so many before it, in which half of the transfers are and tokens get another price."""
+"""A day with transfers and the number of days before it. Half of the transfers fall into them, and prices change."""
 
 Contract = tuple[int | None, str | None]
 
 Moved = tuple[int, tuple[str, str, str], Decimal]
-"""Day; leaving chain, destination, symbol; USD."""
+"""Day; source chain, destination, symbol; USD."""
 
 
 def transfers(world: World, contract: Contract = (None, None)) -> list[Moved]:
-    """Transfers until LAST of tokens on the list that have a price; of a chain's, or of a contract's alone."""
+    """Transfers until LAST of listed tokens with a price; of one chain, or of one contract only."""
     found = []
     for message in world.transfers:
         record, usd = message.served, world.usd(message)
@@ -40,20 +40,20 @@ def transfers(world: World, contract: Contract = (None, None)) -> list[Moved]:
 
 
 def sent_by(message: Message, contract: Contract) -> bool:
-    """Whether that chain, and that contract of it, sent the message; None: any did."""
+    """Whether that chain, and that contract of it, sent the message; None: any chain."""
     chain, address = contract
     record = message.served
     return chain in (None, record["emitter_chain"]) and address in (None, record["emitter_address"])
 
 
 def asked(contract: Contract) -> dict[str, str]:
-    """The parameters that ask for it."""
+    """The parameters of such a request."""
     given = zip(("forChain", "forAddress"), contract, strict=True)
     return {name: str(value) for name, value in given if value is not None}
 
 
 def contracts(world: World) -> list[Contract]:
-    """All together; a chain, its bridge, and under that chain's number the bridge of another."""
+    """All together; one chain; its bridge; and with that chain's number the bridge of another chain."""
     senders = Counter((each.served["emitter_chain"], each.served["emitter_address"]) for each in world.transfers)
     (chain, bridge), (_, other) = sorted(senders, key=lambda each: -len(transfers(world, each)))[:2]
     return [(None, None), (chain, None), (chain, bridge), (chain, other)]
@@ -64,7 +64,7 @@ def date(day: int) -> str:
 
 
 def tree(found: Iterable[Moved], told_by: slice, keys: Iterable[Moved] = ()) -> Json:
-    """Sums in objects; those of `keys` too, where they are zero."""
+    """Sums in objects; keys in `keys` also where the sum is zero."""
     sums: dict[tuple[str, ...], Decimal] = defaultdict(Decimal)
     for rows, factor in ((found, 1), (keys, 0)):
         for _, place, usd in rows:
@@ -164,7 +164,7 @@ def assets(world: World, held: dict[str, Decimal], day: int) -> Json:
 
 
 def worth(world: World, held: dict[str, Decimal], day: int) -> dict[str, float]:
-    """USD by home chain, and of all."""
+    """USD by home chain, and in total."""
     found: dict[str, Decimal] = defaultdict(Decimal)
     for key, amount in held.items():
         for chain in (key.partition("/")[0], "*"):
@@ -213,7 +213,7 @@ async def test_what_a_token_locked_is_told_as_long_as_it_is_on_the_list(
     before, after = await all_time(19_699), await all_time(19_732)
     assert before["6"]["0x" + AVAX[-40:]]["Amount"] == 0.000001
     assert (before.keys(), after.keys()) == ({"*", "2", "5", "6"}, {"*", "2", "5"})
-    # 1.25123123 WETH were locked and 6.29 USDC of Polygon came back, whatever AVAX is.
+    # 1.25123123 WETH were locked and 6.29 USDC returned from Polygon, whatever happens to AVAX.
     both_days = worth(world, {WETH: Decimal("1.25123123"), USDC_5: Decimal("-6.29")}, 19_732)
     assert {chain: each["*"]["Notional"] for chain, each in after.items()} == both_days
     monkeypatch.setitem(allowlist.INACTIVE, AVAX, 19_733)
@@ -238,7 +238,7 @@ async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
         return {"*": by_chain.total()} | {str(chain): by_chain[chain] for chain, _ in every}
 
     def amounts(dates: Iterable[dict[tuple[int, str], Decimal]], every: Iterable[tuple[int, str]]) -> Json:
-        """USD on those dates of each address of `every`, by chain."""
+        """USD on those dates for each address of `every`, by chain."""
         told: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         dates = [*dates]
         for place in every:
@@ -247,7 +247,7 @@ async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
         return {chain: sorted(each) for chain, each in told.items()}
 
     def unnamed(dates: Iterable[Json]) -> Json:
-        """The same of a body: how a chain writes an address tests/ledger looks at."""
+        """The same from a body; tests/ledger checks how a chain writes an address."""
         (first, *_) = dates = [*dates]
         return {chain: sorted(tuple(each[chain][name] for each in dates) for name in first[chain]) for chain in first}
 
@@ -301,7 +301,7 @@ async def test_too_many_addresses_are_not_told_on_every_date(
         f"more than {10 * addresses - 1} numbers, of {addresses} addresses on 10 dates:"
         " request fewer with numDays or forChain",
     )
-    # All time together has no dates, and fewer dates are told.
+    # The sum over all time has no dates, and fewer dates are returned.
     assert (await both(signed, "addressestransferredtocumulative", until=date(last)))["AllTimeCounts"]["*"] == addresses
     assert (await both(signed, "addressestransferredtocumulative", **daily | {"numDays": "8"}))["DailyCounts"]
     monkeypatch.setattr(wormhole_event_addresses, "DATED_MAX", 9)
@@ -370,5 +370,5 @@ async def test_sums_of_too_many_keys_and_days_are_not_made(
 
 
 def leaves(found: Any) -> int:
-    """Numbers in objects."""
+    """Numbers inside objects."""
     return sum(map(leaves, found.values())) if isinstance(found, dict) else 1

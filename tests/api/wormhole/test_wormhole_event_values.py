@@ -1,4 +1,4 @@
-"""Functions of the event database that find rows by what a column holds, against the records; GET and POST."""
+"""Functions of the event database that find rows by a column's value, compared with the records; GET and POST."""
 
 from collections import defaultdict
 from typing import Any
@@ -15,13 +15,13 @@ from tests.api.wormhole_network import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message
 Json = dict[str, Any]
 
 ASKED = 3
-"""Values of a column, those that most rows have."""
+"""Values of a column, the ones with the most rows."""
 
 TRANSFERS = ("token_transfer", "token_transfer_with_payload")
 
 
 def told(world: World, message: Message) -> dict[tuple[str, str], str]:
-    """What the columns of a message hold, of those that are looked up."""
+    """Columns of a message that lookups use, with their values."""
     record = message.served
     decoded, kind = record["decoded"], record["payload_kind"]
     found = {
@@ -129,7 +129,7 @@ async def test_more_rows_than_one_answer_has_are_refused_where_all_are_asked_for
     assert (found["code"], found["message"]) == (12, f"more rows than one response reads: {fewer}")
     monkeypatch.setattr(wormhole_event_values, "ROWS_MAX", count)
     assert len(await both(signed, "findvalues", **given)) == count
-    # None of the rows that are looked at is shown, and there are more.
+    # None of the rows that were read matches, and there are more.
     monkeypatch.setattr(wormhole_event_values, "ROWS_MAX", 1)
     monkeypatch.setattr(paging, "EXAMINED_AT_LEAST", 1)
     assert (await both(signed, "findvalues", **given, emitterAddress="cd" * 32))["message"] == found["message"]

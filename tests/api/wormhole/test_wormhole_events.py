@@ -1,4 +1,4 @@
-"""Functions of the event database: whole rows and counts, held against the records; GET and POST say the same."""
+"""Functions of the event database: whole rows and counts, compared with the records; GET and POST return the same."""
 
 from collections import Counter, defaultdict
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ NAMES = {1: "solana", 2: "ethereum", 3: "terra", 4: "bsc", 5: "polygon", 26: "py
 
 
 async def both(client: httpx.AsyncClient, function: str, **given: str) -> Json:
-    """The body of the GET, which is that of the POST."""
+    """The body of the GET, which equals that of the POST."""
     asked = await client.get(f"{API}/{function}", params=given)
     sent = await client.post(f"{API}/{function}", json=given)
     assert (asked.status_code, asked.json()) == (sent.status_code, sent.json())
@@ -40,13 +40,13 @@ async def both(client: httpx.AsyncClient, function: str, **given: str) -> Json:
 
 
 def written_first(world: World, key: str) -> str | None:
-    """Of an id, whatever its body, one transaction is told: the earliest that was written."""
+    """One transaction is returned per id, whatever its body: the earliest that was written."""
     told = [each for each in world.told if each.record["row_key"] == key and each.tx_id is not None]
     return min(((each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in told), default=(None,) * 3)[2]
 
 
 def row_of(world: World, message: Message) -> Json:
-    """Details of a row, but for the emitter's chain where its name is not among NAMES."""
+    """Details of a row, without the emitter's chain if its name is not in NAMES."""
     record = message.served
     data = bytes.fromhex(record["hex"])
     at = [6 + 66 * number for number in range(record["num_signatures"])]
@@ -134,7 +134,7 @@ RESULTING = dict.fromkeys(("ResultingTokenAddress", "ResultingTokenSymbol", "Res
 
 
 class Watched:
-    """A Store that keeps what was read of which table."""
+    """A Store that records which tables and columns were read."""
 
     def __init__(self, store: Any) -> None:
         self._store = store
@@ -203,7 +203,7 @@ async def test_rows_by_the_beginning_of_their_keys(signed: httpx.AsyncClient, wo
         for row, message in zip(found, expected, strict=True):
             whole = row_of(world, message) | {"EmitterChain": message.served["emitter_chain_name"]}
             if message.served["network"] != "mainnet":
-                # Not told by the record: which of them another network's contracts, or forgers, sent.
+                # The records do not contain which of them came from contracts of another network or from forgers.
                 whole["TokenTransferPayload"] = row["TokenTransferPayload"]
             whole["RowKey"] = message.served["row_key"]
             assert {name: row[name] for name in whole} == whole
@@ -259,7 +259,7 @@ async def test_a_transaction_leads_to_a_message_of_which_nobody_brought_a_vaa(si
 
 
 def summaries(world: World, found: list[Json], expected: list[Message]) -> None:
-    """Summaries of those messages, whole but for how its chain writes the token of a transfer."""
+    """Summaries of those messages, complete except for the chain's own spelling of a transferred token."""
     assert [each["Sequence"] for each in found] == [str(each.served["sequence"]) for each in expected]
     for summary, message in zip(found, expected, strict=True):
         record, details = message.served, summary.pop("TransferDetails")

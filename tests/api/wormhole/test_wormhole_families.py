@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 SAMPLE = Path(__file__).parents[3] / "sample" / "wormhole" / "bigtable.jsonl"
 ROWS = [json.loads(line) for line in SAMPLE.read_text().splitlines()]
-del ROWS[0]["families"]["TokenTransferDetails"]["Amount"]  # its text is no number, and days are summed here
+del ROWS[0]["families"]["TokenTransferDetails"]["Amount"]  # its text is not a number, and days are summed here
 HOSTNAME = "guardian-7"
 WRITTEN_MS = 1_632_189_146_500
 
@@ -60,7 +60,7 @@ def head_of(row: Json) -> Json:
 
 
 def texts(row: Json, family: str) -> dict[str, str]:
-    """Columns of a family of which all are text."""
+    """Columns of a family in which all are text."""
     return {name: base64.b64decode(cell["value"]).decode() for name, (cell,) in row["families"].get(family, {}).items()}
 
 

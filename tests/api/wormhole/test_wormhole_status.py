@@ -1,4 +1,4 @@
-"""What `permanode status` tells of a Wormhole network, against the records; on every kind of store."""
+"""The report of `permanode status` for a Wormhole network, compared with the records; on every kind of store."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Wormholescan's VAAs and observations, and what is ours beside them: whole bodies, held against the records."""
+"""Wormholescan's VAAs and observations, and this server's extensions: whole bodies, compared with the records."""
 
 import asyncio
 from collections import Counter
@@ -28,11 +28,11 @@ KINDS = {
     "ntt_transceiver_message": "NATIVE_TOKEN_TRANSFER",
 }
 UNTOLD = ("emitterNativeAddr", "payload")
-"""Of a document what the records do not tell; tests of their own look at these."""
+"""Keys of a document that the records do not contain; separate tests check them."""
 
 
 def document(message: Message, *, is_duplicated: bool = False) -> Json:
-    """A VaaDoc, but for UNTOLD."""
+    """A VaaDoc without the keys of UNTOLD."""
     record = message.served
     seen = None if message.seen_ms is None else utc(message.seen_ms / 1000)
     found = {
@@ -61,7 +61,7 @@ def told(document: Json) -> Json:
 
 
 async def all_of(client: httpx.AsyncClient, path: str, **params: Any) -> list[Json]:
-    """Every document of a listing, by cursors."""
+    """Every document of a listing, by following cursors."""
     found: list[Json] = []
     cursor = None
     while True:
@@ -75,7 +75,7 @@ async def all_of(client: httpx.AsyncClient, path: str, **params: Any) -> list[Js
 
 
 def checked(world: World, wanted: Callable[[Json], bool]) -> list[Json]:
-    """The documents of the verified messages whose records are wanted, newest first."""
+    """The documents of the verified messages whose records match, newest first."""
     return [document(each) for each in world.verified if wanted(each.served)]
 
 
@@ -228,7 +228,7 @@ async def test_a_message_by_its_id_is_one_read(wormhole_store: Any, world: World
 
 
 async def test_what_is_known_of_a_transfer_from_solana(signed: httpx.AsyncClient, world: World) -> None:
-    """Written out, from the guardians' own record of it: USDT of Solana to an account of Ethereum's."""
+    """The expected document in full, from the guardians' own record: USDT from Solana to an Ethereum account."""
     record = next(
         each.served
         for each in world.verified
@@ -299,7 +299,7 @@ async def test_other_bodies_under_an_id_are_its_duplicates(signed: httpx.AsyncCl
 
 
 def signers(world: World, message: Message) -> dict[str, tuple[str, int]]:
-    """Guardian → its signature and the earliest set under which it was seen, of all forms of a body."""
+    """Guardian → its signature and the earliest set in which it was seen, over all forms of a body."""
     sets = public_sets("mainnet")
     found: dict[str, set[tuple[str, int]]] = {}
     for each in message.told:
@@ -339,7 +339,7 @@ def observations_of(world: World, message: Message) -> list[Json]:
 
 
 def lowered(found: list[Json]) -> list[Json]:
-    """Guardians without the checksum in their letters."""
+    """Guardians in lower case, without the checksum."""
     return [each | {name: each[name].lower() for name in ("id", "guardianAddr")} for each in found]
 
 
@@ -531,7 +531,7 @@ async def test_the_history_of_guardian_sets(signed: httpx.AsyncClient, world: Wo
             name.lower() for name in sets[str(each["index"])]["addresses"]
         ]
         assert each["quorum"] == size * 2 // 3 + 1
-        # Named by a message that is here, signed by the set before.
+        # A message in the data names it, signed by the set before.
         if each["namedBy"] is not None:
             record = world.messages[each["namedBy"]].served
             assert (record["guardian_set"], record["decoded"]["new_index"]) == (each["index"] - 1, each["index"])
