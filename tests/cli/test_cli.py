@@ -1,4 +1,4 @@
-"""The command line's own manners; what its commands do is tested where it is done. Its help texts are docs/cli.md."""
+"""Behaviour of the command line itself; what commands do is tested with their packages. Help texts are docs/cli.md."""
 
 import json
 import subprocess
@@ -226,7 +226,7 @@ def test_steps_are_told_with_the_rows_of_each_table() -> None:
 
 
 def test_stages_side_by_side_count_their_own_rows_and_one_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`days` from 1 s to 6, `ledger` from 2 s to 4, then from 9 s to 10, after Spark's start from 0 s to 1."""
+    """Progress of `days` (1 s to 6 s) and `ledger` (2 s to 4 s, then 9 s to 10 s), after Spark's start (0 s to 1 s)."""
     times = iter([0.0, 1.0, 1.0, 2.0, 4.0, 6.0, 9.0, 10.0])
     monkeypatch.setattr("etl.report.time", SimpleNamespace(perf_counter=lambda: next(times)))
     report = Report("run", messages=60)

@@ -1,4 +1,4 @@
-"""The demo as a new user meets it: loads once, serves, and every question it prints has an answer."""
+"""The demo for a new user: it loads once and serves, and every request that it prints has a response."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(folder: Path, port: int, store: str | None = None) -> Iterator[str]:
-    """Everything the demo prints up to its last line, while it serves."""
+    """Everything that the demo prints before its last line, while it serves."""
     code = f"import pathlib; from cli import demo; demo.run({port}, pathlib.Path({str(folder)!r}), {store!r})"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -66,12 +66,12 @@ def asked_line(sample: demo.Sample) -> str:
 
 @pytest.fixture
 def no_store() -> None:
-    """The demo's own store, in its folder."""
+    """The demo's own store in its folder."""
 
 
 @pytest.fixture
 def fresh_keyspace(cassandra: CassandraServer) -> str:
-    """A store that is not there yet, on a server that runs."""
+    """A store that does not exist yet, on a running server."""
     return f"cassandra://{cassandra.contact}/demo_{os.getpid()}?rf=1"
 
 

@@ -1,4 +1,4 @@
-"""`permanode proof check`: what it says, and its exit codes."""
+"""`permanode proof check`: its output and its exit codes."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Settings: layers, types, names, and what is refused."""
+"""Settings: sources, types, names, and rejected values."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`permanode status` and `permanode purge` over a small store whose rows are written by hand."""
+"""`permanode status` and `permanode purge` over a small store whose rows the test inserts itself."""
 
 import json
 import time
@@ -20,7 +20,7 @@ NETWORK = "permatest-1"
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreSettings:
-    """Complete 1–3, signed, and 6, by its Merkle root alone; 4 with a reject, 5 missing; archive files hold 2–4."""
+    """Complete: 1–3 (signed) and 6 (Merkle root only); 4 has a reject, 5 is missing; archive files contain 2–4."""
     monkeypatch.chdir(tmp_path)
     settings = StoreSettings(url=f"sqlite:///{tmp_path}/store", network=NETWORK, chunk_size=7)
     monkeypatch.setenv("PERMANODE_STORE", settings.url)
@@ -57,7 +57,7 @@ def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(sto
 
 
 def test_what_lacks_at_the_ledgers_beginning_is_missing_too(store: StoreSettings) -> None:
-    """It begins after milestone 0, and nothing before 9 was loaded."""
+    """The ledger starts after milestone 0, and nothing before 9 was loaded."""
     with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
         ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")
         batch.upsert(schema.ranges, ranges, [(NETWORK, 0, "[[9, 10]]", "[]", 70)])

@@ -1,4 +1,4 @@
-"""A node's expected answers, computed from the oracle ledger: the expectation behind every client here.
+"""A node's expected responses, computed from the oracle ledger. All client tests here use them.
 
 Only the version comes from project code. A listing fits on one page.
 """
@@ -15,7 +15,7 @@ PAGE_SIZE = 1000
 
 
 def info(oracle: Oracle) -> Json:
-    """A permanode's own words, and no rates or proof of work, as no traffic reaches it."""
+    """The fields that only a permanode has, and no rates or proof of work, as it receives no traffic."""
     own = {"name": "Permanode", "version": VERSION, "minPoWScore": 0}
     rates = dict.fromkeys(("messagesPerSecond", "referencedMessagesPerSecond", "referencedRate"), 0)
     return {**oracle.expected["info"], **own, **rates}
@@ -40,19 +40,19 @@ def address_outputs(oracle: Oracle, address: str, items: list[Any], page_size: i
 
 
 def message_records(oracle: Oracle, message_ids: list[str]) -> list[Json]:
-    """What `expanded` puts in place of messages."""
+    """The objects with which `expanded` replaces message ids."""
     return [record(oracle, each, each) for each in message_ids]
 
 
 def output_records(oracle: Oracle, output_ids: list[str]) -> list[Json]:
-    """What `expanded` puts in place of outputs, newest first; conflicting ones too."""
+    """The objects with which `expanded` replaces output ids, newest first; conflicting ones too."""
     known = oracle.conflicting_outputs | oracle.outputs
     records = [record(oracle, each, known[each]["messageId"]) for each in output_ids]
     return sorted(records, key=lambda each: (each["milestoneIndex"], each["id"]), reverse=True)
 
 
 def transactions(oracle: Oracle, address: str, states: tuple[str, ...]) -> Json:
-    """The transactions of an address that have one of those inclusion states, in Chronicle's words."""
+    """The transactions of an address that have one of those inclusion states, in Chronicle's spelling."""
     items = [item for item in oracle.histories.get(address, []) if item["ledgerInclusionState"] in states]
     return {"transactions": [attached(oracle, oracle.by_id[item["messageId"]]) for item in items], "state": None}
 
@@ -64,7 +64,7 @@ def history(oracle: Oracle, address: str, page_size: int = PAGE_SIZE) -> Json:
 
 
 def sync(milestones: int) -> Json:
-    """Everything from the first milestone to the last, and nothing after; no archive file is known to hold any."""
+    """Everything from the first milestone to the last, and nothing after; no archive file is recorded for any."""
     end = milestones + 1
     gap = {"start": end, "end": 2147483647}
     all_of_them = [{"start": 1, "end": end}]
@@ -80,11 +80,11 @@ SERVICE = {
     "microservices": {},
     "log_path": None,
 }
-"""The server's own state, up since whenever."""
+"""The server's own state, with any start time."""
 
 
 def balance(oracle: Oracle, account: Json) -> Json:
-    """Of one of `addresses` in expected.json."""
+    """The balance of one of `addresses` in expected.json."""
     own = {key: account[key] for key in ("address", "balance", "dustAllowed")}
     return {"addressType": 0, **own, "ledgerIndex": oracle.expected["milestones"]}
 

@@ -58,8 +58,8 @@ stardust_network = "{stardust}"
 def server(
     tmp_path_factory: pytest.TempPathFactory, oracle: Oracle, stardust: StardustLedger, world: World
 ) -> Iterator[str]:
-    """The base URL of a server with both oracle ledgers and messages of Wormhole, each a network: Chrysalis's is the
-    default one.
+    """The base URL of a server with three networks: both oracle ledgers and Wormhole messages. The Chrysalis network is
+    the default one.
     """
     folder = tmp_path_factory.mktemp("served")
     chrysalis = oracle.expected["network"]
@@ -77,7 +77,7 @@ def server(
 
 @pytest.fixture(scope="session")
 def cache(pytestconfig: pytest.Config) -> Path:
-    """Where installed programs stay from one run to the next."""
+    """The folder of installed programs, which later runs use again."""
     assert pytestconfig.cache is not None
     return pytestconfig.cache.mkdir("clients")
 

@@ -22,12 +22,12 @@ Questions: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
 
 @dataclass(frozen=True)
 class Driver:
-    """A foreign client, by the command that starts its driver."""
+    """An external client, by the command that starts its driver."""
 
     command: tuple[str, ...]
 
     def ask(self, calls: Sequence[Any]) -> list[Any]:
-        """What came of each call, answers and refusals alike."""
+        """The outcome of each call, responses and errors."""
         lines = "".join(f"{json.dumps(call)}\n" for call in calls)
         done = subprocess.run(self.command, input=lines, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
@@ -36,14 +36,14 @@ class Driver:
         return found
 
     def answers(self, calls: Sequence[Any]) -> list[Any]:
-        """The answer to each call."""
+        """The response to each call."""
         found = self.ask(calls)
         for call, each in zip(calls, found, strict=True):
             assert "answer" in each, f"{call}: {each}"
         return [each["answer"] for each in found]
 
     def check(self, method: str, questions: Questions, *, ordered: bool = True) -> None:
-        """Asks a method those questions and compares every answer, whole; not `ordered`: lists in any order."""
+        """Calls a method with those arguments and compares every whole response; not `ordered`: lists in any order."""
         asked = list(questions)
         assert asked
         found = self.answers([[method, *arguments] for arguments, _ in asked])
@@ -60,7 +60,7 @@ def dumped(value: Any) -> str:
 
 
 def iota_js(node: Node, folder: Path, package: str, endpoint: str, base_path: str, mnemonic: str) -> Driver:
-    """iota.js, by the name of its package, in a folder from where it finds that."""
+    """iota.js by its package name, in a folder from which it is found."""
     (folder / "node_modules").symlink_to(node.modules)
     script = shutil.copy(HERE / "drivers" / "iota_js.mjs", folder)
     return Driver((node.node, str(script), package, endpoint, base_path, mnemonic))

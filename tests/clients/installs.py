@@ -28,7 +28,7 @@ NODE_MAJOR = 18
 """The oldest Node that has `fetch`, which openapi-fetch uses."""
 
 TIMEOUT_S = 170
-"""For one install or generator; what hangs longer will not end."""
+"""For one install or generator; a process that takes longer hangs."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Node:
 
 
 def run(command: list[str], folder: Path | None = None, **variables: str) -> str:
-    """What a command prints; AssertionError with all it said when it fails."""
+    """What a command prints; AssertionError with its whole output if it fails."""
     done = subprocess.run(
         command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
     )
@@ -57,9 +57,7 @@ def run(command: list[str], folder: Path | None = None, **variables: str) -> str
 
 
 def kept(cache: Path, name: str, recipe: str, install: Callable[[Path], None]) -> Path:
-    """The folder that `install` fills, filled already when the recipe is the same as before; one process fills it,
-    others wait.
-    """
+    """The folder that `install` fills; already filled if the recipe is unchanged. One process fills it, others wait."""
     folder = cache / f"{name}-{sha256(recipe.encode()).hexdigest()[:12]}"
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{name}.lock").open("w") as lock:
@@ -73,7 +71,7 @@ def kept(cache: Path, name: str, recipe: str, install: Callable[[Path], None]) -
 
 
 def python_programs(cache: Path, name: str, interpreter: str = sys.executable) -> Path:
-    """The programs of a virtual environment with what requirements/`name`.txt pins."""
+    """The programs of a virtual environment with the pinned packages of requirements/`name`.txt."""
     requirements = HERE / "requirements" / f"{name}.txt"
 
     def install(folder: Path) -> None:
@@ -85,7 +83,7 @@ def python_programs(cache: Path, name: str, interpreter: str = sys.executable) -
 
 
 def node_programs(cache: Path, path: str | None = None) -> Path:
-    """The folder of `node` and `npm`: the machine's (on `path`, else on PATH) when new enough, else the wheel's."""
+    """The folder of `node` and `npm`: the machine's (on `path`, else on PATH) if recent enough, else the wheel's."""
     node, npm = (shutil.which(program, path=path) for program in ("node", "npm"))
     if node and npm and Path(node).parent == Path(npm).parent:
         found = re.match(r"v(\d+)\.", run([node, "--version"]))
@@ -119,7 +117,7 @@ class Wheel(NamedTuple):
     libc: tuple[str, tuple[int, int]] = ("", (0, 0))
 
     def fits(self, version: tuple[int, int], system: str, machine: str, libc: tuple[str, tuple[int, int]]) -> bool:
-        """Whether an interpreter with those words of itself can have it."""
+        """Whether an interpreter that describes itself with those words can install it."""
         known = self.first <= version <= self.last and (system, machine) == (self.system, self.machine)
         return known and libc[0] == self.libc[0] and libc[1] >= self.libc[1]
 
@@ -133,7 +131,7 @@ IOTA_CLIENT_WHEELS = (
     Wheel((3, 8), ANY_LATER, "Darwin", "x86_64"),
     Wheel((3, 8), ANY_LATER, "Windows", "AMD64"),
 )
-"""Of iota-client-python 0.2.0a26."""
+"""The wheels of iota-client-python 0.2.0a26."""
 
 IOTA_SDK_WHEELS = (
     Wheel((3, 11), (3, 11), "Linux", "x86_64", (GLIBC, (2, 31))),
@@ -141,7 +139,7 @@ IOTA_SDK_WHEELS = (
     Wheel((3, 11), (3, 12), "Darwin", "arm64"),
     Wheel((3, 11), (3, 12), "Windows", "AMD64"),
 )
-"""Of iota-sdk 1.1.4, for the Pythons that our drivers are written for."""
+"""The wheels of iota-sdk 1.1.4, for the Python versions that the drivers support."""
 
 WHAT_IT_IS = """
 import json, platform, sys
@@ -163,7 +161,7 @@ def has_wheel(interpreter: str, wheels: Iterable[Wheel]) -> bool:
 
 
 def find_interpreter(package: str, wheels: Sequence[Wheel]) -> str:
-    """A Python that a wheel of the package fits: this one, else the newest on PATH. Skips the test where none does."""
+    """A Python that a wheel of the package fits: this one, else the newest on PATH. Skips the test if there is none."""
     tried = list(interpreters())
     for interpreter in tried:
         if has_wheel(interpreter, wheels):

@@ -12,7 +12,7 @@ from tests.clients import bodies
 
 
 class Defaults(NamedTuple):
-    """What a mount takes for a question that does not say: items on a page of children or outputs, spent ones too."""
+    """A mount's defaults: items on a page of children or outputs, and whether spent ones are included."""
 
     page_size: int
     include_spent: bool
@@ -23,7 +23,7 @@ CHRONICLE = Defaults(page_size=100, include_spent=True)
 
 
 class Question(NamedTuple):
-    """Given parameters (as on the wire → value) and the answer; `varying`: keys with unpredictable values."""
+    """Parameters (as on the wire → value) and the response; `varying`: keys with unpredictable values."""
 
     given: Json
     answer: Any
@@ -31,10 +31,10 @@ class Question(NamedTuple):
 
 
 Asked: TypeAlias = dict[str, list[Question]]
-"""Path below the mount, after its method where that is not get → questions."""
+"""Path below the mount, preceded by its method unless it is GET → requests."""
 
 PARTS = ("", "/metadata", "/raw", "/children")
-"""What there is of a message."""
+"""The known facts about a message."""
 
 FROM, BEFORE = 1640995300, 1640995500
 """Seconds from which and before which milestones referenced some messages and not others."""
@@ -82,12 +82,12 @@ def data(body: Any, **given: Any) -> Question:
 
 
 def refused(message: str) -> list[Question]:
-    """A question that is answered 501."""
+    """A request that returns 501."""
     return [Question({}, {"error": {"code": "501", "message": message}})]
 
 
 def of_every_kind(oracle: Oracle) -> list[Json]:
-    """Messages of the ledger, one of each payload, inclusion state and what else changes their bodies' form."""
+    """Messages of the ledger: one of each payload, inclusion state and other property that changes the body's form."""
     found: dict[tuple[Any, ...], Json] = {}
     for entry in oracle.entries:
         payload = entry["message"]["payload"] or {"type": None}
@@ -105,7 +105,7 @@ def of_every_kind(oracle: Oracle) -> list[Json]:
 
 
 def of_node_routes(oracle: Oracle, defaults: Defaults) -> Asked:
-    """The node's routes, widened by Chronicle's parameters."""
+    """The node's routes, with Chronicle's additional parameters."""
     return {
         "/info": [data(bodies.info(oracle))],
         **of_messages(oracle, defaults),
@@ -161,12 +161,12 @@ def of_messages(oracle: Oracle, defaults: Defaults) -> Asked:
 
 
 def within(oracle: Oracle, message_ids: list[str]) -> list[str]:
-    """Those that a milestone between FROM and BEFORE references."""
+    """Messages that a milestone between FROM and BEFORE references."""
     return [each for each in message_ids if FROM <= oracle.time_of.get(oracle.milestone_of[each], 0) < BEFORE]
 
 
 def of_index(oracle: Oracle, tag: str, ids: list[str]) -> list[Question]:
-    """An index in all ways."""
+    """All requests for an index."""
     text = bytes.fromhex(tag)
     as_text = [data(bodies.tagged(tag, ids), index=text.decode(), utf8=True)] if text.isascii() else []
     return [
@@ -178,7 +178,7 @@ def of_index(oracle: Oracle, tag: str, ids: list[str]) -> list[Question]:
 
 
 def of_outputs(oracle: Oracle, defaults: Defaults) -> Asked:
-    """Outputs, those of addresses, and balances."""
+    """Outputs, outputs of addresses, and balances."""
     accounts = oracle.expected["addresses"]
     found = [next(key for key, each in oracle.outputs.items() if each["isSpent"] is spent) for spent in (True, False)]
     asked: Asked = {
@@ -208,7 +208,7 @@ def of_outputs(oracle: Oracle, defaults: Defaults) -> Asked:
 
 
 def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> list[Question]:
-    """The outputs of an address, by that name of it, in all ways; it has them on one page."""
+    """All requests for the outputs of an address by that spelling; they fit on one page."""
     address = account["address"]
     unspent, everything = (
         oracle.address_outputs(address, output_type=None, include_spent=spent) for spent in (False, True)
@@ -246,7 +246,7 @@ def of_transactions(oracle: Oracle, account: Json) -> list[Question]:
 
 
 def of_milestones(oracle: Oracle) -> Asked:
-    """Milestones, their messages and what they changed."""
+    """Milestones, their messages and their changes."""
     lines = {
         line["milestone"]["index"]: line for line in oracle.milestones if line["milestone"]["index"] in (1, 10, 50)
     }

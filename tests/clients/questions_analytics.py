@@ -10,7 +10,7 @@ from tests.clients.questions import Asked, Question
 from tests.clients.questions_explorer import EVERY, PAGE_SIZE, distribution, listing, richest
 
 SPANS = ((1, 51), (7, 8))
-"""From the first on, before the second."""
+"""The start (included) and the end (excluded)."""
 
 KINDS = ("basic", "alias", "nft", "foundry")
 
@@ -36,7 +36,7 @@ def of_analytics(ledger: StardustLedger) -> Asked:
 
 
 def of_activity(figures: Figures) -> Asked:
-    """Spans of milestones, and single ones."""
+    """Spans of milestones, and single milestones."""
     spans = [({"startIndex": start, "endIndex": end}, (start, end)) for start, end in SPANS]
     some = figures.milestones[::EVERY]
     asked = {
@@ -59,7 +59,7 @@ def of_activity(figures: Figures) -> Asked:
 
 
 def of_series(figures: Figures) -> Asked:
-    """Every measure of each interval, and some from one milestone to another."""
+    """Every measure of each interval, and some measures between two milestones."""
     found: Asked = {}
     for interval, measures, items in (
         ("milestone", figures.milestone_measures, figures.by_milestone),

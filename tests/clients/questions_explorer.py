@@ -63,7 +63,7 @@ def of_addresses(explorer: Explorer) -> Asked:
 
 
 def of_milestones(explorer: Explorer) -> Asked:
-    """Milestones, their blocks, and what they changed."""
+    """Milestones, their blocks, and their changes."""
     entries = explorer.ledger.milestone_entries
     newest: list[Any] = [{"milestoneId": each["milestoneId"], "index": each["index"]} for each in entries][::-1]
     asked: Asked = {
@@ -91,14 +91,14 @@ def of_milestones(explorer: Explorer) -> Asked:
 
 
 def richest(explorer: Explorer) -> Json:
-    """Who owns most, all of them."""
+    """The richest addresses, all of them."""
     hexes = {each["bech32"]: (each["type"], each["hex"]) for each in explorer.ledger.expected["addresses"]}
     ranked = sorted(explorer.owned().items(), key=lambda item: (-item[1], hexes[item[0]]))
     return {"top": [{"address": who, "balance": str(much)} for who, much in ranked], "ledgerIndex": explorer.last}
 
 
 def distribution(explorer: Explorer) -> Json:
-    """How many own how much, by powers of ten."""
+    """The number of addresses by balance, in powers of ten."""
     buckets: dict[int, list[int]] = {}
     for balance in explorer.owned().values():
         buckets.setdefault(len(str(balance)) - 1, []).append(balance)

@@ -15,7 +15,7 @@ PAGE_SIZE = 1000
 
 PATHS = {"all": "/outputs"} | {route: f"/outputs/{route}" for route in TAKES if route != "all"}
 CHAINS = {"alias": "aliasId", "foundry": "foundryId", "nft": "nftId"}
-"""Route of chain objects → the parameter that is their id."""
+"""Route of chain objects → the parameter that contains their id."""
 
 
 def outputs_of(ledger: StardustLedger) -> list[Indexed]:
@@ -25,13 +25,13 @@ def outputs_of(ledger: StardustLedger) -> list[Indexed]:
 
 
 def body(ledger: StardustLedger, items: list[str], page_size: int = PAGE_SIZE) -> Json:
-    """The whole answer of a list that fits one page."""
+    """The whole response of a list that fits on one page."""
     assert len(items) <= PAGE_SIZE
     return {"ledgerIndex": ledger.expected["milestones"], "pageSize": page_size, "items": items}
 
 
 def some_filters(outputs: list[Indexed], route: str) -> list[Json]:
-    """Each filter of a route alone, with up to two values that outputs of it meet; none at all; and many at once."""
+    """Each filter of a route alone, with up to two matching values; no filter; and many at once."""
     of_route = [each for each in outputs if each.output["type"] in KINDS[route]]
     found: list[Json] = [{}]
     for name in TAKES[route]:
@@ -67,7 +67,7 @@ def of_indexer(ledger: StardustLedger) -> Asked:
 
 
 def of_chain(ledger: StardustLedger, states: list[Indexed]) -> list[tuple[Json, Json]]:
-    """What is given beside a chain object's id, and the answers."""
+    """The parameters beside a chain object's id, and the responses."""
     living = [each.output_id for each in states if not each.metadata["isSpent"]]
     every = [each.output_id for each in states]
     alive: list[tuple[Json, Json]] = [({}, body(ledger, living, 0))] if living else []
@@ -87,7 +87,7 @@ SEED_NAMES = {
     },
     "foundry": {"address": "aliasAddress"},
 }  # fmt: skip
-"""Route → the names of filters in seeds/003 → those of TIP-26."""
+"""Route → filter names in the Stardust schema plan → those of TIP-26."""
 
 
 def of_seeds(ledger: StardustLedger) -> Asked:

@@ -7,7 +7,7 @@ from tests.clients.questions import Asked, Question
 from tests.inclusion import Json, Provable, ledger
 
 BODY = "body"
-"""Stands among what is given for the body of the request."""
+"""The key of the request body among the parameters."""
 
 
 def of_poi(era: str) -> Asked:

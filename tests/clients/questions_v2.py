@@ -55,7 +55,9 @@ def of_core_v2(ledger: StardustLedger) -> Asked:
 
 
 def of_every_kind(ledger: StardustLedger) -> list[Json]:
-    """Blocks of the ledger, one of each payload, unlock, inclusion state and what else changes their bodies' form."""
+    """Blocks of the ledger: one of each payload, unlock, inclusion state and other property that changes the body's
+    form.
+    """
     found: dict[tuple[Any, ...], Json] = {}
     for entry in ledger.entries:
         payload = entry["block"].get("payload", {"type": None})

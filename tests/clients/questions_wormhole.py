@@ -15,13 +15,13 @@ from tests.clients.questions_poi import BODY
 from tests.clients.walks import Walk, contract
 
 EXACT_IN_JAVASCRIPT = 2**53
-"""Integers below it are the same to a client in TypeScript, which reads all numbers as doubles."""
+"""Smaller integers are exact in TypeScript, which reads all numbers as doubles."""
 
 OPTIONAL = ("daily", "from", "numDays", "parsedPayload", "payloadType", "to", "txHash", "until")
 
 
 def values(world: World) -> Json:
-    """Parameter, or key of a posted object → a value: of a transfer of which its transaction is known."""
+    """Parameter, or key of a posted object → a value, from a transfer with a known transaction."""
     message = next(
         each for each in world.verified
         if each.served["payload_kind"] == "token_transfer" and each.tx_id and each.served["emitter_chain"] != 1
@@ -59,7 +59,7 @@ def values(world: World) -> Json:
 
 
 def asked(operation: Json, known: Json) -> Json:
-    """What that operation is given, by name; under BODY what is posted, as texts."""
+    """The parameters of that operation by name; BODY is the posted object, as texts."""
     given = {
         each["name"]: known[each["name"]]
         for each in operation.get("parameters", ())

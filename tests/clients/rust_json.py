@@ -21,7 +21,7 @@ def bech32(oracle: Oracle, address: Json) -> str:
 
 
 def message(oracle: Oracle, entry: Json) -> Json:
-    """A message; its id is the client's own hash of what it got."""
+    """A message; the client computes its id from what it received."""
     node = entry["message"]
     return {
         "message_id": entry["id"],
@@ -121,7 +121,7 @@ def balance(account: Json) -> Json:
 
 
 def receipt(node: Json) -> Json:
-    """A receipt with the milestone that carries it; its addresses are hex, as nowhere else."""
+    """A receipt with the milestone that contains it; only here are addresses hex."""
     own = node["receipt"]
     funds = [
         {

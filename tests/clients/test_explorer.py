@@ -60,7 +60,7 @@ def read_pages(explorer: httpx.Client, path: str, items: str, page_size: int | N
 
 
 def fields(found: Json, expected: Json) -> Json:
-    """Of an answer those fields that are expected."""
+    """The expected fields of a response."""
     return {name: found[name] for name in expected}
 
 
@@ -169,7 +169,7 @@ def rfc3339(seconds: int) -> str:
 
 @pytest.fixture(scope="module")
 def newest(server: str) -> Iterator[httpx.Client]:
-    """The explorer of Stardust's days (7d782283): permaNodeEndpoint is the server."""
+    """The explorer in its Stardust version (7d782283): permaNodeEndpoint is the server."""
     with httpx.Client(base_url=f"{server}/api/explorer/v2") as client:
         yield client
 
@@ -180,7 +180,7 @@ def shown(stardust: StardustLedger) -> Explorer:
 
 
 def ask(client: httpx.Client, path: str, **query: Any) -> Json:
-    """An answer; of what the explorer takes for an error, nothing."""
+    """A response; None for what the explorer treats as an error."""
     answer = client.get(path, params=query)
     assert answer.status_code == 200, (path, answer.text)
     body: Json = answer.json()

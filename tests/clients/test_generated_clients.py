@@ -37,7 +37,7 @@ def test_no_operation_is_left_out(oracle: Oracle, stardust: StardustLedger) -> N
 
 @pytest.fixture(scope="session")
 def described(server: str, oracle: Oracle, stardust: StardustLedger, world: World) -> list[Walk]:
-    """Calls of all operations and their aliases, of networks of either protocol."""
+    """Calls of all operations and their aliases, for networks of both protocols."""
     of_wormhole = [*wormhole_walks(world, server)]
     assert len(of_wormhole) > 60
     return [*walks(oracle, stardust), *of_wormhole]
@@ -50,7 +50,7 @@ def every(described: list[Walk]) -> list[Walk]:
 
 
 def test_every_alias_answers_as_its_operation(server: str, described: list[Walk]) -> None:
-    """Generated clients do not call them; clients of the original APIs do."""
+    """Routes that generated clients do not call; clients of the original APIs do."""
     aliases = [walk for walk in described if walk.is_alias]
     assert len({(walk.method, walk.path) for walk in aliases}) > 200
     for walk in aliases:

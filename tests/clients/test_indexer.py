@@ -1,4 +1,4 @@
-"""The indexer through iota.js 2.0.0-rc.4 and iota-sdk 1.1.4, with us as their only node: ids, balances, inputs."""
+"""The indexer through iota.js 2.0.0-rc.4 and iota-sdk 1.1.4, with this server as their only node."""
 
 import time
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.reference_indexer import KINDS, TAKES, Indexed
 pytestmark = pytest.mark.clients
 
 JS_LISTS = {"basic": "basicOutputs", "alias": "aliases", "nft": "nfts", "foundry": "foundries"}
-"""Route → method of IndexerPluginClient; it knows no list of all kinds, and no unlockableByAddress."""
+"""Route → method of IndexerPluginClient. It has no list of all kinds, and no unlockableByAddress."""
 
 JS_ADDRESSES = frozenset(
     {
@@ -49,13 +49,13 @@ def outputs(stardust: StardustLedger) -> list[Indexed]:
 
 
 def in_js(filters: Json) -> Json:
-    """Filters as IndexerPluginClient names them."""
+    """Filters by their names in IndexerPluginClient."""
     spelled = {name: f"{name}Bech32" for name in JS_ADDRESSES} | {"tag": "tagHex"}
     return {spelled.get(name, name): value for name, value in filters.items()}
 
 
 def in_python(filters: Json) -> Json:
-    """Filters as iota-sdk's Python names them."""
+    """Filters by their names in iota-sdk's Python."""
     return {"".join(f"_{each.lower()}" if each.isupper() else each for each in name): filters[name] for name in filters}
 
 
@@ -91,7 +91,7 @@ def test_iota_js_finds_each_chain_object(
 def test_iota_js_balances_are_those_of_the_oracle(
     iota_js: Driver, stardust: StardustLedger, outputs: list[Indexed]
 ) -> None:
-    """What it sums: basic outputs that the address owns, and those that have expired to it."""
+    """The outputs that it sums: basic outputs that the address owns, and those that expired to it."""
     now, questions, total = int(time.time()), [], 0
     for account in stardust.expected["addresses"]:
         expired = reference.found(
@@ -122,7 +122,7 @@ def basic_tokens(ledger: StardustLedger, output_ids: list[str]) -> dict[str, str
 def test_iota_sdk_finds_what_a_scan_finds_page_by_page(
     iota_sdk: Driver, stardust: StardustLedger, outputs: list[Indexed], route: str
 ) -> None:
-    """Without a cursor it asks for all pages itself, however small."""
+    """Without a cursor the client requests all pages itself, however small."""
     index = stardust.expected["milestones"]
     questions: Questions = [
         (
@@ -150,7 +150,7 @@ def test_iota_sdk_finds_each_chain_object(iota_sdk: Driver, outputs: list[Indexe
 
 
 def test_iota_sdk_reads_a_wallet_s_totals(iota_sdk: Driver, stardust: StardustLedger, outputs: list[Indexed]) -> None:
-    """As a wallet does: the ids that an address may unlock, then the outputs, then their sum."""
+    """Like a wallet: the ids that an address may unlock, then the outputs, then their sum."""
     plain = {"hasExpiration": False, "hasTimelock": False, "hasStorageDepositReturn": False}
     accounts = stardust.expected["addresses"]
     listed = iota_sdk.answers(

@@ -1,4 +1,4 @@
-"""Installs by themselves: nothing here asks a registry."""
+"""The functions of installs.py; no test here contacts a registry."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""iota-client-python 0.2.0a26, the Rust client of Chrysalis: with us as its only node, and as its permanode."""
+"""iota-client-python 0.2.0a26, the Rust client of Chrysalis, with this server as its only node and as its permanode."""
 
 import http.server
 import json
@@ -18,7 +18,7 @@ from tests.clients.installs import HERE, IOTA_CLIENT_WHEELS, find_interpreter, p
 pytestmark = pytest.mark.clients
 
 UNORDERED = ("find_messages", "get_message_index")
-"""Methods whose answers the client puts into an order of its own, another each time."""
+"""Methods whose results the client reorders, differently each time."""
 
 
 def seed(oracle: Oracle) -> str:
@@ -35,7 +35,7 @@ def get_message_metadata(oracle: Oracle) -> Questions:
 
 
 def get_message_raw(oracle: Oracle) -> Questions:
-    """Bytes as text, and what is no text replaced: as this client has it."""
+    """Bytes as text with invalid UTF-8 replaced, as this client does."""
     return [((entry["id"],), bytes.fromhex(entry["bytes_hex"]).decode("utf-8", "replace")) for entry in oracle.entries]
 
 
@@ -44,7 +44,7 @@ def get_message_children(oracle: Oracle) -> Questions:
 
 
 def texts(oracle: Oracle) -> list[str]:
-    """The indices that are text; this client takes no others."""
+    """The indices that are text; this client accepts no others."""
     return [bytes.fromhex(tag).decode() for tag in oracle.tagged if bytes.fromhex(tag).isascii()]
 
 
@@ -136,7 +136,7 @@ QUESTIONS: dict[str, Callable[[Oracle], Questions]] = {
     "get_receipts": lambda oracle: [((), [rust_json.receipt(each) for each in oracle.expected["receipts"]])],
     "get_receipts_migrated_at": get_receipts_migrated_at,
 }
-"""Method of the client → what it is asked, and what it has to answer."""
+"""Method of the client → its arguments and the expected results."""
 
 OF_A_PERMANODE = (
     "get_message_data",
@@ -150,15 +150,15 @@ OF_A_PERMANODE = (
     "get_address_outputs",
     "get_milestone",
 )
-"""What the client asks a permanode before it asks a node."""
+"""The methods for which the client queries a permanode before a node."""
 
 SPREAD = 7
-"""Every so many questions go to a permanode: it answers as a node does, and this client takes its time."""
+"""One call of that many goes to a permanode: it returns what a node returns, and this client takes its time."""
 
 
 @pytest.fixture(scope="module")
 def python(cache: Path) -> str:
-    """An interpreter that can import the client: like ours, else like another of this machine."""
+    """An interpreter that can import the client: one like this, else another one on this machine."""
     interpreter = find_interpreter("iota-client-python", IOTA_CLIENT_WHEELS)
     return str(python_programs(cache, "iota_client", interpreter) / "python")
 
@@ -182,7 +182,7 @@ def test_an_error_reaches_it_with_status_and_message(python: str, server: str) -
 
 @pytest.fixture
 def empty_node(oracle: Oracle) -> Iterator[tuple[str, list[str]]]:
-    """A node that only knows itself, and what it was asked for besides."""
+    """A node that only knows itself, and the requests for anything else that it received."""
     asked: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -218,5 +218,5 @@ def test_we_are_its_permanode_and_its_node_knows_nothing(
 
 
 def is_for_a_permanode(method: str, key: Any, *_: Any) -> bool:
-    """Not an output whose index has a hex letter (10, say): the client does not take its path for a permanode's."""
+    """Excludes outputs whose index has a hex letter (10, say): the client does not recognize their permanode path."""
     return method != "get_output" or key[64:].isdecimal()

@@ -1,4 +1,4 @@
-"""iota.js 1.8.6 as a wallet or explorer has it: every method that reads, over the whole oracle ledger."""
+"""iota.js 1.8.6 as in a wallet or explorer: every reading method, over the whole oracle ledger."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,12 +22,12 @@ NEVER = {
     "peers": 501,
     "tips": 501,
 }
-"""Methods that only a node can answer, as a permanode is history, and how they are refused."""
+"""Methods that only a node supports, because a permanode stores history, and the error for each."""
 
 PLUMBING = {"constructor", "combineQueryParams", "fetchBinary", "fetchJson", "fetchStatus", "fetchWithTimeout"} | {
     "getPoWInfo"
 }
-"""What the methods of the client are made of."""
+"""What the client's methods are built from."""
 
 
 def message(oracle: Oracle) -> Questions:
@@ -122,7 +122,7 @@ def unspent_addresses(oracle: Oracle) -> list[Json]:
 
 
 def calculate_inputs(oracle: Oracle) -> Questions:
-    """Inputs for one token more than the first address holds: all of its outputs, and one of the next address."""
+    """Inputs for one token more than the first address has: all of its outputs, and one of the next address."""
     first, second = oracle.expected["addresses"][:2]
     inputs, amount = [], 0
     for account in (first, second):
@@ -159,7 +159,7 @@ QUESTIONS: dict[str, Callable[[Oracle], Questions]] = {
     "getUnspentAddress": lambda oracle: [((0,), unspent_addresses(oracle)[0])],
     "getUnspentAddresses": lambda oracle: [((0,), unspent_addresses(oracle))],
 }
-"""Method of SingleNodeClient, or function over it → what it is asked, and what it has to answer."""
+"""Method of SingleNodeClient, or function over it → its arguments and the expected results."""
 
 
 @pytest.fixture(scope="module")

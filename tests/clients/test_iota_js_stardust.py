@@ -1,4 +1,4 @@
-"""iota.js 2.0.0-rc.4 as a wallet or explorer has it: every method that reads core v2, over the whole oracle ledger."""
+"""iota.js 2.0.0-rc.4 as in a wallet or explorer: every reading method of core v2, over the whole oracle ledger."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ NEVER = {
     "peers": 501,
     "tips": 501,
 }
-"""Methods that only a node can answer, as a permanode is history, and how they are refused."""
+"""Methods that only a node supports, because a permanode stores history, and the error for each."""
 
 FAMILIES = (
     "analytics/v2", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "poi/v1", "v1", "wormhole/events", "wormhole/v1",
@@ -28,7 +28,7 @@ FAMILIES = (
 NETWORKS_BESIDE = ("permatest-1", "wormhole-mainnet")
 
 PLUMBING = {"constructor", "combineQueryParams", "fetchBinary", "fetchJson", "fetchStatus", "fetchWithTimeout"}
-"""What the methods of the client are made of."""
+"""What the client's methods are built from."""
 
 
 def of_blocks(key: str) -> Callable[[StardustLedger], Questions]:
@@ -40,7 +40,7 @@ def of_transactions(key: str) -> Callable[[StardustLedger], Questions]:
 
 
 def of_milestones(name: str, key: str) -> Callable[[StardustLedger], Questions]:
-    """By index or by id, as `name` says; `key`: what of a milestone is the answer."""
+    """By index or by id, according to `name`; `key`: the part of a milestone that is returned."""
     return lambda ledger: [((each[name],), each[key]) for each in ledger.milestone_entries]
 
 
@@ -53,7 +53,7 @@ def receipts(ledger: StardustLedger) -> Questions:
 
 
 def retrieve_data(ledger: StardustLedger) -> Questions:
-    """Tag and data, both left out where they are empty."""
+    """Tag and data, each omitted if empty."""
     for entry in ledger.entries:
         payload = entry["block"].get("payload", {})
         carried = payload["essence"].get("payload") if payload.get("type") == 6 else payload
@@ -85,7 +85,7 @@ QUESTIONS: dict[str, Callable[[StardustLedger], Questions]] = {
     "pluginFetch": lambda ledger: [(("core/v2/", "get", "treasury"), ledger.expected["treasury"])],
     "retrieveData": retrieve_data,
 }
-"""Method of SingleNodeClient, or function over it → what it is asked, and what it has to answer."""
+"""Method of SingleNodeClient, or function over it → its arguments and the expected results."""
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tests.clients.installs import HERE, IOTA_SDK_WHEELS, find_interpreter, pyth
 pytestmark = pytest.mark.clients
 
 ANY_URL = "http://127.0.0.1"
-"""What the client says of the node it got its info from."""
+"""The client's fields about the node from which it got its info."""
 
 AT_ONCE = 20
 """Objects that one call of the client can request together."""
@@ -37,7 +37,7 @@ def has_receipt(milestone: Json) -> bool:
 
 
 def is_readable(entry: Json) -> bool:
-    """Whether the client can read a block: not one that carries a receipt."""
+    """Whether the client can read a block: it cannot if the block contains a receipt."""
     return not has_receipt(entry["block"].get("payload", {}))
 
 
@@ -72,7 +72,7 @@ def many_outputs(ledger: StardustLedger) -> Questions:
 
 
 def outputs_or_nothing(ledger: StardustLedger) -> Questions:
-    """With one that is not there."""
+    """With an id that does not exist."""
     unknown = {"outputId": f"0x{'ab' * 32}0000"}
     return [(([*asked, unknown],), answer) for (asked,), answer in many_outputs(ledger)]
 
@@ -85,7 +85,7 @@ def find_blocks(ledger: StardustLedger) -> Questions:
 
 
 def network_info(ledger: StardustLedger) -> Json:
-    """What the client keeps of info, beside settings of its own."""
+    """The part of info that the client keeps beside its own settings."""
     return {"protocolParameters": ledger.expected["info"]["protocol"], "localPow": True, "tipsInterval": 5}
 
 

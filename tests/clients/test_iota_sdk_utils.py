@@ -1,4 +1,4 @@
-"""iota-sdk 1.1.4 judges a generated Stardust ledger: its ids, its inputs commitments, and why transactions conflict."""
+"""iota-sdk 1.1.4 checks a generated Stardust ledger: its ids, inputs commitments, and conflict reasons."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ REASONS = {
     11: "UnverifiedSender",
     12: "InvalidChainStateTransition",
 }
-"""The client's words for Hornet's reasons, but for those of inputs that are not there."""
+"""The client's names of Hornet's reasons, except those for missing inputs."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_it_computes_the_same_ids(utils: Driver, lines: list[Json]) -> None:
 
 
 def judged(lines: list[Json]) -> list[Seen]:
-    """The transactions all of whose inputs were there."""
+    """The transactions whose inputs all existed."""
     seen = replayed(lines, made_genesis())
     return [each for each in seen if not any(isinstance(found, int) for found in each.inputs)]
 
@@ -65,7 +65,7 @@ def test_it_computes_the_same_inputs_commitments(utils: Driver, lines: list[Json
 
 
 def signing_data(output_id: str, output: Json) -> Json:
-    """An input as the client wants it; of its metadata only the id counts."""
+    """An input in the client's form; only the id of its metadata matters."""
     index = int.from_bytes(bytes.fromhex(output_id[66:]), "little")
     metadata: dict[str, Any] = {"blockId": f"0x{'00' * 32}", "transactionId": output_id[:66], "outputIndex": index}
     booked = {"isSpent": False, "milestoneIndexBooked": 1, "milestoneTimestampBooked": 1, "ledgerIndex": 1}

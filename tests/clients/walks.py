@@ -38,7 +38,7 @@ MOUNTS = (
     "/api/v1", "/api/core/v1", "/api/core/v2", "/api/explorer/v2", "/api/analytics/v2", "/api/indexer/v1",
     "/api/poi/v1", STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT, POI_MOUNT, NETWORK_MOUNT,
 )  # fmt: skip
-"""The longer one first where one begins another."""
+"""A longer prefix comes before a shorter one that begins it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Walk:
 
 
 def contract(*, of_wormhole: bool = False) -> list[Described]:
-    """Every route that openapi.yaml promises of networks of IOTA, or of Wormhole."""
+    """Every route that openapi.yaml describes for IOTA networks, or for Wormhole networks."""
     return [each for each in described() if bool(OF_WORMHOLE.search(each.path)) == of_wormhole]
 
 
@@ -106,7 +106,7 @@ def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
 
 
 def of_both_eras(stardust: StardustLedger) -> Asked:
-    """Proofs of inclusion of the Chrysalis network and, by its name, of the Stardust one."""
+    """Proofs of inclusion of the Chrysalis network and, by its name, of the Stardust network."""
     named = {
         path: [each._replace(given={"network": stardust.network} | each.given) for each in asked]
         for path, asked in of_poi("stardust").items()

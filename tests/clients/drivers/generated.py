@@ -24,14 +24,12 @@ def modules(package: Any) -> dict[str, Any]:
 
 
 def plain(name: str) -> str:
-    """A name without what its language adds to it: include-spent and include_spent are one."""
+    """A name without its language's additions: include-spent and include_spent are equal."""
     return "".join(character for character in name.lower() if character.isalnum())
 
 
 def typed(value: Any, hint: Any) -> Any:
-    """A value as the client takes it: a word of an enumeration as its member, a time as one, a body as the model that
-    has its keys.
-    """
+    """A value in the client's form: an enumeration member, a time object, or the model that has the body's keys."""
     for kind in (hint, *get_args(hint)):
         if isinstance(kind, type) and issubclass(kind, Enum):
             return kind(value)
@@ -57,7 +55,8 @@ def check_typed(value: Any, where: str) -> None:
             raise TypeError(f"{where} has keys that {type(value).__name__} lacks: {list(further)}")
         for name in names:
             check_typed(getattr(value, name), f"{where}.{name}")
-        # A model without keys of its own has any, as a map, or a payload, of which no more is said.
+        # A model without keys of its own accepts any, as a map or as a payload that the contract does not describe
+        # further.
         for name, each in further.items():
             if attrs.has(type(each)):
                 check_typed(each, f"{where}.{name}")

@@ -19,7 +19,9 @@ NOT_FOUND = "was not found"
 
 
 def plain(value: Any) -> Any:
-    """JSON of what the client answers with: its objects with all they hold, declared or not, but for what is None."""
+    """JSON of the client's result: its objects with all their attributes, declared or not, except
+    those that are None.
+    """
     if is_dataclass(value):
         value = vars(value)
     if isinstance(value, OutputIdsResponse):
@@ -32,7 +34,7 @@ def plain(value: Any) -> Any:
 
 
 def given(argument: Any) -> Any:
-    """An argument as the client takes it."""
+    """An argument in the client's form."""
     if isinstance(argument, list):
         return [given(each) for each in argument]
     if isinstance(argument, dict) and "outputId" in argument:
