@@ -1,4 +1,4 @@
-"""Fixtures of the store suite: every test that asks for `store` runs over every adapter."""
+"""Fixtures of the store suite: every test with the fixture `store` runs on every adapter."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.db.stores import STORES, reopened, settings_of
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A further reader holds the contract in CI; what is built on that, it is asked by hand."""
+    """acsylla runs only the store contract in CI; the tests built on the contract run with `--slow`."""
     for item in items:
         built_on_it = Path(__file__).parent in item.path.parents and item.path.name != "test_contract.py"
         if built_on_it and "[acsylla" in item.name:
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(params=STORES)
 def settings(request: pytest.FixtureRequest) -> StoreSettings:
-    """A store that was just created, or is as if it were."""
+    """An empty store, newly created or truncated."""
     found: StoreSettings = request.getfixturevalue(f"{request.param}_settings")
     return found
 
@@ -46,7 +46,7 @@ def sqlite_settings(tmp_path: Path) -> StoreSettings:
 
 @pytest.fixture(scope="session")
 def cassandra_keyspace(cassandra: CassandraServer) -> Iterator[Keyspace]:
-    """One keyspace for all tests, as making its tables takes seconds and emptying them does not."""
+    """One keyspace for all tests, because creating its tables takes seconds and truncating them does not."""
     with Keyspace(cassandra, "contract", settings_of) as keyspace:
         yield keyspace
 
@@ -59,5 +59,5 @@ def cassandra_settings(cassandra_keyspace: Keyspace) -> StoreSettings:
 
 @pytest.fixture
 def acsylla_settings(cassandra_settings: StoreSettings) -> StoreSettings:
-    """The same store, read by acsylla."""
+    """The same store, read through acsylla."""
     return replace(cassandra_settings, reader="acsylla")

@@ -46,19 +46,19 @@ class Made:
     told: dict[str, Any] = field(default_factory=dict)
 
     def columns(self) -> dict[str, Any]:
-        """Columns of all its rows beside keys; the sender and so on are columns as well as keys."""
+        """Columns of all its rows beside the keys. The sender and some others are columns as well as keys."""
         known = {name: value for name, value in self.keys.items() if name not in ("address", "chain")}
         return known | self.told | {"output_type": TYPES[self.kind], "ms_timestamp": 1_000 * self.milestone}
 
 
 class Keys:
-    """Addresses, tags and chain ids of one example, which no other example has."""
+    """Addresses, tags and chain ids of one example; no other example has them."""
 
     def __init__(self, number: int) -> None:
         self._number = number
 
     def key(self, kind: str, view: str, which: int) -> bytes:
-        """One of a few of a sort."""
+        """One of a few values of a kind."""
         sort = f"{kind} chain" if view == "chain" else "tag" if view == "tag" else "address"
         digest = hashlib.blake2b(f"{self._number} {sort} {which}".encode(), digest_size=32).digest()
         if view == "tag":
@@ -68,7 +68,7 @@ class Keys:
 
 @st.composite
 def made_outputs(draw: st.DrawFn, keys: Keys, first: int = 1, most: int = 30) -> list[Made]:
-    """Outputs of every kind in milestones from `first` on, of few owners, some of them spent."""
+    """Outputs of every kind in milestones from `first` on, with few owners; some are spent."""
     found = []
     for number in range(draw(st.integers(0, most))):
         kind = draw(st.sampled_from(sorted(VIEWS)))
@@ -90,7 +90,7 @@ def made_outputs(draw: st.DrawFn, keys: Keys, first: int = 1, most: int = 30) ->
 
 
 def put_made(store: WritableStore, made: Iterable[Made], seed: int, genesis: int = -1) -> None:
-    """All their rows and hints, cut at arbitrary splits; of outputs the halves that were there."""
+    """All their rows and hints, cut at arbitrary splits; rows of `outputs` have only the columns that apply."""
     chance, firsts = random.Random(seed), defaultdict[Any, list[int]](list)
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     hints: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = defaultdict(dict)
@@ -149,6 +149,6 @@ def ids_in_order(made: Iterable[Made], *, newest: bool) -> list[str]:
 
 
 def under(made: Sequence[Made], asked: Iterable[tuple[str, bytes]], kinds: Iterable[str] = VIEWS) -> list[Made]:
-    """Those of the kinds that have any of these keys in the view named with it."""
+    """Outputs of those kinds that have any of these keys in the view given with the key."""
     wanted = list(asked)
     return [each for each in made if each.kind in kinds and any(each.keys.get(view) == key for view, key in wanted)]

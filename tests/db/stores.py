@@ -1,4 +1,4 @@
-"""The stores that the contract suite runs over: a fixture NAME_settings for each, and what they share."""
+"""The stores of the contract suite: a fixture NAME_settings for each, and what they share."""
 
 import pytest
 
@@ -20,7 +20,7 @@ MIGRATIONS = [
     "0009_logged",
     "0010_calendar",
 ]
-"""All of a store of IOTA, as their files are named: told here once more, by hand."""
+"""The file names of an IOTA store's tables, repeated here independently of the schema."""
 
 STORES = [
     pytest.param("sqlite"),
@@ -31,10 +31,10 @@ STORES = [
 
 
 def settings_of(url: str) -> StoreSettings:
-    """A store in which every lookup is cut wherever it can be cut."""
+    """A store in which every lookup is cut at every possible place."""
     return StoreSettings(url, NETWORK, chunk_size=CHUNK_SIZE, partition_size=PARTITION_SIZE)
 
 
 def reopened(settings: StoreSettings) -> WritableStore:
-    """One more client of the same store, able to write."""
+    """One more writing client of the same store."""
     return open_store(settings, writable=True)

@@ -1,4 +1,4 @@
-"""What every store does, whatever it is made of. Expectations are written out here; none comes from an adapter."""
+"""The contract of the Store port, the same for every adapter. Expectations are literals; none comes from an adapter."""
 
 import asyncio
 import dataclasses
@@ -154,7 +154,7 @@ SCANS = [
     (((Condition("sender", "=", "bb"), Condition("native_tokens", "=", 3)),), lambda *told: {3, "bb"} & {*told}),
     (((Condition("output_kind", "=", "nft"),),), lambda tokens, sender: False),
 ]
-"""What rows must meet, and the same told in plain Python."""
+"""Conditions on rows, and the same in plain Python."""
 
 
 @pytest.mark.parametrize("table", [schema.outputs_by_address, schema.unspent_outputs], ids=["descending", "ascending"])
@@ -225,7 +225,7 @@ async def test_slices_are_bounded_by_value_both_ways(store, table):
 
 
 async def test_what_lies_beyond_the_range_of_a_column_is_no_error(store):
-    """Milestones are asked for as u32 and cursors may hold anything; columns are narrower."""
+    """Milestones are requested as u32 and cursors may contain any number; columns are narrower."""
     indices = [0, 5, 2**31 - 1]
     put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in indices])
     assert await store.get(schema.sync, (0, 2**32 - 1)) is None
@@ -358,7 +358,7 @@ async def test_reads_go_on_during_a_batch_and_see_all_of_it_afterwards(settings,
 
 
 async def test_what_no_longer_holds_is_taken_back_and_what_depends_on_the_data_is_kept(store):
-    """`sync` and `ranges` say where things stand, and a None is news there; elsewhere it is nothing to tell."""
+    """In `sync` and `ranges`, None overwrites a value; elsewhere it leaves the value unchanged."""
     key = ("ms_range_id", "milestone_index")
     put(store, schema.sync, (*key, "synced_by", "message_count"), [(0, 1, 0, 5)])
     put(store, schema.sync, (*key, "synced_by"), [(0, 1, None)])

@@ -1,4 +1,4 @@
-"""A store that holds data gets what a later layout adds to its tables and keeps what it has, wherever that is cut."""
+"""Migrating a filled store to a later layout adds the new columns and keeps all rows, wherever it is interrupted."""
 
 import asyncio
 import contextlib
@@ -16,18 +16,18 @@ from tests.db.stores import STORES, settings_of
 
 A, B, OUTPUT = b"\x00" * 33, b"\x0b" * 32, b"\x0a" * 34
 ADDED = {"ranges": {"logged": "[[3, 4]]"}, "ms_analytics": {"day_addresses": 2**40}}
-"""What is written into new columns; elsewhere those of an indexer's filters."""
+"""Values for the new columns; the others get those of an indexer's filters."""
 
 
 def grew(layout):
-    """Names of the tables that stood before that layout and have got columns since."""
+    """Tables that existed before that layout and got columns since."""
     tables = [table for table in schema.TABLES if table.layout < layout]
     return [table.name for table in tables if any(column.layout >= layout for column in table.columns)]
 
 
 @pytest.fixture(params=STORES)
 def unborn(request, tmp_path):
-    """Settings of a store that is not there yet, and is gone afterwards."""
+    """Settings of a store that does not exist yet; it is deleted afterwards."""
     if request.param == "sqlite":
         yield settings_of(f"sqlite:///{tmp_path / 'store'}")
         return
@@ -38,7 +38,7 @@ def unborn(request, tmp_path):
 
 
 def old_row(table):
-    """A row of a table that grew, in the columns that it always had: some value of each type."""
+    """A row of a table that grew, in its original columns, with a value of each type."""
     values = {
         "hex": A,
         "text": "legacy",
@@ -54,11 +54,11 @@ def old_row(table):
 
 
 def make_old(unborn, monkeypatch, layout):
-    """A store as it was before that layout, with a row in each table that grew since."""
+    """A store as before that layout, with a row in each table that grew since."""
     with monkeypatch.context() as past:
         names = {each: name for each, name in migrations.NAMES_OF["iota"].items() if each < layout}
         past.setattr(migrations, "NAMES_OF", {"iota": names})
-        # What it is checked against at the end is today's schema.
+        # The final check compares it with today's schema.
         with pytest.raises(StoreMismatch, match="differs from the schema"):
             migrate(unborn)
     with contextlib.closing(open_adapter(unborn, writable=True)) as store, store.batch() as batch:
@@ -68,7 +68,7 @@ def make_old(unborn, monkeypatch, layout):
 
 
 def check_grown(unborn, layout):
-    """Every row is there, its new columns null; they can be written; migrating again does nothing."""
+    """Every row is there with null in the new columns; they are writable; migrating again changes nothing."""
     assert migrate(unborn) == []
     with contextlib.closing(open_store(unborn, writable=True)) as store:
         for name in grew(layout):
@@ -90,7 +90,9 @@ def check_grown(unborn, layout):
 
 @pytest.mark.parametrize(("layout", "cut"), [(5, None), (5, 0), (5, 1), (5, 2), (10, 0)])
 def test_columns_are_added_under_rows_and_a_cut_is_healed(unborn, monkeypatch, layout, cut):
-    """Cut before a statement's or the migration's own record, as a crash may: what is done cannot be done twice."""
+    """Interrupted before a statement's or the migration's own record, as a crash may: executed statements cannot be
+    repeated.
+    """
     make_old(unborn, monkeypatch, layout)
     lacking = [f"{each:04}_{name}" for each, name in migrations.NAMES_OF["iota"].items() if each >= layout]
     with pytest.raises(StoreMismatch, match=f"migration {lacking[0]} is missing"):

@@ -1,4 +1,4 @@
-"""Interval arithmetic against sets of integers."""
+"""Interval arithmetic, compared with sets of integers."""
 
 import json
 from itertools import pairwise

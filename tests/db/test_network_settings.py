@@ -1,4 +1,4 @@
-"""A network's eras: by its name, by settings, and where neither says it by what is found."""
+"""A network's eras: from its name, from settings, and otherwise from the data."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Partitions and hints under every history: a simulated loader, killed between any two of its writes.
+"""Partitions and hints after every history: a simulated loader is killed between any two of its writes.
 
-The simulator writes in the order of a load (lake, splits, tails, rows, hints, sync) into dicts; what must hold is
-stated over those dicts and over the data that was loaded, never over the loader's own bookkeeping.
+The simulator writes in the order of a load (lake, splits, tails, rows, hints, sync) into dicts. The invariants refer to
+those dicts and to the loaded data, never to the loader's own bookkeeping.
 """
 
 import random
@@ -35,7 +35,7 @@ class Loader:
         self.synced = set()
 
     def load(self, history, run, writes=10**9):
-        """Loads the run's milestones; raises Crash instead of the write that comes after `writes` writes."""
+        """Loads the run's milestones; raises Crash instead of write number `writes` + 1."""
         budget = iter(range(writes))
 
         def write(do, *args):
@@ -86,7 +86,7 @@ class Loader:
         self.rows.setdefault((key, *self.place(key, index)), set()).add((index, number))
 
     def listing(self, key):
-        """What a reader sees: hints, then partitions, then rows, newest first."""
+        """What a reader finds: hints, then partitions, then rows, newest first."""
         found = []
         for _, range_id, partition in sorted((hint for hint in self.hints if hint[0] == key), reverse=True):
             found += sorted(self.rows.get((key, range_id, partition), ()), reverse=True)
@@ -94,7 +94,7 @@ class Loader:
 
 
 def check(loader, history, loaded):
-    """Everything that must hold once `loaded` has been loaded to the end, whatever happened on the way."""
+    """All invariants once `loaded` has been loaded completely, whatever happened before."""
     for (key, range_id, partition), rows in loader.rows.items():
         for index, _ in rows:
             assert loader.place(key, index) == (range_id, partition), "a row stands only where place says"
@@ -187,7 +187,7 @@ def test_answers_do_not_depend_on_load_order_and_one_order_gives_one_layout(hist
 @given(history=histories, **sizes)
 @settings(max_examples=60, deadline=None)
 def test_a_run_that_was_killed_and_repeated_leaves_what_one_clean_run_leaves(history, chunk_size, partition_size):
-    """Killed before each of the first writes, where lake, splits and tails are, and at some later ones."""
+    """Killed before each of the first writes, which include lake, splits and tails, and before some later ones."""
     clean = Loader(chunk_size, partition_size)
     everything = list(range(len(history)))
     clean.load(history, everything)

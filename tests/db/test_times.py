@@ -1,4 +1,4 @@
-"""Listings between two times: the same rows as a plain filter gives, whatever the milestones' clocks did."""
+"""Listings between two times: the same rows as a plain filter, whatever the milestones' times."""
 
 import asyncio
 import itertools
@@ -21,7 +21,7 @@ STATES = ("complete", "incomplete", "missing")
 
 
 def put_milestones(store, network, clock, states):
-    """sync and ranges of milestones 0…: their times, and whether each is complete, has rejects or is not there."""
+    """sync and ranges of milestones 0…: their times, and whether each is complete, has rejects or is missing."""
     rows = [
         dict.fromkeys(schema.sync.names)
         | {
@@ -58,7 +58,7 @@ def put_children(store, key, rows, clock, firsts):
 
 
 def put_outputs(store, key, rows, clock, firsts):
-    """Half of them included, the other half of transactions that never were."""
+    """Half of them are included, the others belong to transactions that never were."""
     lookup = (key, "legacy", "address")
     placed = [(*lookup, n % 2 == 0, m // CHUNK_SIZE, _place(firsts, m), m, i) for n, (m, i) in enumerate(rows)]
     with store.batch() as batch:
@@ -88,7 +88,7 @@ LISTINGS = {
 
 @st.composite
 def clocks(draw):
-    """Times of milestones 0…LAST that mostly rise, stand still and sometimes fall."""
+    """Times of milestones 0…LAST that mostly rise, sometimes repeat and sometimes fall."""
     steps = draw(st.lists(st.sampled_from((-4, -1, 0, 0, 1, 1, 2, 3)), min_size=LAST + 1, max_size=LAST + 1))
     return [100 + each for each in itertools.accumulate(steps)]
 
@@ -147,7 +147,7 @@ async def test_only_ranges_that_a_window_cannot_meet_are_dropped(store):
 
 
 async def test_a_window_far_back_reads_what_it_shows_and_searches_by_halving(store):
-    """Newest first, a thousand rows are newer than the window and as many older: none of them is read."""
+    """A thousand rows are newer than the window and as many are older: the listing reads none of them."""
     count, key = 2100, b"popular"
     clock = list(range(count))
     put_milestones(store, "n", clock, ["complete"] * count)
@@ -169,7 +169,7 @@ async def test_a_window_far_back_reads_what_it_shows_and_searches_by_halving(sto
 
 
 class Searching(Counting):
-    """Counts the single rows of `sync` too."""
+    """Also counts the single rows of `sync`."""
 
     searched = 0
 
@@ -179,7 +179,7 @@ class Searching(Counting):
 
 
 async def test_a_clock_that_jumps_is_still_bounded_work(store):
-    """Where time falls inside each range nothing can be cut, so a page ends after so many rows, with a cursor."""
+    """Where times fall inside each range, no rows can be skipped, so a page ends after that many rows with a cursor."""
     count, key = 3500, b"jumping"
     clock = [10 if m % 7 else 1000 for m in range(count)]
     put_milestones(store, "n", clock, ["complete"] * count)

@@ -1,4 +1,4 @@
-"""`permanode plan`: the arithmetic by hand, and the measured ledger against the oracle's own counts."""
+"""`permanode plan`: arithmetic with given numbers, and the measured ledger compared with the oracle's own counts."""
 
 import json
 from pathlib import Path
@@ -38,14 +38,14 @@ def test_the_arithmetic_is_what_it_is_by_hand() -> None:
         TablePlan("messages", 864_000, 864_000, 432_000_000, 259_200_000, 1, 300),
         # a partition is a milestone: 100 messages of 70 bytes
         TablePlan("messages_by_milestone", 864_000, 8_640, 77_760_000, 60_480_000, 100, 7_000),
-        # what only the protocol bounds is as it was measured
+        # where only the protocol sets a limit, the measured values stay
         TablePlan("parents", 1_728_000, 777_600, 172_800_000, 155_520_000, 25, 2_250),
-        # 1 000 rows and one milestone's 60, of 80 bytes
+        # 1 000 rows and the 60 of one milestone, of 80 bytes
         TablePlan("tags", 518_400, 60_480, 51_840_000, 41_472_000, 1_060, 84_800),
-        # a hint a range and one a split, of 20 bytes; of the 180 000 rows of a range each 500 may begin a partition
+        # one hint per range and one per split, of 20 bytes; of a range's 180 000 rows each 500 may begin a partition
         TablePlan("tag_hints", 60_480, 60_480, 3_024_000, 2_419_200, 3 * (1 + 360), 21_660),
         TablePlan("sync", 8_640, 3, 432_000, 345_600, 3_000, 120_000),
-        # some rows a range: as measured
+        # a few rows per range: as measured
         TablePlan("splits", 3, 2, 120, 90, 2, 60),
     ]
     assert plan(DEMAND, LEDGER) == Plan(
@@ -61,7 +61,7 @@ def test_the_arithmetic_is_what_it_is_by_hand() -> None:
 
 
 def test_a_day_is_a_partition_of_what_it_counts() -> None:
-    """2 days of 4 320 milestones each, 100 messages in each: 4 320 times the ledger's a day."""
+    """2 days of 4 320 milestones each, 100 messages in each: 4 320 times the ledger's per day."""
     days = {"metrics_cache": Measured(50, 1, 50, sqlite_bytes=3_000, cassandra_bytes=2_000)}
     (found,) = plan(DEMAND, Ledger(100, 10, 40_000, days)).tables
     assert found == TablePlan("metrics_cache", 432_000, 2, 25_920_000, 17_280_000, 216_000, 8_640_000)
@@ -73,7 +73,7 @@ def test_a_partition_is_no_larger_than_its_range_and_nodes_are_no_fewer_than_cop
     )
     found = plan(small, LEDGER)
     by_name = {each.table: each for each in found.tables}
-    # 864 s: 4 320 messages in 44 milestones, of which the last is not full
+    # 864 s: 4 320 messages in 44 milestones, the last of which is not full
     assert (found.messages, found.milestones, found.nodes) == (4_320, 44, 3)
     assert by_name["tags"].largest_rows == by_name["tags"].rows == 2_592
     assert by_name["sync"].largest_rows == by_name["sync"].rows == 44

@@ -1,4 +1,6 @@
-"""What only a store on a cluster has: CQL that both kinds take, migrations in steps, consistency, refusals."""
+"""Behaviour of cluster stores only: CQL that Cassandra and ScyllaDB accept, stepwise migrations,
+consistency, errors.
+"""
 
 import asyncio
 import dataclasses
@@ -44,9 +46,7 @@ CREATE = re.compile(
 ADD = re.compile(
     r"ALTER TABLE \$\{keyspace\}\.\w+ ADD \(\n  \w+ (?:text|bigint|smallint)(?:,\n  \w+ (?:text|bigint|smallint))*\n\)"
 )
-"""All that is asked, written and created: no view, no index, no filtering, no type or option that only one of the two
-has.
-"""
+"""The grammar of all statements: no view, no index, no filtering, no type or option that only one of the two has."""
 
 BESIDE = (
     re.compile(
@@ -60,8 +60,8 @@ BESIDE = (
     re.compile(r"SELECT [\w, ]+ FROM system\.size_estimates WHERE keyspace_name = \?"),
     re.compile(r"SELECT [\w, ]+ FROM system\.local"),
 )
-"""What a store needs beside its tables' rows: a keyspace, the lease's lightweight transactions, two small tables read
-whole, and what both kinds tell of themselves.
+"""Statements beside those on the tables' rows: a keyspace, the lease's lightweight transactions, two small tables that
+are read whole, and the system tables of both databases.
 """
 
 
@@ -149,12 +149,12 @@ def test_where_nobody_listens_the_store_is_away():
 
 
 LAST = 1 + sum(len(migration.statements) for migration in migrations.migrations("cql"))
-"""Statements that make a keyspace, the lease's first one counted."""
+"""Statements that create a keyspace, including the lease's first one."""
 
 
 @pytest.fixture
 def fresh(cassandra_keyspace, request):
-    """Settings of a keyspace that is not there yet, and is gone afterwards."""
+    """Settings of a keyspace that does not exist yet; it is dropped afterwards."""
     name = f"fresh_{abs(hash(request.node.name)) % 10**9}"
     url = cassandra_keyspace.settings.url.replace("/contract", f"/{name}")
     yield settings_of(url)
@@ -170,7 +170,7 @@ def test_without_a_number_of_replicas_no_keyspace_is_created(fresh):
 
 @pytest.mark.parametrize("cut", [1, 2, 20, 26, LAST - 1, LAST])
 def test_a_migration_that_was_cut_short_is_completed_by_the_next_run(fresh, monkeypatch, cut):
-    """Cut after the statement and before its record, as a crash may."""
+    """Interrupted after the statement and before its record, as a crash may."""
     calls = itertools.count(1)
     define = CassandraSession.define
 
@@ -315,7 +315,7 @@ async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
 
 
 class Refusing:
-    """A session's `send` that loses the first rows, all at the same time."""
+    """A session's `send` that loses the first rows, all of them concurrently."""
 
     def __init__(self, error, times):
         self.error, self.times, self.sent, self.lost = error, times, 0, []
@@ -333,7 +333,7 @@ class Refusing:
 
 
 class Losing(Refusing):
-    """One that loses every row, one by one."""
+    """A session's `send` that loses every row, one by one."""
 
     def __call__(self, *_):
         return self
@@ -407,7 +407,7 @@ def test_a_delete_as_of_a_milestone_leaves_what_is_told_later(cassandra_settings
 def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say(
     cassandra_settings, cassandra_keyspace, monkeypatch, seconds_ahead
 ):
-    """By a clock that stands still, over rows of one that is behind, or ahead."""
+    """Writes with a frozen clock, over rows written with a clock that is behind or ahead."""
     now = time.time_ns()
     monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: now))
     store = reopened(cassandra_settings)
@@ -432,7 +432,7 @@ def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say
             last = batch.last_fact(schema.metrics_cache, ("2022-01-01",))
             batch.delete(schema.metrics_cache, ("2022-01-01",), fact=last)
         assert held("2022-01-01") == {}
-        # As etl/writers/connector.py has the executors write the next fact.
+        # The executors write the next fact in this way (etl/writers/connector.py).
         for value in ("00", f"0{number}"):
             told("2022-01-01", value, 9 - number, 4 * (last + 1) + 4)
         assert held("2022-01-01") == {"00": 9 - number, f"0{number}": 9 - number}

@@ -1,4 +1,4 @@
-"""Which node is asked first, and which answers are asked for once more: the two policies, without a cluster."""
+"""The two driver policies, without a cluster: which node gets a request first, and which requests are retried."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from db.cassandra.policies import LATE_S, LateLast, OnceMore
 
 
 def decided(*, idempotent: bool, retry_num: int) -> dict[str, int]:
-    """What is done about each kind of answer."""
+    """The decision for each kind of response."""
     query: Any = SimpleNamespace(is_idempotent=idempotent)
     policy, level = OnceMore(), ConsistencyLevel.LOCAL_QUORUM
     overloaded = OverloadedErrorMessage(0x1001, "", None)

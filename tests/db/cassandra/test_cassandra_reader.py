@@ -1,4 +1,4 @@
-"""What acsylla's reader leaves to the other driver, and what its errors become: without a cluster."""
+"""Requests that acsylla's reader passes to the other driver, and the translation of its errors, without a cluster."""
 
 import asyncio
 import math
@@ -25,7 +25,7 @@ CQL = "SELECT key FROM ks.t WHERE key = ?"
 
 
 class Other:
-    """The driver that writes, of a cluster of so many nodes."""
+    """The writing driver, connected to that many nodes."""
 
     def __init__(self, nodes: int) -> None:
         self.nodes, self.asked = nodes, 0
@@ -128,7 +128,7 @@ async def test_a_question_whose_time_is_over_when_the_driver_gives_up_passed_its
 
 
 class Silent:
-    """A connection over which no answer comes, not even that the time is over; and a statement of it."""
+    """A connection that never responds, not even with a timeout, and a statement for it."""
 
     def bind(self, *_: Any, **__: Any) -> Any:
         return self

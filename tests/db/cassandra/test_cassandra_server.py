@@ -1,4 +1,4 @@
-"""The server that the suites run over: it answers, it is ours alone, and it does not outlive who started it."""
+"""The suites' server: it responds, nobody else uses it, and it does not outlive the process that started it."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
-"""Defects of Chronicle v1's listings, each named by what it did; reading its source found them, users felt them.
+"""Defects of Chronicle v1's listings. Each test is named after the defect; they were found in its source code.
 
-Its wrong answers about reattached transactions (chronicle.rs#132) are held in tests/api.
+tests/api tests its wrong responses about reattached transactions (chronicle.rs#132).
 """
 
 import pytest
@@ -15,7 +15,7 @@ TAG = b"tag"
 @pytest.mark.parametrize("newest", [True, False])
 @pytest.mark.parametrize("page_size", [7, 8, 10, 20, 21, 61, 62, 63, 100])
 async def test_a_page_that_ends_where_a_partition_does_neither_repeats_nor_loses_nor_loops(store, page_size, newest):
-    """62 rows in 4 partitions: pages of 8 looped for ever and missed 30 rows, pages of 62 came again and again."""
+    """62 rows in 4 partitions: pages of 8 looped forever and missed 30 rows; pages of 62 repeated."""
     rows = [(n // 16 * 7, message_id(n)) for n in range(62)]
     put_tagged(store, TAG, rows)
     found = await pages(bind(messages.list_tagged, store, TAG.hex()), page_size, newest)
@@ -24,7 +24,7 @@ async def test_a_page_that_ends_where_a_partition_does_neither_repeats_nor_loses
 
 
 async def test_a_milestone_filled_in_later_hides_nothing_newer(store):
-    """A hint held the milestone written last, and reads began there: filling in 31 hid 32 to 35."""
+    """A hint contained the milestone written last, and reads started there: filling in 31 hid 32 to 35."""
     rows = [(m, message_id(m)) for m in range(29, 36)]
     put_tagged(store, TAG, [row for row in rows if row[0] != 31])
     put_tagged(store, TAG, [rows[2]])
@@ -34,7 +34,7 @@ async def test_a_milestone_filled_in_later_hides_nothing_newer(store):
 
 @pytest.mark.parametrize("newest", [True, False])
 async def test_a_hint_whose_rows_are_gone_is_passed_over(store, newest):
-    """Its hints were never deleted, and guessed rows left some behind that lead nowhere."""
+    """Its hints were never deleted, and guessed rows left hints behind that lead nowhere."""
     rows = [(m, message_id(m)) for m in (1, 15, 29)]
     put_tagged(store, TAG, rows)
     with store.batch() as batch:
@@ -46,7 +46,7 @@ async def test_a_hint_whose_rows_are_gone_is_passed_over(store, newest):
 
 
 async def test_a_row_whose_milestone_was_guessed_wrong_is_listed_once_and_where_it_belongs(store):
-    """A guess that was wrong stayed as a second row of the same message when the cache had forgotten it."""
+    """A wrong guess stayed as a second row of the same message once the cache had evicted it."""
     put_pending(store, "tags", TAG.hex(), [(5, message_id("guessed")), (5, message_id("still pending"))])
     put_tagged(store, TAG, [(4, message_id(4)), (9, message_id("guessed")), (11, message_id(11))])
     page = await messages.list_tagged(store, TAG.hex(), newest=True, page_size=100, cursor=None)
@@ -55,7 +55,7 @@ async def test_a_row_whose_milestone_was_guessed_wrong_is_listed_once_and_where_
 
 
 async def test_a_conflicting_reattachment_in_the_same_milestone_takes_nothing_from_the_included_one(store):
-    """The key of its address rows lacked the message: one attachment overwrote the other, its state with it."""
+    """The key of its address rows did not contain the message: one attachment overwrote another and its state."""
     address, transaction_id = b"\0" * 33, message_id("transaction")
     low, high = sorted((message_id("a"), message_id("b")))
     for included, conflicting in ((low, high), (high, low)):
@@ -91,7 +91,7 @@ async def test_a_conflicting_reattachment_in_the_same_milestone_takes_nothing_fr
 @pytest.mark.parametrize("newest", [True, False])
 @pytest.mark.parametrize("page_size", [1, 2, 3, 4, 9])
 async def test_an_output_that_only_conflicting_attachments_have_comes_once(store, newest, page_size):
-    """It was listed once a page, so twice when its attachments stood on two pages."""
+    """It was listed once per page, so twice when its attachments were on two pages."""
     address, lookup = b"\0" * 33, (b"\0" * 33, "legacy", "address")
     outside = {n: [message_id((n, attachment)) for attachment in range(3)] for n in range(4)}
     inside = [message_id(("included", n)) for n in range(4)]

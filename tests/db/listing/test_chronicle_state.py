@@ -1,4 +1,6 @@
-"""States of Chronicle's that old clients still hold: which milestone they name, and that a listing goes on there."""
+"""Paging states of Chronicle that old clients still have: the milestone that each names, where the
+listing continues.
+"""
 
 import struct
 
@@ -19,7 +21,7 @@ partitions = st.lists(st.tuples(u32, u16), min_size=1, max_size=5)
 
 
 def state(paging=None, partition=None, milestone=None, left=((9, 0),)):
-    """As bincode 1.3 writes it: a byte 0 or 1 before what may be absent, u64 lengths, all little-endian."""
+    """The encoding of bincode 1.3: a byte 0 or 1 before an optional value, u64 lengths, everything little-endian."""
     parts = [b"\0" if paging is None else struct.pack("<BQ", 1, len(paging)) + paging]
     parts.append(b"\0" if partition is None else struct.pack("<BH", 1, partition))
     parts.append(b"\0" if milestone is None else struct.pack("<BI", 1, milestone))

@@ -1,4 +1,4 @@
-"""Listings page by page: every page size, both orders, one stream and several, pending rows, inserts between pages."""
+"""Pages of listings: every page size, both orders, one stream and several, pending rows, inserts between pages."""
 
 import asyncio
 import hashlib
@@ -49,7 +49,7 @@ def put_pending(store, lookup, key, rows):
 
 
 async def pages(ask, page_size, newest, between=lambda _: None):
-    """All pages of a listing; the work of each is bounded, and only the last has no cursor."""
+    """All pages of a listing. The work of each is bounded, and only the last has no cursor."""
     cursor, found = None, []
     for number in itertools.count():
         page = await ask(newest=newest, page_size=page_size, cursor=cursor)
@@ -150,7 +150,7 @@ def test_pending_rows_stand_at_the_newest_end_while_messages_does_not_know_them(
 def test_rows_that_come_between_pages_disturb_nothing_that_was_there(
     store, milestones, pending_count, newest, page_size, seed
 ):
-    """New milestones, filled gaps, and pending rows that a new milestone takes up, each between any two pages."""
+    """Between any two pages: new milestones, filled gaps, and pending rows that a new milestone references."""
     tag, chance = next(fresh_tags), random.Random(seed)
     rows = [(m, message_id((tag, n))) for n, m in enumerate(milestones)]
     waiting = [(21, message_id((tag, "pending", n))) for n in range(pending_count)]
@@ -192,7 +192,7 @@ async def test_children_and_milestone_messages_page_without_hints(store):
 
 
 async def test_the_children_of_the_null_message_are_many_and_still_a_page_is_a_page(store):
-    """The first messages of a network approve 00…0, the one parent whose children nothing bounds."""
+    """The first messages of a network approve 00…0, the only parent with an unbounded number of children."""
     with store.batch() as batch:
         batch.upsert(schema.parents, schema.parents.key, [(b"\0" * 32, n, message_id(n)) for n in range(5000)])
     counting = Counting(store)

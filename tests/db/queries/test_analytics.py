@@ -1,4 +1,4 @@
-"""Questions about the analytics tables, over both stores: against the input files' rows, in plain Python."""
+"""Queries of the analytics tables on both stores, compared with the input files' rows in plain Python."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -20,7 +20,7 @@ SPANS = [(0, 2**31 - 1), (1, 50), (7, 7), (6, 14), (13, 33), (49, 60), (51, 60),
 
 
 def runs_in(rows: Sequence[Row], first: int, last: int) -> list[list[int]]:
-    """First, last and sums of the milestones [first, last] without a gap, ascending."""
+    """First, last and sums of each gapless run of the milestones [first, last], ascending."""
     known = {row["milestone_index"]: row for row in rows if row.get("message_count") is not None}
     inside = [index for index in sorted(known) if first <= index <= last]
     found = []
@@ -33,7 +33,7 @@ def runs_in(rows: Sequence[Row], first: int, last: int) -> list[list[int]]:
 
 @pytest.fixture(scope="module")
 def rows() -> Rows:
-    """What the oracle ledger gives, but milestones 21 to 24, which are missing."""
+    """The rows of the oracle ledger without milestones 21 to 24."""
     found = reference.whole_rows(oracle(), [], CHUNK_SIZE, PARTITION_SIZE, NETWORK)
     found["ms_analytics"] = [row for row in found["ms_analytics"] if row["milestone_index"] not in range(21, 25)]
     for row in found["analytics_ranges"]:
@@ -45,7 +45,7 @@ def rows() -> Rows:
 
 @pytest.fixture
 def filled(store: WritableStore, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> WritableStore:
-    """With pages of three rows, so that every series has several."""
+    """With pages of three rows, so that every series has several pages."""
     names = (
         "ms_analytics",
         "analytics_ranges",
@@ -93,7 +93,7 @@ def test_a_run_is_kept_in_pieces() -> None:
     pieces = [(run.first, run.last, run.message_count) for run in analytics.runs_of(rows, 4)]
     assert pieces == [(1, 3, 3), (4, 4, 1), (6, 7, 2), (8, 9, 2)]
     assert [(run.first, run.last) for run in analytics.runs_of(rows)] == [(1, 4), (6, 9)]
-    # More than a column holds is told of none.
+    # A sum beyond the column's range is stored as null: that milestone belongs to no run.
     rows[2] |= {"transferred_tokens": None}
     assert [(run.first, run.last) for run in analytics.runs_of(rows)] == [(1, 2), (4, 4), (6, 9)]
 

@@ -1,5 +1,5 @@
-"""What a store has of calendar intervals, over both stores: against the input files in plain Python, at times of two
-years that fall once.
+"""Queries of calendar intervals on both stores, compared with the input files in plain Python, with times of two years
+that fall once.
 """
 
 from datetime import UTC, date, datetime
@@ -38,7 +38,7 @@ def rows(figures: Figures) -> Rows:
 
 
 async def test_who_was_active_in_the_intervals_that_go_on(store: WritableStore, rows: Rows, figures: Figures) -> None:
-    """At every milestone, for the intervals of the next."""
+    """For each milestone, the intervals of the next one."""
     write(store, rows)
     active = {index: {row["address"] for row in changed} for index, changed in figures.changes.items()}
     addresses = sorted(set().union(*active.values()))

@@ -1,4 +1,4 @@
-"""Outputs by every role, tag and chain, ever created and unspent: what a plain filter gives, at every page size."""
+"""Outputs by every role, tag and chain, ever created and unspent: equal to a plain filter at every page size."""
 
 import asyncio
 import dataclasses
@@ -31,11 +31,11 @@ QUESTIONS = (
     [("state_controller", 0), ("governor", 0)],
     [(view, which) for view in OF_ADDRESSES for which in (0, 1)],
 )
-"""Views and which of their keys; of several, what has any of them."""
+"""Views and the keys to read in each; with several, outputs that have any of them."""
 
 
 async def check_pages(ask, wanted, newest, page_sizes=PAGE_SIZES):
-    """Every page size gives the same ids in that order, in full pages but for the last."""
+    """Every page size returns the same ids in that order, and all pages but the last are full."""
     for page_size in page_sizes:
         found = await pages(ask, page_size, newest)
         assert [row["output_id"] for page in found for row in page.rows] == wanted
@@ -44,7 +44,7 @@ async def check_pages(ask, wanted, newest, page_sizes=PAGE_SIZES):
 
 
 def asked_of(keys, question, kinds):
-    """A question's keys: as the queries name them, and as a plain filter compares them."""
+    """The keys of a request: as arguments of the queries, and as a plain filter compares them."""
     plain = {(view, keys.key(kind, view, which)) for view, which in question for kind in kinds if view in VIEWS[kind]}
     return [By(view, key.hex()) for view, key in sorted(plain)], plain
 
@@ -98,7 +98,7 @@ def test_all_that_is_unspent_begins_with_genesis_wherever_a_page_ends(store, dat
     kinds = sorted(data.draw(st.sets(st.sampled_from(KINDS), min_size=1)))
     as_of = data.draw(st.integers(0, LAST))
     wanted = [each for each in made if each.kind in kinds and is_unspent(each, as_of)]
-    # Where genesis has outputs is asked once of a store, and this one has another genesis in each example.
+    # A store is read only once for where genesis has outputs, and here each example has another genesis.
     ask = bind(list_all_unspent, Counting(store), "net", kinds=kinds, as_of=as_of)
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
@@ -116,9 +116,9 @@ def test_a_chain_s_history_has_every_state_in_the_order_they_took_effect(store, 
 
 
 async def test_the_state_of_a_chain_at_a_ledger_index_is_the_last_one_until_it_is_destroyed(store):
-    """Made at 3, changed twice in 5, destroyed at 9."""
+    """Created at 3, changed twice in 5, destroyed at 9."""
     chain, lives = b"\x07" * 32, [(3, 0, 5), (5, 1, 5), (5, 4, 9)]
-    # Ids fall as the states follow: the order of a milestone is not that of ids.
+    # The ids descend from state to state: within a milestone, states are not in the order of ids.
     made = [
         Made("alias", at, position, bytes([255 - number]) * 34, {"chain": chain}, spent)
         for number, (at, position, spent) in enumerate(lives)
@@ -138,7 +138,7 @@ async def test_the_state_of_a_chain_at_a_ledger_index_is_the_last_one_until_it_i
 @given(data=st.data(), newest=st.booleans(), span=st.tuples(st.integers(0, LAST + 2), st.integers(0, LAST + 2)))
 @quick
 def test_between_two_times_comes_what_was_created_then(store, data, newest, span):
-    """createdAfter and createdBefore, strictly."""
+    """createdAfter and createdBefore, both exclusive."""
     number = next(numbers)
     keys, network = Keys(number), f"times-{number}"
     made = data.draw(made_outputs(keys))
@@ -160,7 +160,7 @@ def test_between_two_times_comes_what_was_created_then(store, data, newest, span
 
 
 def crowd(count, view="sender", kind="basic"):
-    """Many outputs under one key, a milestone each ten."""
+    """Many outputs under one key, ten per milestone."""
     key = Keys(next(numbers)).key(kind, view, 0)
     made = [
         Made(kind, number // 10, number % 10, number.to_bytes(34, "big"), {view: key}, told={"native_tokens": 0})
@@ -181,7 +181,7 @@ async def test_ranges_outside_a_window_are_not_looked_into(store):
     ):
         (page,) = await pages(ask, 10, True)
         assert len(page.rows) == 10
-    # The rows, and one read beyond.
+    # The rows, and one read ahead.
     assert counting.rows["outputs_by_address"] <= 2 * 11
     assert counting.rows["unspent_outputs"] <= 2 * 11
 

@@ -1,4 +1,4 @@
-"""Questions that are more than one read: pending messages, half-written outputs, how far the ledger is complete."""
+"""Queries that take several reads: pending messages, half-written outputs, and how far the ledger is complete."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -126,7 +126,7 @@ async def test_the_ledger_index_is_the_end_of_the_first_complete_run_across_rang
 
 
 def test_what_archive_files_hold_is_noted_once_and_only_of_what_is_complete(store):
-    """Complete: 2–8, 10, 30–34; files hold 5–31. Marks of a killed run stand in `sync`, and not yet in `ranges`."""
+    """Complete: 2–8, 10, 30–34; files contain 5–31. Marks of a killed run are in `sync` but not yet in `ranges`."""
     for range_id, held in ((0, range(2, 7)), (1, (7, 8, 10, 11)), (4, range(30, 35))):
         rows = sync_rows(held, incomplete={11})
         put(store, schema.sync, schema.sync.names, [(range_id, *list(row.values())[1:]) for row in rows])

@@ -1,4 +1,4 @@
-"""Questions about VAAs and about days, each old bug of the event database by its name. Rows are made here."""
+"""Queries of VAAs and of days; known defects of the event database each have a test. The rows are made here."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""The schema as data, and the same text out of it in every dialect.
-
-Golden files change by an explicit command only: PERMANODE_WRITE_GOLDEN=1 pytest tests/db/schema/test_schema.py
-"""
+"""The schema as data, and the text generated from it in every dialect."""
 
 import os
 import re
@@ -145,7 +142,7 @@ def test_lookups_and_their_hints_name_the_same_partitions():
 
 
 def test_every_address_view_of_the_plan_is_a_role_and_stands_in_a_column():
-    """The views of the Stardust schema plan, and those missing there: storage_deposit_return of basic outputs and
+    """The views of the Stardust schema plan, and those that it is missing: storage_deposit_return of basic outputs and
     expiration_return.
     """
     found = {}

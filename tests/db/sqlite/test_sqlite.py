@@ -1,4 +1,4 @@
-"""What only the SQLite store has: generations, a crash at every step of a publication, processes that die."""
+"""Behaviour of the SQLite store only: generations, a crash at every step of a publication, processes that die."""
 
 import asyncio
 import os
@@ -150,9 +150,9 @@ async def indices(store):
 
 
 def truncated(folder):
-    """Whether nobody reads what is in the log of writes."""
+    """Whether no process reads from the write-ahead log."""
     (file,) = folder.glob("gen-*.sqlite")
-    connection = apsw.Connection(str(file))  # the library that holds the locks, as they are those of a process
+    connection = apsw.Connection(str(file))  # the library that holds the locks, which belong to a process
     (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     connection.close()
     return not busy
@@ -293,7 +293,7 @@ NOT_WHOLE = {
         (schema.addresses_hints, schema.addresses_hints.key, ("cc" * 33, "legacy", "address", True, 0, 0)),
     ],
 }
-"""What a generation lacks, and rows that lack it."""
+"""What is missing in a generation → rows that require it."""
 
 
 @pytest.mark.parametrize("lacking", NOT_WHOLE)
