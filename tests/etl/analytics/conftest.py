@@ -1,4 +1,4 @@
-"""Loads here run on the embedded engine."""
+"""Loads of these tests run on the embedded engine."""
 
 from tests.etl.embedded import everywhere, stores
 

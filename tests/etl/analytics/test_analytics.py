@@ -1,5 +1,5 @@
-"""The analytics tables through loads and recomputations, whole rows, against plain Python over the input files; and
-against inx-chronicle's own figures for three milestones of Shimmer.
+"""The analytics tables after loads and recomputations, as whole rows, compared with plain Python over the input files
+and, for three Shimmer milestones, with inx-chronicle's own figures.
 """
 
 import json
@@ -57,14 +57,14 @@ SHIMMER = SHARED / "iota" / "shimmer"
 
 
 def stardust_facts() -> tuple[list[Milestone], Genesis]:
-    """Stardust's oracle ledger."""
+    """Facts of the Stardust oracle ledger."""
     genesis = reference.read_json(reference_stardust.ORACLE / "genesis.json")
     lines = test_stardust_oracle.oracle()
     return [reference_stardust.milestone_fact(line) for line in lines], reference_stardust.genesis_fact(genesis)
 
 
 def facts_of_both() -> tuple[list[Milestone], Genesis]:
-    """Chrysalis's oracle ledger, and what follows it in Stardust."""
+    """Facts of the Chrysalis oracle ledger and of the Stardust milestones after it."""
     facts = [reference.milestone_fact(line) for line in oracle()]
     facts += [reference_stardust.milestone_fact(line) for line in stardust_lines()]
     return facts, reference.genesis_fact(reference.read_json(test_two_eras.GENESIS))
@@ -104,7 +104,7 @@ def check(found: dict[str, list[Json]], wanted: dict[str, list[Json]]) -> None:
 
 
 def clear(loading: Loading) -> None:
-    """As a store that never knew of analytics."""
+    """Turns the store into one that never had analytics."""
     with closing(open_store(loading.store, writable=True)) as store:
         lease = store.acquire("test", "clear", 60)
         with store.batch() as batch:
@@ -122,7 +122,7 @@ def recomputed(loading: Loading, first: int | None = None, last: int | None = No
 
 @pytest.fixture(scope="module")
 def both_eras(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
-    """Both eras, in loads that leave a gap and fill it; the state found by the store."""
+    """Both eras, in loads that leave a gap and fill it; the ledger state comes from the store."""
     folder = tmp_path_factory.mktemp("both")
     loading = everywhere((CHUNK_SIZE, 3), eras=ERAS, ledger_near=10_000, analytics=True)
     chrysalis = oracle()
@@ -149,7 +149,7 @@ def test_a_gap_filled_later_gives_the_rows_of_the_input_files(both_eras: Loading
 
 @on(SQLITE, LATER_CASSANDRA)
 def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> None:
-    """Its state made from the lake."""
+    """The ledger state is built from the lake."""
     days = [{"date": date, "start_ms": each[0].index, "end_ms": each[-1].index} for date, each in days_of_both()]
     assert days_in(both_eras) == days
     clear(both_eras)
@@ -162,7 +162,7 @@ def test_what_was_deleted_comes_again_and_twice_is_once(both_eras: Loading) -> N
 
 @on(SQLITE, LATER_CASSANDRA)
 def test_a_day_is_made_again_whatever_the_clock_says(both_eras: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By one that stands still, and is far behind."""
+    """With a clock that does not advance and is far behind."""
     (date, *_) = (row["date"] for row in expected_of_both()["daily_analytics"])
     monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: 0))
     for value in (b"\x00", b"\xff" * 64):
@@ -238,7 +238,7 @@ def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(bot
 
 @on(SQLITE, LATER_CASSANDRA)
 def test_every_measure_of_stardust_is_that_of_the_input_files(everywhere: Stores, tmp_path: Path) -> None:
-    """In one load, its state found by the store; then in a store that the lake fills."""
+    """In one load with the ledger state from the store; then in a store that the lake fills."""
     loading = everywhere((CHUNK_SIZE, 3), test_stardust_oracle.NETWORK, ledger_near=10_000, analytics=True)
     file = write(tmp_path / "milestones.jsonl", test_stardust_oracle.oracle())
     loading.load(file, genesis=reference_stardust.ORACLE / "genesis.json")
@@ -259,11 +259,13 @@ SILENT = {
     *(f"legacy{name}" for name in ("_count", "_amount", "_created_count", "_created_amount")),
     *(f"{items}_{size}" for items in ("inputs", "outputs") for size in MANY),
 }
-"""Columns that Stardust's oracle ledger leaves at nothing: legacy outputs are Chrysalis's, what is left is below."""
+"""Columns that are zero throughout the Stardust oracle ledger: legacy outputs are Chrysalis outputs, and the tests
+below cover the others.
+"""
 
 
 def test_messages_are_told_apart_by_payload_and_state(spark: SparkSession) -> None:
-    """By made ones, a digit each: no message of the ledgers here carries a treasury transaction."""
+    """With generated messages, a decimal digit each: no message of the ledgers here has a treasury transaction."""
     kinds: list[int | None] = [None, 0, 1, 2, 4, 5, 6, 7]
     rows = spark.createDataFrame(
         [(10**at, 7 * 10**at, kind, at % 3, at % 4 == 0, 3 * 10**at) for at, kind in enumerate(kinds)],
@@ -305,7 +307,9 @@ def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None
 
 
 def test_who_was_active_is_counted_once_an_interval(spark: SparkSession) -> None:
-    """Over three years whose times fall at times; from the first milestone on, and going on with any other."""
+    """Over three years, with times that sometimes fall; computed from the first milestone on, and continued at any
+    other.
+    """
     rng, second = random.Random(5), int(datetime(2020, 12, 29, tzinfo=UTC).timestamp())
     times, owners, wanted = {}, {}, {}
     gathered = defaultdict[tuple[str, Any], set[str]](set)
@@ -334,18 +338,18 @@ def test_who_was_active_is_counted_once_an_interval(spark: SparkSession) -> None
 
 
 def by_milestone(changes: DataFrame, measure: str) -> DataFrame:
-    """One measure of the changes of each milestone."""
+    """One measure of each milestone's changes."""
     rows = rows_of(MEASURES[measure].rows, {"changes": changes})
     return rows.groupBy("milestone_index").agg(*aggregates([MEASURES[measure]]))
 
 
 def amounts(rng: random.Random) -> int:
-    """A u256 of any length."""
+    """A u256 of any byte length."""
     return rng.choice((rng.getrandbits(rng.randint(1, 256)) or 1, 1 << rng.randint(0, 255), (1 << 256) - 1))
 
 
 def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) -> None:
-    """Hundreds of transactions, each a milestone: one token in, one or two outputs of it."""
+    """Hundreds of transactions, one per milestone: one input with tokens, one or two outputs with them."""
     rng, rows, wanted = random.Random(8), [], {}
     for number in range(1, 300):
         taken, made = amounts(rng), amounts(rng) if number % 3 else None
@@ -367,7 +371,7 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
 
 
 def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(spark: SparkSession) -> None:
-    """Of two addresses together, then of one alone; nothing moves on the last day."""
+    """First of two addresses together, then of one only; nothing moves on the last day."""
 
     def moved(day: int, *amounts: int) -> tuple[Any, ...]:
         outputs = [(3, bytes([place]), Decimal(amount)) for place, amount in enumerate(amounts)]
@@ -394,7 +398,7 @@ def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(s
 
 
 def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None:
-    """State index behind native tokens, of which the first state has one and the second none."""
+    """The state index follows the native tokens. The first state has one native token, the second none."""
 
     def alias(state_index: int, tokens: int) -> bytes:
         return b"\x04" + bytes(8) + bytes([tokens]) + bytes(70 * tokens + 32) + state_index.to_bytes(4, "little")
@@ -445,7 +449,7 @@ CHANGED = {
     "analytics.milestone_size.total_treasury_transaction_payload_bytes": "treasury_transaction_bytes",
     "analytics.milestone_size.total_milestone_bytes": "message_bytes",
 }
-"""inx-chronicle's name of a measure of what happened → ours."""
+"""inx-chronicle's name of a measure of events → the name here."""
 
 STANDING = {
     **{
@@ -462,7 +466,7 @@ STANDING = {
     "analytics.ledger_size.total_key_bytes": "key_bytes",
     "analytics.ledger_size.total_data_bytes": "data_bytes",
 }
-"""The same of the state: its first value is not ours to know, how it changes is."""
+"""The same for measures of the state: their initial values are unknown, but their changes are."""
 
 BUCKETS = re.compile(r"analytics\.transaction_size\.(input|output)_buckets\.(?:single\()?(\w+)\)?")
 
@@ -473,7 +477,7 @@ UNKNOWN = {
     "analytics.ledger_size.total_storage_deposit_amount.0",
     "analytics.base_tokens.booked_amount.0",
 }
-"""Of the whole state before, which the file does not hold; and what follows from columns, and is tested apart."""
+"""Measures of the whole state before, which the file does not contain, and derived ones with tests of their own."""
 
 
 def stated() -> dict[int, dict[str, int]]:
@@ -501,7 +505,7 @@ def mongo_feature(value: Json) -> Json:
 
 
 def mongo_output(value: Json) -> Json:
-    """A spent output of in_memory_data.json as a node's JSON; of the conditions only those that these have."""
+    """A spent output of in_memory_data.json as a node's JSON, with only the conditions that these outputs have."""
     conditions = {"address_unlock_condition": 0, "state_controller_address_unlock_condition": 4}
     conditions["governor_address_unlock_condition"] = 5
     found: Json = {
@@ -530,7 +534,9 @@ def mongo_token(value: Json) -> Json:
 
 
 def shimmer_genesis() -> Json:
-    """What the three milestones spend and did not create, as a genesis before them; the rest of all is treasury."""
+    """The outputs that the three milestones spend but did not create, as a genesis; all other tokens are in the
+    treasury.
+    """
     data = reference.read_json(SHIMMER / "in_memory_data.json")
     ids = {json.dumps(each["output_id"]) for milestone in data.values() for each in milestone["created"]}
     outputs = []
@@ -609,7 +615,7 @@ def test_steps_run_side_by_side_and_one_that_fails_leaves_its_milestones_to_the_
 
 
 def noting(infos: dict[str, str], notify: Notify = quiet) -> Any:
-    """A publication of milestones 1 to 60 that keeps its notes in `infos`."""
+    """A publication of milestones 1 to 60 that collects its log messages in `infos`."""
 
     @contextmanager
     def batch() -> Iterator[Any]:
@@ -627,7 +633,9 @@ def noting(infos: dict[str, str], notify: Notify = quiet) -> Any:
 def test_milestones_do_not_count_as_analysed_while_they_are_analysed_again(
     only: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cluster has no transactions: a run that is killed behind the emptying of a day leaves it to the next load."""
+    """A cluster has no transactions: if a run is killed after it deleted a day's rows, the next load inserts them
+    again.
+    """
     infos = {ANALYSED: "[[1, 50]]"}
     seen: list[str] = []
     monkeypatch.setattr(analyse, "STEPS", (Step("days", "", (), lambda *_: seen.append(infos[ANALYSED])),))

@@ -1,4 +1,6 @@
-"""Exporting a store: the files hold the oracle's own JSON, and what they hold durably the store is told."""
+"""Exporting a store: files contain the oracle's own JSON, and the store records which milestones
+durable files contain.
+"""
 
 import asyncio
 import json
@@ -27,14 +29,14 @@ from tests.reference_rows import intervals as runs
 
 
 def logged(ledger: Ledger) -> set[int]:
-    """The milestones of which the store was told that a file holds them."""
+    """The milestones that the store records as contained in a file."""
     with closing(open_store(ledger.store)) as store:
         rows = asyncio.run(store.slice(schema.sync, (0,), limit=1000))
     return {row["milestone_index"] for row in rows if row["logged_by"] == 0}
 
 
 def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
-    """The complete milestones that the store says no file holds."""
+    """The complete milestones that no file contains, according to the store."""
     with closing(open_store(ledger.store)) as store:
         return asyncio.run(held(store, ledger.network)).unlogged
 
@@ -44,7 +46,7 @@ def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledge
         part = export(ledger.store, store, tmp_path / "unmarked", first=3, last=9, mark=False)
     assert (part.milestones, part.files, part.faults, part.lacking) == (6, ["3to9.log"], [], [])
     assert lines_of(tmp_path / "unmarked") == ledger.lines(3, 9)
-    # A file that no writer of ours closed: what it holds is not written again, and not taken for durable.
+    # A file that the archive writer did not close: its milestones are not written again and do not count as durable.
     (tmp_path / "marked").mkdir()
     lines = [json.dumps(line).encode() + b"\n" for line in ledger.lines(38, 40)]
     (tmp_path / "marked" / "38to40.log").write_bytes(b"".join(lines))
@@ -159,7 +161,7 @@ def test_an_export_that_is_killed_again_and_again_writes_the_same_bytes(ledger: 
 
 
 def _written(folder: Path) -> int:
-    """Lines in the folder's files, whole or not."""
+    """Lines in the folder's files, complete or not."""
     count = 0
     for path in [*folder.glob("*.part"), *folder.glob("*.log")]:
         try:

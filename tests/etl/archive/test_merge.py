@@ -1,4 +1,4 @@
-"""Merging: files of every format, overlapping and spoiled, become one archive; expected is the oracle's own JSON."""
+"""Merging files of every format, overlapping and damaged, into one archive; expectations are the oracle's own JSON."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def lines_of(folder: Path) -> list[Json]:
 
 
 def without_reasons(lines: list[Json]) -> list[Json]:
-    """Formats A to D tell no conflict reason."""
+    """Formats A to D contain no conflict reason."""
     found = json.loads(json.dumps(lines))
     for line in found:
         for entry in line["messages"]:
@@ -47,7 +47,7 @@ def test_node_json_of_either_era_becomes_one_file_and_pending_messages_stand_bes
     assert lines_of(tmp_path / "out") == ledger.lines(1, 51)
     told = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
     assert [each["id"] for each in told] == sorted(each["id"] for each in ledger.pending)
-    # What was merged merges into the same bytes, and validates.
+    # The merged files merge into the same bytes again, and validate.
     again = merge(ledger.store, archive_files([tmp_path / "out"]), tmp_path / "again")
     assert again.milestones == 50
     for path in (tmp_path / "out").iterdir():
@@ -90,7 +90,7 @@ def test_of_overlapping_copies_the_good_one_is_taken_and_what_none_has_whole_is_
     assert (done.milestones, done.lacking, done.files) == (5, [(5, 5)], ["1to5.log", "6to7.log"])
     assert {fault.kind for fault in done.faults} == {"MalformattedMilestone"}
     assert [line["milestone"]["index"] for line in lines_of(tmp_path / "out")] == [1, 2, 3, 4, 6]
-    # A copy that is whole heals it, as the same run again with it.
+    # An intact copy repairs the message, and so does running the same merge again with that copy.
     (tmp_path / "c.log").write_bytes(dump(sample()[4]))
     healed = merge(SETTINGS, [tmp_path / "c.log", tmp_path / "b.log"], tmp_path / "out")
     assert (healed.milestones, healed.held, healed.files) == (1, 5, ["5to6.log"])
@@ -108,7 +108,7 @@ def test_a_level_lets_nothing_be_written_before_all_files_pass(tmp_path: Path) -
 
 
 def another_nonce(ledger: Ledger, line: Json) -> str:
-    """Its bytes are no longer those of the id that it stands under."""
+    """Its bytes no longer have the id under which the file lists it."""
     entry = line[ledger.entries][0]
     content = entry["message" if ledger.codec is CHRYSALIS else "block"]
     content["nonce"] = str(int(content["nonce"]) ^ 1)
@@ -116,13 +116,13 @@ def another_nonce(ledger: Ledger, line: Json) -> str:
 
 
 def a_message_less(ledger: Ledger, line: Json) -> str:
-    """The cone lacks its last message, in Chrysalis the one that carries the milestone."""
+    """The cone is missing its last message; in Chrysalis that is the one that contains the milestone."""
     line[ledger.entries].pop()
     return "milestone 3"
 
 
 def merged(folder: Path, name: str, *options: str) -> Result:
-    """The command as it is given; what it writes goes into another folder each time."""
+    """The command as given; each call writes into another folder."""
     command = ["archive", "merge", str(folder / "in"), "--into", str(folder / name), *options]
     return CliRunner().invoke(cli.app, command)
 
@@ -148,7 +148,8 @@ def test_at_level_full_what_is_wrong_inside_a_line_lets_nothing_be_written_and_i
     assert named in fault
     assert refused.exit_code == 3
     assert not (tmp_path / "refused").exists()
-    # Its name, its checksum and its JSON are right: the levels below do not see it, and what is whole is written.
+    # Its name, its checksum and its JSON are right: the lower levels do not notice it, and complete milestones are
+    # written.
     for name, options in (("light", ["--level", "light"]), ("kept", ["--level", "full", "--keep-going"])):
         done = merged(tmp_path, name, *options)
         assert done.exit_code == 3

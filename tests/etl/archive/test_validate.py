@@ -1,4 +1,4 @@
-"""Each class of fault, found in sample files that were spoiled by hand; and at which level."""
+"""Each class of fault, found in damaged copies of the sample files, and the level that finds it."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The archive writer: what a crash leaves, and what the next run makes of it."""
+"""The archive writer: the files that a crash leaves, and how the next run continues from them."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ def line_of(index: int) -> bytes:
 
 
 def write(folder: Path, indices: list[int], max_bytes: int = 1 << 20) -> None:
-    """What every command does: only what the folder lacks, in ascending order."""
+    """What every command does: it writes only missing milestones, in ascending order."""
     with archive_writer(folder, max_bytes) as writer:
         held = {index for first, last in writer.held() for index in range(first, last + 1)}
         for index in indices:
@@ -62,7 +62,7 @@ def test_whatever_a_kill_leaves_the_next_run_writes_the_same_bytes(
     root = tmp_path_factory.mktemp("kill")
     write(root / "whole", indices, max_bytes)
     whole = contents(root / "whole")
-    # A run that was killed left closed files, and of one that grew some bytes, the last line perhaps torn.
+    # A killed run left closed files and part of an open one, whose last line may be incomplete.
     logs = sorted((name for name in whole if name.endswith(".log")), key=lambda name: int(name.split("to")[0]))
     at = data.draw(st.integers(0, len(logs) - 1))
     (root / "killed").mkdir()
@@ -98,7 +98,7 @@ def test_a_crash_at_any_step_of_closing_is_repaired(tmp_path: Path, monkeypatch:
             crashed = True
         else:
             crashed = False
-    # Whatever has the name of a closed file is whole, and has its checksum.
+    # Every file with the name of a closed file is complete and has its checksum.
     for path in (tmp_path / "killed").glob("*.log"):
         assert contents(path.parent)[f"{path.name}.b2sum"] == contents(tmp_path / "whole")["1to4.log.b2sum"]
     write(tmp_path / "killed", [1, 2, 3])

@@ -1,4 +1,4 @@
-"""The JVM's class archive: written once, used from then on, written anew when what it depends on changes."""
+"""The JVM's class archive: written once, then used, and written again when its dependencies change."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ def jar(tmp_path: Path) -> Path:
 
 
 def run(cache: Path, jar: Path, *, ends: bool = True) -> str:
-    """The option that a JVM got, which writes what it was told to write if it ends by itself."""
+    """Returns a JVM's archive option. If that option writes the archive, a JVM that `ends` by itself writes it."""
     with class_archive(cache, [jar]) as options:
         (option,) = (each for each in options if not each.startswith("-Xlog"))
         if ends and option.startswith(WRITES):

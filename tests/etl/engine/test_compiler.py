@@ -1,4 +1,4 @@
-"""The directives for the JVM's compilers, read by the JVM that the tests run with."""
+"""The directives for the JVM's compilers, as parsed by the JVM of the tests."""
 
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ from etl.engine.spark.gateway import NOISE
 
 
 def told(tmp_path: Path, text: str) -> list[str]:
-    """What a JVM says of directives, before all else."""
+    """The JVM's first output about its directives."""
     file = tmp_path / "compiler.json"
     file.write_text(text)
     options = ("-XX:+UnlockDiagnosticVMOptions", f"-XX:CompilerDirectivesFile={file}", "-version")

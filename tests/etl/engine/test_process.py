@@ -1,4 +1,4 @@
-"""`permanode load` as a process: what it prints, how it ends, whom it refuses, and what it does not depend on."""
+"""`permanode load` as a process: its output, its exit codes, the lease, and the environment that must not matter."""
 
 import json
 import os
@@ -28,14 +28,14 @@ from tests.etl.store_rows import stored_rows
 pytestmark = pytest.mark.spark
 
 ELSEWHERE = {"TZ": "Asia/Tokyo", "LC_ALL": "POSIX", "JAVA_TOOL_OPTIONS": "-Duser.language=tr -Duser.country=TR"}
-"""A zone nine hours off, and the language whose small i has no capital I."""
+"""A time zone nine hours off, and the language in which the capital of small i is not I."""
 
 PAYLOADS = {"Transaction": "transaction", "Milestone": "milestone", "Indexation": "indexation", None: "no payload"}
 
 
 @dataclass(frozen=True)
 class Ended:
-    """The first load's end and the one that was refused while it ran."""
+    """The output of the first load, and of the second one, which was rejected while the first ran."""
 
     folder: Path
     pid: int
@@ -44,7 +44,7 @@ class Ended:
     err: list[str]
     second: tuple[int, list[str], list[str]]
     started: Path
-    """What the first load had the program chmod do, if anything."""
+    """The permission changes that the first load passed to chmod, if any."""
 
 
 def load(store: Path, source: Path, cwd: Path, network: str = "permatest-1", **environment: str) -> Process:
@@ -104,7 +104,7 @@ def test_files_are_made_without_starting_a_program_for_each(ended: Ended) -> Non
     asked = [line.split()[-1] for line in ended.started.read_text().splitlines()]
     files = [path for path in (ended.folder / "lake").rglob("*") if "_delta_log" not in path.parts]
     assert [path for path in files if path.suffix == ".parquet"]
-    # Delta's own log goes another way.
+    # Delta's own log takes another path.
     assert [path for path in asked if "_delta_log" not in path] == []
     umask = os.umask(0)
     os.umask(umask)

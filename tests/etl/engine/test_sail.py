@@ -1,6 +1,6 @@
-"""The embedded engine: what Sail does otherwise than Spark, and that the functions of etl/engine give the same.
+"""The embedded engine: where Sail differs from Spark, and that the functions of etl/engine return the same on both.
 
-Each test of a defect fails once a new version of Sail does not have it: then its workaround can go.
+Each test of a defect fails once a new version of Sail fixes the defect; then remove its workaround.
 """
 
 import sys
@@ -61,7 +61,7 @@ def test_fields_of_null_structs_are_zero_and_ours_null(sail: SparkSession) -> No
     fields = ("id", "value.number", "value.inner.text")
     found = [tuple(row) for row in arrow_frame(sail, table).select(*fields).orderBy("id").collect()]
     assert found == [(1, None, None), (2, 7, None)]
-    # As Arrow computes structs: values below a null mask.
+    # As Arrow computes structs: values under a null mask.
     number = pa.array([5, 7], pa.int64())
     masked = pa.StructArray.from_arrays([number], names=["number"], mask=pa.array([True, False]))
     raw = sail.createDataFrame(pa.table({"value": masked})).select("value.number").collect()

@@ -1,4 +1,4 @@
-"""What a session cannot be given, and what it leaves of an error."""
+"""Options that a session rejects, and how it shortens errors."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ def test_a_path_that_spark_takes_for_a_pattern_is_refused_before_anything_is_mad
 
 
 def test_what_failed_in_the_jvm_is_told_when_that_has_ended() -> None:
-    """By Spark's own errors, and by those of a bare call."""
+    """In Spark's own errors and in those of a direct call."""
     for fails, told in (
         ("read.parquet('/nowhere/at/all')", "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all"),
         ("_jvm.java.nio.file.Files.size(None)", "An error occurred while calling z:java.nio.file.Files.size."),

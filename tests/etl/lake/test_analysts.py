@@ -1,5 +1,5 @@
-"""docs/analysts.md: its columns are the lake's, and its ten queries give, as they stand there, in Spark and in DuckDB,
-what plain Python finds in the oracle ledger's input file; `permanode export` writes the same.
+"""docs/analysts.md: its columns are the lake's, and its ten queries, copied from the page, give in Spark and in DuckDB
+what plain Python computes from the oracle ledger's input. `permanode export` writes the same.
 """
 
 import csv
@@ -44,7 +44,7 @@ ADDRESS = "004824e29e8b56513d7919004fbd98abf3950a8789adc1903ace23179bb5977713"
 
 @pytest.fixture(scope="module")
 def ledger() -> Ledger:
-    """Stardust's."""
+    """Facts of the Stardust oracle ledger."""
     return Ledger(*stardust_facts(), ADDRESS)
 
 
@@ -66,7 +66,9 @@ def of_both(stores: Stores, tmp_path_factory: pytest.TempPathFactory, spark: Spa
 
 @pytest.fixture(scope="module")
 def lake(loading: Loading, spark: SparkSession) -> Lake:
-    """The ledger's, some of it written twice, so that it has files that count no more."""
+    """The ledger's lake, with some milestones written twice, so that it contains files that are no
+    longer part of it.
+    """
     lake = Lake(spark.newSession(), runs.lake_path(loading.store, loading.settings))
     again = [(1, 9)]
     lake.replace_messages(lake.messages(again), again)
@@ -101,7 +103,7 @@ def plain(rows: list[Any]) -> Rows:
 
 
 def wanted_of(ledger: Ledger, name: str) -> Rows:
-    """What the input says to a query of that name."""
+    """The result of the query with that name, from the input."""
     method: Callable[[], Rows] = getattr(ledger, name.lower().replace(" ", "_"))
     return method()
 
@@ -121,7 +123,7 @@ def test_a_query_gives_what_the_input_file_says_in_both_engines(
 
 
 def test_the_queries_give_what_the_input_files_say_of_a_network_of_both_eras(of_both: Lake) -> None:
-    """But for token holders: its few blocks of Stardust make none."""
+    """Without token holders: the few Stardust blocks contain no tokens."""
     facts, genesis = facts_of_both()
     owners = Counter(output.owner for output in genesis.outputs.values())
     ledger = Ledger(facts, genesis, owners.most_common(1)[0][0])
@@ -146,7 +148,7 @@ def test_days_are_utcs_whatever_zone_the_session_has(lake: Lake, ledger: Ledger)
 def test_an_amount_of_a_token_may_pass_64_bits(
     ledger: Ledger, in_spark: SparkSession, in_duckdb: "duckdb.DuckDBPyConnection"
 ) -> None:
-    """The hex of an amount is all of it, as in the outputs' bytes."""
+    """The hex of an amount has all bytes of the output, including leading zeros."""
     wanted = sorted(amount.hex() for _, _, output in ledger.created() for _, amount in tokens(output))
     query = "SELECT amount_hex FROM native_tokens ORDER BY amount_hex"
     assert [row[0] for row in in_spark.sql(query).collect()] == wanted != []
@@ -156,7 +158,7 @@ def test_an_amount_of_a_token_may_pass_64_bits(
 def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
     lake: Lake, in_duckdb: "duckdb.DuckDBPyConnection", tmp_path: Path
 ) -> None:
-    """Nor has one whose rows went; the views tell what the others hold."""
+    """Nor has a table whose rows were deleted; the views return the contents of the others."""
     few = Lake(lake.spark.newSession(), str(tmp_path))
     for name in ("messages", "milestones", "sources"):
         shutil.copytree(lake.path(name), few.path(name))
@@ -171,7 +173,7 @@ def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
             assert found.count() == len(database.table(name).fetchall()) == 0
             if lake.has(name):
                 assert database.table(name).types == in_duckdb.table(name).types, name
-        # A folder's name tells the range of messages, not a column.
+        # A folder's name contains the range of milestones, and is not a column.
         shared = "SELECT * EXCLUDE lake_range FROM"
         assert database.sql(f"{shared} pending").types == in_duckdb.sql(f"{shared} messages").types
         wanted = in_duckdb.execute("SELECT count(*) FROM outputs WHERE timestamp IS NOT NULL").fetchone()
@@ -181,12 +183,12 @@ def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
 
 
 def test_where_no_lake_is_nothing_is_told_of_one(lake: Lake, tmp_path: Path) -> None:
-    """A wrong path is no lake without rows."""
+    """A wrong path is not treated as a lake without rows."""
     assert len(statements(Lake(lake.spark, str(tmp_path)), "duckdb")) == 1
 
 
 def paths(kind: DataType, at: str) -> Iterator[str]:
-    """A column's parts; what has the fields of outputs, or is `stardust`, is told once."""
+    """The nested fields of a column; a column with the fields of outputs, or named `stardust`, is described once."""
     inner = kind.elementType if isinstance(kind, ArrayType) else kind
     if not isinstance(inner, StructType) or at.rpartition(".")[2] in ("outputs", "funds", "stardust"):
         yield at
@@ -211,7 +213,7 @@ def test_the_page_has_every_column_of_the_lake(in_spark: SparkSession) -> None:
 
 
 def run(loading: Loading, *arguments: str) -> str:
-    """`permanode …`, in our session."""
+    """Runs `permanode …` in the tests' session."""
     command = ["--store", loading.store.url, "--network", NETWORK, *arguments]
     result = CliRunner().invoke(cli.app, command, catch_exceptions=False)
     assert result.exit_code == 0
@@ -224,13 +226,13 @@ def test_the_statements_are_printed(loading: Loading, lake: Lake) -> None:
 
 
 def lines_of(folder: Path) -> list[dict[str, str]]:
-    """Of CSV, as Python reads it."""
+    """The rows of a CSV file, read by Python."""
     texts = (path.read_bytes().decode() for path in sorted(folder.glob("*.csv")))
     return [line for text in texts for line in csv.DictReader(io.StringIO(text, newline=""))]
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
-    """Of Parquet, as Arrow reads it."""
+    """The rows of a Parquet file, read by Arrow."""
     return [row for path in sorted(folder.glob("*.parquet")) for row in pq.ParquetFile(path).read().to_pylist()]
 
 
@@ -261,12 +263,12 @@ def test_a_view_and_a_query_are_exported_as_parquet_and_as_csv(
 
 
 def hexed(value: Any) -> str:
-    """Of Parquet's value what CSV has."""
+    """The value of a Parquet file in the form of CSV."""
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def test_a_table_with_parts_and_lists_is_exported_whole(ledger: Ledger, loading: Loading, tmp_path: Path) -> None:
-    """Lists of parts are JSON in CSV."""
+    """Nested lists are JSON in CSV."""
     for form in ("parquet", "csv"):
         run(loading, "export", "messages", "--into", str(tmp_path / form), "--format", form)
     wanted = {each.message_id: each for _, each in ledger.messages()}
@@ -318,14 +320,14 @@ def test_what_is_no_query_is_refused_and_not_run(text: str, loading: Loading, la
 
 
 def refused(loading: Loading, lake: Lake, what: str, into: Path, why: str, form: str = "parquet") -> None:
-    """An export of that is, with words that match `why`, and leaves no folder."""
+    """The export fails with an error that matches `why`, and leaves no folder."""
     with pytest.raises(ValueError, match=why):
         export(loading.settings, lake=lake.root, what=what, into=str(into), form=form)
     assert not into.exists()
 
 
 def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
-    """In the order that it asks for."""
+    """In the order that the query requests."""
     descending = "SELECT milestone_index FROM milestones WHERE milestone_index < 5 ORDER BY milestone_index DESC"
     for place, (query, wanted) in enumerate(
         {
@@ -371,14 +373,14 @@ def test_a_path_of_csv_that_is_a_columns_name_is_refused(loading: Loading, lake:
 def test_a_query_that_fails_as_it_runs_leaves_nothing(
     wrong: str, why: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
 ) -> None:
-    """So the same command, mended, runs."""
+    """The corrected command succeeds in the same place."""
     query = "SELECT milestone_index, {} AS told FROM milestones"
     refused(loading, lake, query.format(wrong), tmp_path / "new", why, form)
     run(loading, "export", query.format("1"), "--into", str(tmp_path / "new"), "--format", form)
 
 
 def test_a_folder_that_is_there_stays_as_it_is(loading: Loading, lake: Lake, tmp_path: Path) -> None:
-    """Whether the query is right or not."""
+    """Whether or not the query is valid."""
     (tmp_path / "mine").write_text("mine")
     for query in ("SELECT 1 AS a", "SELECT raise_error('no more') AS a"):
         with pytest.raises(ValueError, match=f"^{re.escape(str(tmp_path))} exists; --into must be a new folder"):

@@ -1,4 +1,4 @@
-"""Export → load: the tables that come out are those that the oracle's input gives, in both eras."""
+"""Export → load: the resulting tables equal those of the oracle's input, in both eras."""
 
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.reference import ORACLE
 pytestmark = pytest.mark.spark
 
 GEOMETRY = (7, 3)
-"""Cut wherever it can be cut: an export reads every partition."""
+"""Cut at every possible place: an export reads every partition."""
 
 
 def all_logged(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:

@@ -1,4 +1,4 @@
-"""What the log of a table says of its files, beside the tests' own replay of it and the rows that stand in them."""
+"""The files in a table's log, compared with the tests' own replay of the log and with the rows in them."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ COLUMNS = "milestone_index INT, lake_range INT, timestamp TIMESTAMP"
 
 
 def put(lake: Lake, first: int, milestones: Sequence[int]) -> None:
-    """In the place of what stands from `first` on."""
+    """Replaces the existing rows from `first` on."""
     rows = [(index, index // LAKE_RANGE, datetime.fromtimestamp(index, UTC)) for index in milestones]
     frame = lake.spark.createDataFrame(rows, COLUMNS).coalesce(1)
     lake.replace("milestones", frame, within([(first, max(milestones))]))

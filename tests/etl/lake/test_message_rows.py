@@ -1,4 +1,4 @@
-"""An Arrow batch says what went in; and no row of a load crosses to the driver."""
+"""Conversion to and from Arrow keeps every value, and no row of a load passes through the driver."""
 
 import re
 from decimal import Decimal
@@ -150,7 +150,7 @@ def test_a_timestamp_beyond_the_calendar_costs_nothing_else() -> None:
 
 
 def test_indices_of_milestones_that_nobody_issued_cost_nothing_else() -> None:
-    """Such as blocks may carry, or a line may say."""
+    """Values that blocks or lines may contain."""
     receipt = v2.ReceiptOption(2**32 - 1, True, (), TreasuryTransaction(TreasuryInput(bytes(32)), TreasuryOutput(U64)))
     options = (receipt, v2.ParametersOption(2**32 - 1, 255, b"params"))
     roots = (bytes(32), bytes(32))

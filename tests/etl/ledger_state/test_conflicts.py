@@ -1,4 +1,6 @@
-"""Conflict reasons that no archive tells: recomputed, compared where node JSON tells them, and kept by later loads."""
+"""Conflict reasons that archives do not contain: computed, compared with node JSON that has them,
+kept by later loads.
+"""
 
 import copy
 import random
@@ -27,7 +29,7 @@ FAR, NEAR = 0, 10_000
 
 
 def expected() -> dict[str, int]:
-    """Message id → reason, as the oracle sums them up."""
+    """Message id → reason, from the oracle's summary."""
     found = {each["id"]: each["conflictReason"] for each in read_json(ORACLE / "expected.json")["conflicts"]}
     assert len(found) == 22
     assert set(found.values()) == {1, 2, 3, 4, 5, 6}
@@ -71,7 +73,7 @@ def test_read_again_a_silent_source_erases_nothing(from_archive: Loading, tmp_pa
 
 
 def test_read_again_a_silent_source_leaves_what_another_told(stores: Stores, tmp_path: Path) -> None:
-    """In the store and in the lake, though it is wrong: a rebuild says so once more."""
+    """Wrong in the store and in the lake: a rebuild reports it again."""
     lines = copy.deepcopy(oracle()[:3])
     (wrong,) = filter(conflicting, lines[2]["messages"])
     wrong["metadata"]["conflictReason"] = 5
@@ -92,7 +94,7 @@ def conflicting(entry: Json) -> bool:
 
 @pytest.mark.parametrize("ledger_near", [pytest.param(FAR, marks=pytest.mark.slow), NEAR], ids=["far", "near"])
 def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
-    """Of node JSON that tells one reason wrongly, and lacks another."""
+    """Lines of node JSON with one wrong reason and one missing reason."""
     lines = copy.deepcopy(oracle())
     wrong, lacking, *_ = [entry for line in lines for entry in line["messages"] if conflicting(entry)]
     told = wrong["metadata"]["conflictReason"]
@@ -112,7 +114,7 @@ def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_
 def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_refused(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:
-    """The last included one of an archive, called conflicting in it: the Merkle root says otherwise."""
+    """The last included transaction of an archive, marked as conflicting: the Merkle root contradicts that."""
     lines = sample()[:3]
     last = [entry["id"] for entry in oracle()[2]["messages"] if entry["id"] in of_state(lines[2], "included")][-1]
     lines[2]["messages"][last][1]["ledgerInclusionState"] = "conflicting"
@@ -126,7 +128,9 @@ def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_r
 
 
 def test_dust_before_a_message_is_the_sum_of_what_stands_before_it(spark: SparkSession) -> None:
-    """Of some addresses, in the order of milestone and white-flag index; genesis and the frontier have no index."""
+    """Events of some addresses, in the order of milestone and white-flag index; genesis and the
+    frontier have no index.
+    """
     rng = random.Random(5)
     addresses = [bytes([each]) * 33 for each in range(4)]
     places = [(milestone, position) for milestone in range(1, 6) for position in range(8)]

@@ -1,4 +1,4 @@
-"""The ledger state through the load, whole rows, against a plain replay of the oracle ledger from its genesis."""
+"""The ledger state after loads, as whole rows, compared with a plain replay of the oracle ledger from its genesis."""
 
 import asyncio
 import json
@@ -50,14 +50,14 @@ STATE = (
 
 
 def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]]:
-    """What a store must hold after one load of the milestones to `last`, beside genesis."""
+    """The expected contents of a store after one load of the milestones to `last`, beside genesis."""
     lines = oracle()[:last]
     rows = whole_rows(lines, [], *geometry, "permatest-1")
     return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
 
 
 def state(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
-    """The tables of the ledger state, and where it ends."""
+    """The tables of the ledger state, and its last milestone."""
     held = uncut({table.name: rows[table.name] for table in STATE})
     last = {"ledger_frontier": rows["ledger_frontier"][-1:]}
     for table in (schema.distribution.name, schema.rich_list.name):
@@ -71,13 +71,13 @@ BOTH_WAYS = pytest.mark.parametrize(
 
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
-    """A file a milestone."""
+    """One file per milestone."""
     return [write(folder / f"{number}.log", [dump(sample()[number - 1])]) for number in numbers]
 
 
 @pytest.fixture(scope="module")
 def near_load(everywhere: Stores) -> Loading:
-    """The oracle ledger, its state found by the store."""
+    """The oracle ledger, with the ledger state from the store."""
     loading, report = everywhere.loaded("chrysalis from genesis", (7, 3), ledger_near=10_000)
     assert (report.exit_code, report.ledger_index, report.held) == (0, 50, "")
     assert report.rows_by_table["parents"] == len(reference((7, 3))["parents"])
@@ -92,7 +92,7 @@ def test_one_load_gives_the_replay_s_rows_and_a_second_one_changes_none(near_loa
 
 
 def paths() -> list[str]:
-    """Questions of every kind about some of the oracle's messages, transactions, outputs, addresses and milestones."""
+    """Requests of every kind about some of the oracle's messages, transactions, outputs, addresses and milestones."""
     oracle, rng = whole_oracle(), random.Random(5)
     found = ["/info", "/treasury", "/receipts"]
     found += [f"/messages?index={tag}" for tag in rng.sample(sorted(oracle.tagged), 8)]
@@ -111,7 +111,7 @@ def paths() -> list[str]:
 async def test_the_api_answers_from_it_byte_for_byte_as_from_the_plain_reading(
     near_load: Loading, tmp_path: Path
 ) -> None:
-    """What it is compared with was written by the reference, not by a load, into SQLite."""
+    """The reference, not a load, wrote the SQLite store with which the result is compared."""
     oracle = whole_oracle()
     archived = Oracle(oracle.milestones, [], oracle.expected)
     plain, loaded = filled_store(tmp_path, archived, 7, 3), open_store(near_load.store)
@@ -136,7 +136,7 @@ def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: St
 
 
 def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:
-    """Some milestones at a time, resolved from the lake and from the store in turn, some of them twice."""
+    """Some milestones at a time, with inputs resolved from the lake and from the store in turn, some of them twice."""
     rng = random.Random(11)
     loading = stores((7, 3), bulk_share=0.5)
     files = milestones(tmp_path, *range(1, 51))
@@ -235,7 +235,7 @@ def test_killed_before_the_frontier_is_written_the_next_load_goes_on(
 
 
 def test_listings_and_updates_by_address_are_the_oracle_s(stores: Stores) -> None:
-    """And what is left, with its distribution, is what the oracle expects; the rich list made from the whole state."""
+    """The unspent outputs and their distribution equal the oracle's; the rich list is computed from the whole state."""
     loading = stores((7, 3))
     expected = whole_oracle().expected
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""The rich list and the distribution, step by step, against the plain sum of all balances."""
+"""The rich list and the distribution after each step, compared with a plain sum of all balances."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""The ledger state of Stardust through the load, whole rows, against a plain replay of the oracle ledger, and against
-what the oracle expects of it.
+"""The Stardust ledger state after loads, as whole rows, compared with a plain replay of the oracle ledger and with the
+oracle's expectations.
 """
 
 import copy
@@ -31,25 +31,25 @@ FAR, NEAR = 0, 10_000
 
 @cache
 def expected() -> Json:
-    """What the oracle sums up after its last milestone."""
+    """The oracle's summary after its last milestone."""
     found: Json = read_json(ORACLE / "expected.json")
     return found
 
 
 def reference(geometry: tuple[int, int], last: int = 50) -> dict[str, list[Json]]:
-    """What a store must hold after one load of the milestones to `last`, beside genesis."""
+    """The expected contents of a store after one load of the milestones to `last`, beside genesis."""
     rows = whole_rows(oracle()[:last], [], *geometry, NETWORK)
     return {table.name: by_key(table, rows.get(table.name, [])) for table in COMPARED}
 
 
 def milestones(folder: Path, *numbers: int) -> list[Path]:
-    """A file a milestone."""
+    """One file per milestone."""
     return [write(folder / f"{number}.jsonl", [oracle()[number - 1]]) for number in numbers]
 
 
 @pytest.fixture(scope="module")
 def near_load(everywhere: Stores) -> Loading:
-    """The oracle ledger, its state found by the store."""
+    """The oracle ledger, with the ledger state from the store."""
     loading, report = everywhere.loaded("stardust from genesis", (7, 3), ledger_near=NEAR)
     assert (report.exit_code, report.ledger_index, report.held, report.differences) == (0, 50, "", [])
     return loading
@@ -96,7 +96,7 @@ def test_utxo_changes_and_unspent_outputs_are_the_oracle_s(rows: dict[str, list[
 
 
 def test_what_has_expired_is_spent_by_whom_it_returned_to(rows: dict[str, list[Json]]) -> None:
-    """The oracle says so in a note; its first owner never gets a row for that, and loses it from the balance."""
+    """The oracle says so in a note. The first owner never gets a row for that output; its balance excludes it."""
     named = {row["output_id"]: row["address"] for row in rows["outputs"]}
     returned = [
         row
@@ -148,7 +148,7 @@ def test_a_rebuild_from_the_lake_alone_cuts_as_its_own_store_says(everywhere: St
 
 @pytest.mark.slow
 def test_both_ways_to_the_same_state_at_random_cuts(stores: Stores, tmp_path: Path) -> None:
-    """Some milestones at a time, resolved from the store and from the lake in turn."""
+    """Some milestones at a time, with inputs resolved from the store and from the lake in turn."""
     rng = random.Random(7)
     loading = stores((7, 3), NETWORK)
     files = milestones(tmp_path, *range(1, 51))
@@ -188,7 +188,7 @@ def test_reasons_that_the_source_lacks_are_the_oracle_s_and_a_wrong_one_is_named
 
 
 def test_a_snapshot_of_the_second_kind_is_a_beginning(stores: Stores, tmp_path: Path) -> None:
-    """What the oracle ledger left after its milestone 24, as Hornet 2 would write it, and what follows from there."""
+    """The ledger after milestone 24 in the form that Hornet 2 would write, and the milestones that follow."""
     file = tmp_path / "full.bin"
     file.write_bytes(snapshot_after(24))
     loading = stores((7, 3), NETWORK)
@@ -209,7 +209,7 @@ def test_a_snapshot_of_the_second_kind_is_a_beginning(stores: Stores, tmp_path: 
 
 
 def snapshot_after(index: int) -> bytes:
-    """A full snapshot of Hornet 2 with what the oracle's outputs say was unspent then, by hand."""
+    """A full snapshot of Hornet 2, written here, with the outputs that were unspent then according to the oracle."""
     left = {
         output_id: each
         for output_id, each in expected()["outputs"].items()
