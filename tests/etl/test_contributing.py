@@ -41,7 +41,7 @@ def check_migrations(tree: Path) -> None:
 
 
 def check_nulls(tree: Path, url: str) -> None:
-    """Rows that were there before the columns have none of their values."""
+    """Existing rows have null in the new columns."""
     for interval in ("milestone", "hour", "day"):
         request = [f"/api/analytics/v2/series/{interval}", {"measures": "messageCount,conflictingBytes,spentCount"}]
         ((status, body),) = responses_inside(tree, url, request)

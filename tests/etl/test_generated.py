@@ -1,5 +1,6 @@
-"""A generated archive: time that stands still and falls, a hot tag and a hot address over many partitions; pending rows
-seen again. Expectations are read off the archive's own JSON."""
+"""A generated archive with times that repeat and fall, a hot tag and a hot address over many partitions, and pending
+messages that occur repeatedly. Expectations are read from the archive's own JSON.
+"""
 
 import asyncio
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The oracle ledger through the load, whole rows, table by table, against a plain reading of its node JSON."""
+"""The oracle ledger after loads, as whole rows, table by table, compared with a plain reading of its node JSON."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ CUT_TABLES = {"splits", "tails", "tag_hints", "addresses_hints"}
 
 
 def reference(geometry: tuple[int, int], numbers: range = range(1, 51), *, node: bool = True) -> dict[str, list[Json]]:
-    """What a store must hold; without `node` what archives lack is taken out."""
+    """The expected contents of a store; without `node`, values that archives do not contain are removed."""
     rows = reference_rows(oracle()[numbers.start - 1 : numbers.stop - 1], pending(), *geometry, "permatest-1")
     if not node:
         rows = {name: each for name, each in rows.items() if name not in PENDING_TABLES}
@@ -38,7 +38,7 @@ def reference(geometry: tuple[int, int], numbers: range = range(1, 51), *, node:
 
 
 def uncut(rows: dict[str, list[Json]]) -> dict[str, list[Json]]:
-    """Rows without what load order may cut elsewhere."""
+    """Rows without the columns that depend on the order of loads."""
     return {
         name: sorted(({**row, "partition_id": 0} if "partition_id" in row else row for row in each), key=repr)
         for name, each in rows.items()
@@ -53,7 +53,7 @@ def check(found: dict[str, list[Json]], expected: dict[str, list[Json]]) -> None
 
 
 def parsed(row: Json) -> Json:
-    """The row with its JSON texts read, whose white space says nothing."""
+    """The row with its JSON texts parsed, because their white space does not matter."""
     texts = {"first_milestones", "complete", "incomplete", "logged"} & row.keys()
     return row | {name: json.loads(row[name]) for name in texts}
 
@@ -154,14 +154,14 @@ def test_split_by_milestone_shuffled_and_twice(stores: Stores, tmp_path: Path) -
 
 
 def with_logged(rows: dict[str, list[Json]], *numbers: int) -> dict[str, list[Json]]:
-    """The rows of a store in one range that was told that files hold those milestones."""
+    """The rows of a store of one range, with the record that files contain those milestones."""
     sync = [row | {"logged_by": 0 if row["milestone_index"] in numbers else None} for row in rows["sync"]]
     ranges = [row | {"logged": json.dumps(intervals(numbers))} for row in rows["ranges"]]
     return rows | {"sync": sync, "ranges": ranges}
 
 
 def closed_files(folder: Path) -> Path:
-    """Files of milestones 2 to 4, 5 and 6: of 5 the checksum does not fit, beside that of 6 none stands."""
+    """Files of milestones 2 to 4, 5 and 6: the checksum of 5 is wrong, and 6 has none."""
     folder.mkdir()
     for first, end in ((2, 5), (5, 6), (6, 7)):
         path = write(folder / f"{first}to{end}.log", sample()[first - 1 : end - 1])
@@ -177,7 +177,7 @@ def test_a_range_loads_no_more_and_what_is_complete_is_not_decoded_again(stores:
     assert (report.exit_code, report.complete, report.skipped) == (0, 3, 0)
     check(loading.rows(), reference((100_000, 100_000), range(3, 6), node=False))
     before = loading.rows()
-    # These were closed by the archive writer, as far as their checksums say so: the store is told what they hold of it.
+    # These were closed by the archive writer, according to their checksums: the store records their milestones.
     again = loading.load(closed_files(tmp_path / "closed"), first=3, last=6)
     assert (again.exit_code, again.milestones, again.messages, again.skipped) == (0, 0, 0, 3)
     check(loading.rows(), with_logged(before, 3, 4))
@@ -195,7 +195,7 @@ def test_a_rebuild_is_the_load(archive_a: dict[tuple[int, int], Loading], stores
     check(loading.rows(), before)
     other = stores((60, 2), lake=str(loading.folder / "lake"))
     with closing(open_store(other.store, writable=True)) as store, store.batch() as batch:
-        # Which archive files there are the lake does not know; 51 it does not have.
+        # The lake does not record archive files, and it does not contain milestone 51.
         batch.upsert(schema.sync, ("ms_range_id", "milestone_index", "logged_by"), [(0, 7, 0), (0, 8, 0), (0, 51, 0)])
     assert other.rebuild().complete == 50
     check(other.rows(), with_logged(reference((60, 2), node=False), 7, 8))

@@ -1,4 +1,6 @@
-"""The Stardust oracle ledger through the load, whole rows, table by table, against a plain reading of its node JSON."""
+"""The Stardust oracle ledger after loads, as whole rows, table by table, compared with a plain reading of its node
+JSON.
+"""
 
 import random
 from functools import cache
@@ -36,7 +38,7 @@ MIXED = {"stardust_from": STARDUST_FROM, "chrysalis_name": "permatest-1", "stard
 
 
 def expected(geometry: tuple[int, int], numbers: range = range(1, 51), *, waiting: bool = True) -> Rows:
-    """What a store must hold; `waiting`: pending blocks were loaded too."""
+    """The expected contents of a store; `waiting`: pending blocks were loaded too."""
     lines, rest = oracle()[numbers.start - 1 : numbers.stop - 1], pending() if waiting else []
     return compared(reference_stardust.reference_rows(lines, rest, *geometry, NETWORK))
 
@@ -47,7 +49,7 @@ def compared(rows: Rows) -> Rows:
 
 @pytest.fixture(scope="module")
 def node_json(everywhere: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, int], Loading]:
-    """All of it loaded at once, by geometry."""
+    """Everything loaded at once, by geometry."""
     folder = tmp_path_factory.mktemp("node")
     write(folder / "milestones.jsonl", oracle())
     write(folder / "pending.jsonl", pending())
@@ -84,7 +86,7 @@ def test_a_rebuild_is_the_load(node_json: dict[tuple[int, int], Loading]) -> Non
 
 @cache
 def forms_of(number: int) -> list[str]:
-    """Forms that tell all of a milestone."""
+    """Forms that contain everything about a milestone."""
     line = line_of(number)
     untold = STATELESS if has_conflicts(line) else set()
     return sorted(set(FORMS) - untold)
@@ -117,7 +119,7 @@ def test_split_by_milestone_shuffled_and_twice(stores: Stores, tmp_path: Path) -
 
 
 def untold(rows: Rows) -> None:
-    """Takes out what not every form tells."""
+    """Removes what not every form contains."""
     rows["messages"] = [row | {"conflict_reason": None} for row in rows["messages"]]
 
 
@@ -144,7 +146,9 @@ def test_a_folder_of_single_blocks(stores: Stores, tmp_path: Path) -> None:
 
 
 def test_what_was_refused_is_mended_by_what_comes_later(stores: Stores, tmp_path: Path) -> None:
-    """Two loads of a milestone, each with another block that is wrong: what the lake kept of the first heals both."""
+    """Two loads of a milestone, each with a different invalid block: the rows in the lake of the first one complete
+    both.
+    """
     loading = stores(network=NETWORK)
     victims = []
     for position, state in enumerate(("included", "noTransaction")):
@@ -182,7 +186,7 @@ def test_real_shimmer_as_it_is(stores: Stores) -> None:
 
 @pytest.mark.parametrize("geometry", GEOMETRIES[1:])
 def test_one_store_holds_both_eras(stores: Stores, tmp_path: Path, geometry: tuple[int, int]) -> None:
-    """Chrysalis first, in one run with what follows; each line only in its era."""
+    """Chrysalis and the Stardust milestones after it in one run; each line is read only in its era."""
     lines = chrysalis_oracle()[: STARDUST_FROM - 1] + oracle()[STARDUST_FROM - 1 :]
     loading = stores(geometry, "mixed", eras=MIXED)
     report = loading.load(write(tmp_path / "both.jsonl", lines))

@@ -1,4 +1,4 @@
-"""One network of both eras through the load: Chrysalis's oracle ledger, then Stardust that spends its outputs."""
+"""One network of both eras: the Chrysalis oracle ledger, followed by Stardust milestones that spend its outputs."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ ERAS = {"stardust_from": FIRST, "coordinator_keys": KEYS}
 
 
 def expected(geometry: tuple[int, int]) -> dict[str, list[Json]]:
-    """What one load of both eras must give."""
+    """The expected rows of one load of both eras."""
     facts = [reference.milestone_fact(line) for line in oracle()]
     facts += [reference_stardust.milestone_fact(line) for line in stardust_lines()]
     rows = table_rows(facts, [], *geometry, NETWORK)
@@ -54,7 +54,7 @@ def test_both_eras_in_one_load_give_the_replay_s_rows(everywhere: Stores, tmp_pa
 
 
 def test_the_second_era_follows_in_a_load_of_its_own(stores: Stores, tmp_path: Path) -> None:
-    """Its state made from the lake."""
+    """The ledger state is built from the lake."""
     loading = stores((100_000, 100_000), eras=ERAS, ledger_near=0)
     first, second = files(tmp_path)
     assert loading.load(first, genesis=GENESIS).ledger_index == FIRST - 1

@@ -1,4 +1,6 @@
-"""Which files there are, and their lines by offset: plain, gzip, zstd, in one piece and in many, whole and cut off."""
+"""Discovery of files and reading their lines by offset: plain, gzip, zstd, in one frame and in
+many, whole and cut off.
+"""
 
 import random
 from pathlib import Path
@@ -116,7 +118,7 @@ DAMAGED: dict[str, Any] = {
 
 
 def overwritten(data: bytes) -> bytes:
-    """Sixteen bytes of noise two thirds in."""
+    """Sixteen random bytes at two thirds of the file."""
     at = 2 * len(data) // 3
     return data[:at] + bytes(range(0xF0, 0x100)) + data[at + 16 :]
 
@@ -134,7 +136,7 @@ def test_damage_is_told_as_one_kind_of_error_after_what_is_good(tmp_path: Path, 
 
     with pytest.raises((OSError, EOFError)):
         read_on()
-    if "noise inside" not in damage:  # which may decode to lines that are none
+    if "noise inside" not in damage:  # which may decode to invalid lines
         assert good == content[: len(good)]
     reader = LineReader()
     offset = 0

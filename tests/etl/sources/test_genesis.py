@@ -1,4 +1,4 @@
-"""What a ledger starts from: the oracle's genesis.json and Hornet's snapshots, and every file that is neither."""
+"""The start of a ledger: the oracle's genesis.json, Hornet's snapshots, and rejected files."""
 
 import gzip
 import hashlib
@@ -52,7 +52,7 @@ def written(path: Path, data: bytes) -> Path:
 
 
 def refusal(path: Path) -> str:
-    """Why a file is refused; its name comes first, and the context is never entered."""
+    """The reason for rejecting a file; it starts with the file's name, and the context is never entered."""
     with pytest.raises(GenesisError) as refused, open_genesis(path):
         pytest.fail("entered")
     name, found, reason = str(refused.value).partition(": ")
@@ -62,7 +62,7 @@ def refusal(path: Path) -> str:
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
 def test_the_oracles_genesis(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    # Told by content: the name says nothing.
+    # Recognized by content: the name does not matter.
     genesis, outputs = read(written(tmp_path / "start.bin", pack(read_text(ORACLE / "genesis.json").encode())))
     assert genesis.ledger_index == 0
     assert genesis.treasury == (bytes(32), 1_000_000_000_000)
@@ -84,7 +84,7 @@ def test_a_full_snapshot_of_hornets(tmp_path: Path, pack: Callable[[bytes], byte
     assert genesis.network_id == 6530425480034647824
     assert genesis.timestamp == 1617695174
     assert genesis.coordinator_public_keys == ()
-    # Each field cut out of the file: message id, output id, type, address, amount.
+    # The file cut within each field: message id, output id, type, address, amount.
     stated = [FULL[at : at + 108] for at in (26 + 24 + 40 + 320, 26 + 24 + 40 + 320 + 108)]
     assert outputs == [
         GenesisOutput(row[32:66], row[:32], SigLockedSingle(row[67:100], int.from_bytes(row[100:], "little")))
@@ -129,7 +129,7 @@ def changed(change: Callable[[dict[str, Any]], None]) -> bytes:
 
 
 def put(*place: Any) -> Callable[[dict[str, Any]], None]:
-    """Sets the value that stands last in `place` at the keys before it."""
+    """Sets the value with the last path in `place` at the keys before it."""
     *keys, last, value = place
 
     def change(document: Any) -> None:
@@ -228,7 +228,7 @@ def data_of(each: GenesisOutput) -> bytes:
 
 
 def test_a_full_snapshot_of_stardust(tmp_path: Path) -> None:
-    """Its supply and network are those of its protocol parameters, its outputs stand where its ledger index is."""
+    """Supply and network are those of its protocol parameters; its outputs are those at its ledger index."""
     data = SNAPSHOTS[f"{STARDUST_FOLDER}/snapshot_full_snapshot.bin"]
     genesis, outputs = read(written(tmp_path / "genesis.json", zstandard.compress(data)))
     assert (genesis.ledger_index, genesis.timestamp) == (3, None)
@@ -236,7 +236,7 @@ def test_a_full_snapshot_of_stardust(tmp_path: Path) -> None:
     name = hashlib.blake2b(b"alphanet1", digest_size=32).digest()
     assert genesis.network_id == int.from_bytes(name[:8], "little")
     assert [each.output.amount for each in outputs] == [10_000_000, 20_000_000]
-    # Each cut out of the file: output id, block id; between them and the bytes of the output stand three numbers.
+    # The file cut within each field: output id, block id; three numbers are between them and the bytes of the output.
     at = 2 + 48 + 40 + 2 + 43 + 14
     rows = [data[start : start + 124] for start in (at, at + 124)]
     assert [(each.output_id, each.message_id, data_of(each)) for each in outputs] == [
@@ -247,7 +247,7 @@ def test_a_full_snapshot_of_stardust(tmp_path: Path) -> None:
 def test_a_snapshot_of_stardust_whose_sums_differ_is_refused(tmp_path: Path) -> None:
     data = bytearray(SNAPSHOTS[f"{STARDUST_FOLDER}/full_snapshot.bin"])
     assert read(written(tmp_path / "full.bin", bytes(data)))[0].token_supply == SUPPLY
-    supply = data.index(SUPPLY.to_bytes(8, "little"))  # of the protocol parameters; the output comes behind them
+    supply = data.index(SUPPLY.to_bytes(8, "little"))  # of the protocol parameters; the output follows them
     data[supply : supply + 8] = (SUPPLY + 1).to_bytes(8, "little")
     reason = refusal(written(tmp_path / "full.bin", bytes(data)))
     assert reason == f"expected outputs and treasury of {SUPPLY + 1} in all, found {SUPPLY}"

@@ -1,4 +1,4 @@
-"""What a run has to read: every line by milestone, cut into tasks, whatever the files are."""
+"""What a run has to read: every line by milestone, divided into tasks, for all kinds of files."""
 
 import random
 from hashlib import blake2b
@@ -95,7 +95,7 @@ def test_broken_lines_are_named_and_the_others_read(tmp_path: Path) -> None:
         ],
     )  # fmt: skip
     plan = scan([path], first=None, last=None)
-    # The last line is cut off, but says its milestone: it is refused when it is decoded.
+    # The last line is cut off but contains its milestone: decoding rejects it.
     assert planned(plan) == {1: [("a.log", 1)], 2: [("a.log", 3)], 3: [("a.log", 6)], 4: [("a.log", 7)]}
     assert [(Path(each.file).name, each.line, each.item) for each in plan.broken] == [
         ("a.log", 2, ""), ("a.log", 4, ""), ("a.log", 5, "")

@@ -1,4 +1,4 @@
-"""Every line format gives the same cone, and nothing but JsonError comes out of any line."""
+"""Every line format gives the same cone, and every invalid line raises JsonError and nothing else."""
 
 import copy
 import json
@@ -133,7 +133,7 @@ def test_key_order_and_white_space_mean_nothing() -> None:
 
 
 def set_in(path: str, value: Any) -> Callable[[list[Json]], None]:
-    """Puts a value into the pair [message, metadata]."""
+    """Sets a value in the pair [message, metadata]."""
 
     def change(pair: list[Json]) -> None:
         side, _, key = path.partition(".")
@@ -167,7 +167,7 @@ BROKEN: dict[str, tuple[Callable[[list[Json]], None], str]] = {
 
 
 def test_metadata_may_say_nothing() -> None:
-    """What a message is stands in its bytes; the rest is proved elsewhere, or stays open."""
+    """Everything about a message is in its bytes; the rest is proved elsewhere or stays open."""
     line = sample()[2]
     for pair in line["messages"].values():
         pair[1] = {}
@@ -289,7 +289,7 @@ def test_out_of_junk_comes_only_a_refusal(junk: Any) -> None:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Paths to everything inside a JSON value."""
+    """Paths to every value inside a JSON value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path] + [deeper for key, inner in items for deeper in places(inner, (*path, key))]
 

@@ -1,4 +1,4 @@
-"""Every form of Stardust gives the oracle's blocks, and what is wrong with one is said."""
+"""Every Stardust format gives the oracle's blocks, and errors name what is wrong with a block."""
 
 import io
 import json
@@ -38,7 +38,7 @@ NUMBER = 5
 
 
 def units(path: Path) -> list[tuple[int, list[int], bytes]]:
-    """What a load plans of a file: number, milestones, bytes."""
+    """A load's plan for a file: number, milestones, bytes."""
     with open_stream(str(path)) as stream:
         return [(number, milestones_of(data), data) for number, _, data in lines(stream)]
 
@@ -162,7 +162,7 @@ OPTION_FAULTS: list[tuple[tuple[Any, ...], Any, str]] = [
 
 @pytest.mark.parametrize(("path", "value", "reason"), OPTION_FAULTS)
 def test_a_fault_in_a_document_s_milestone_is_that_milestone_s(path: tuple[Any, ...], value: Any, reason: str) -> None:
-    """A document of two; the one with a receipt is changed."""
+    """The one of two documents that contains a receipt is changed."""
     (number, *_) = [each for each, line in enumerate(oracle(), 1) if line["milestone"]["payload"].get("options")]
     whole = orjson.loads(chronicle_json(line_of(number))) | orjson.loads(chronicle_json(line_of(number + 1)))
     changed, other = read_cones(dump(change(whole, str(number), "milestone_data", *path, to=value)))

@@ -1,4 +1,4 @@
-"""What a valid ledger cannot show of histories: amounts beyond any supply, outputs of another than who signed."""
+"""Address histories that no valid ledger contains: amounts beyond any supply, outputs spent by another signer."""
 
 from decimal import Decimal
 from typing import Any
@@ -44,9 +44,9 @@ def test_a_sum_that_no_column_holds_is_none_and_the_load_goes_on(spark: SparkSes
 
 
 def test_only_who_signed_is_told_to_have_sent(spark: SparkSession) -> None:
-    """A source may call a transaction included that spends what its signer never owned: no row is made up for that.
+    """A source may call a transaction included that spends what its signer never owned: it creates no row for that.
 
-    Whom an output names its owner says nothing: it may have expired.
+    The owner that the output names does not decide: the output may have expired.
     """
     spent = [(PAYER, PAYER, 10), (PAYER, PAYER, 7), (PAYER, STRANGER, 100)]
     changes = [

@@ -1,4 +1,4 @@
-"""Spark's columns and db.partitions say the same: hundreds of small histories in one job."""
+"""Spark's partition columns equal those of db.partitions, for hundreds of small histories in one job."""
 
 import random
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ KEYS = 60
 
 @dataclass
 class Case:
-    """One range: what was loaded before, the run, and each key's rows of both with its splits before the run."""
+    """One range: what was loaded before, the run, each key's rows of both, and its splits before the run."""
 
     earlier: set[int]
     run: set[int]
@@ -35,19 +35,19 @@ class Case:
         return max(self.earlier, default=-1)
 
     def at_hand(self, key: str, chunk_size: int) -> list[tuple[int, int]]:
-        """The key's rows in the windows that the run touches."""
+        """The key's rows in the windows of the run."""
         windows = {window(index, chunk_size) for index in self.run}
         return [item for item in sorted(self.rows[key].items()) if window(item[0], chunk_size) in windows]
 
 
 def drawn_counts(rng: random.Random, indices: set[int]) -> dict[int, int]:
-    """Few rows, many rows, or none, more or less everywhere."""
+    """Few rows, many rows, or none, spread evenly or not."""
     share, most = rng.choice([0.1, 0.5, 1.0]), rng.choice([1, 2, 9])
     return {index: 1 + rng.randrange(most) for index in sorted(indices) if rng.random() < share}
 
 
 def cases(rng: random.Random, chunk_size: int, partition_size: int) -> list[Case]:
-    """A first load, one that goes on, one that fills gaps, one that loads again: in the ranges 0, 1, 2, 3."""
+    """A first load, one that continues, one that fills gaps, one that loads again: in the ranges 0, 1, 2, 3."""
     found = []
     for range_id in range(4):
         whole = range(range_id * chunk_size, (range_id + 1) * chunk_size)
@@ -107,7 +107,7 @@ def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition
             if splits is not None and at_hand:
                 expected[range_id, key] = splits
     assert {range_id for range_id, _ in expected} == {0, 1, 2, 3}
-    # A key without a row in the run's windows is not of the run.
+    # A key without a row in the run's windows is not part of the run.
     assert found == expected
 
 

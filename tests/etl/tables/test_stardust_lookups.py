@@ -1,4 +1,6 @@
-"""Every lookup of the Stardust oracle ledger after a real load, asked as the API will ask, against its input files."""
+"""Every lookup of the Stardust oracle ledger after a load, through the queries that the API uses, compared with its
+input files.
+"""
 
 import asyncio
 import contextlib
@@ -32,7 +34,7 @@ ROLES = sorted({view for views in STANDS_UNDER.values() for view in views} - {"t
 
 @cache
 def reference() -> dict[str, list[Json]]:
-    """What the input files say."""
+    """The facts from the input files."""
     return whole_rows(oracle(), [], *GEOMETRY, NETWORK)
 
 
@@ -47,7 +49,7 @@ Ask = Callable[..., Awaitable[Page]]
 
 
 async def check(ask: Ask, wanted: list[str], page_sizes: Iterable[int] = PAGE_SIZES) -> None:
-    """Every page size, both orders: the same ids; `wanted` are oldest first."""
+    """Every page size in both orders returns the same ids; `wanted` are oldest first."""
     for newest in (False, True):
         ordered = wanted[::-1] if newest else wanted
         for page_size in page_sizes:
@@ -175,7 +177,9 @@ def test_chain_objects_have_all_their_states_and_one_at_a_time(loaded: Loading) 
 
 
 def test_a_filter_and_two_times_at_once(loaded: Loading) -> None:
-    """Basic outputs with native tokens, and a sender's within some milestones, by the rows' own columns."""
+    """Basic outputs with native tokens, and a sender's outputs within some milestones, filtered by the rows' own
+    columns.
+    """
     rows = [row for row in reference()["outputs_by_address"] if row["included"] and row["output_kind"] == "basic"]
     with_tokens = (Condition("native_tokens", ">", 0),)
     start, end = (1_000 * oracle()[number - 1]["milestone"]["timestamp"] for number in (12, 38))

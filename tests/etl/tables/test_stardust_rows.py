@@ -1,4 +1,4 @@
-"""Stardust's rows of the lake say what the oracle's JSON says: outputs with all that they name, unlocks, milestones."""
+"""Stardust rows of the lake equal the oracle's JSON: outputs with all their fields, unlocks, milestones."""
 
 from decimal import Decimal
 from typing import Any
@@ -37,7 +37,9 @@ def address_of(value: Json) -> bytes:
 
 
 def chain_of(output: Json, output_id: bytes) -> bytes | None:
-    """Alias and NFT ids are hashes of the first output's id; a foundry's is alias, serial number and scheme."""
+    """Alias and NFT ids are hashes of the first output's id; a foundry's id consists of alias, serial number and
+    scheme.
+    """
     if output["type"] == 5:
         (condition,) = output["unlockConditions"]
         return address_of(condition["address"]) + output["serialNumber"].to_bytes(4, "little") + b"\0"
@@ -48,7 +50,7 @@ def chain_of(output: Json, output_id: bytes) -> bytes | None:
 
 
 def named(output: Json, output_id: bytes) -> Json:
-    """The stardust struct, by the types of conditions and features."""
+    """The stardust struct, keyed by the types of conditions and features."""
     conditions = {each["type"]: each for each in output["unlockConditions"]}
     features = {each["type"]: each for each in output.get("features", ())}
     immutable = {each["type"]: each for each in output.get("immutableFeatures", ())}

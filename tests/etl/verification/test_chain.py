@@ -1,4 +1,6 @@
-"""Each Stardust milestone names the one before it: what does not is refused, whichever of the two comes first."""
+"""Each Stardust milestone names the one before it: a milestone that does not is rejected, in either
+order of loading.
+"""
 
 from pathlib import Path
 
@@ -69,7 +71,7 @@ def rejects(loading: Loading) -> dict[int, tuple[int, str, str]]:
 
 
 def test_a_milestone_that_those_around_it_do_not_name_is_refused_and_they_stay(stores: Stores, tmp_path: Path) -> None:
-    """Nobody says who signs. Files are shuffled, and over a gap nothing is compared."""
+    """The signers are unknown. Files are shuffled, and milestones on both sides of a gap are not compared."""
     loading = stores(network=NETWORK)
     report = loading.load(write(tmp_path / "later.jsonl", map(dump, oracle()[21:24])))
     assert (report.exit_code, report.complete) == (0, 3)
@@ -92,7 +94,7 @@ def test_a_milestone_that_those_around_it_do_not_name_is_refused_and_they_stay(s
 def test_signed_milestones_that_do_not_fit_are_refused_in_a_network_of_both_eras(
     stores: Stores, tmp_path: Path
 ) -> None:
-    """The coordinator itself signs another history. The first Stardust milestone has nothing before it to name."""
+    """The coordinator itself signs a different history. The first Stardust milestone has no predecessor to name."""
     loading = stores((7, 3), eras=ERAS)
     first, second, third = stardust_lines()
     zeros = forged(first, previousMilestoneId="0x" + "00" * 32)
@@ -111,7 +113,7 @@ def test_signed_milestones_that_do_not_fit_are_refused_in_a_network_of_both_eras
 
 
 def test_verify_finds_a_link_that_a_lake_of_before_holds(stores: Stores, tmp_path: Path) -> None:
-    """Loads did not always look."""
+    """Earlier versions did not check the links."""
     loading = stores((7, 3), NETWORK)
     wrong = forged(line_of(5), metadata="0x5d")
     with pytest.MonkeyPatch.context() as patch:

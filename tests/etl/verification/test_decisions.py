@@ -1,4 +1,6 @@
-"""States decided in order, whichever milestones are settled already: the oracle's, or none where the root differs."""
+"""Inclusion states resolved in order, with any milestones already settled: the oracle's states, or none where the root
+differs.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -23,7 +25,7 @@ UNKNOWN = dict.fromkeys(name for name in FACTS.names if name != "output_id")
 
 @dataclass
 class Milestone:
-    """One of the oracle's: its transactions in order, their states, the outputs that its receipt made."""
+    """One milestone of the oracle's: its transactions in order, their states, and the outputs of its receipt."""
 
     index: int
     payload: bytes
@@ -72,7 +74,7 @@ def genesis() -> list[tuple[bytes, Any]]:
 
 
 def rows(settled: set[int], states: set[int]) -> list[Json]:
-    """What the pass is given of the milestones in `states`, when all of `settled` is known."""
+    """The input of the pass for the milestones in `states`, when all of `settled` is known."""
     outputs: dict[bytes, Any] = {}
     facts: dict[bytes, Json] = defaultdict(lambda: dict(UNKNOWN))
 
@@ -118,7 +120,7 @@ def rows(settled: set[int], states: set[int]) -> list[Json]:
 
 
 def dust(address: bytes, before: int, outputs: dict[bytes, Any], facts: dict[bytes, Json]) -> Json:
-    """What is settled before a milestone, of an address."""
+    """The settled outputs of an address before a milestone."""
     allowance = count = 0
     for key, output in outputs.items():
         if output.address != address:

@@ -1,4 +1,4 @@
-"""A store that lost rows it had called complete, and one whose lake is older than it: on both kinds of store."""
+"""A store that lost rows of complete milestones, and a store whose lake is older than it: on both kinds of store."""
 
 import asyncio
 import json
@@ -82,7 +82,7 @@ def ledger_index(loading: Loading) -> int | None:
 
 
 async def check_rows(loading: Loading) -> None:
-    """The milestones that lost rows, and what each address owns, against the oracle."""
+    """The milestones that lost rows, and the balance of each address, compared with the oracle."""
     with closing(open_store(loading.store)) as store:
         for index in (30, 31, 45):
             rows = await store.slice(schema.messages_by_milestone, (index,), limit=1000)
@@ -98,7 +98,7 @@ async def check_rows(loading: Loading) -> None:
 
 
 def test_short_milestones_are_named_and_the_next_load_writes_them_again(loading: Loading) -> None:
-    """Rows of milestone 30 go, and what `sync` said of 45; later, when nobody counts any more, rows of 31."""
+    """Rows of milestone 30 and the `sync` row of 45 are lost; later, when nothing is counted any more, rows of 31."""
     code, whole = status(loading, "--check", "50")
     assert (code, whole["short"], whole["complete"]) == (0, [], [[1, 50]])
     lose(loading, *((schema.messages_by_milestone, (30, place)) for place in (1, 2)), (schema.sync, (0, 45)))
@@ -138,7 +138,7 @@ def test_a_store_that_is_newer_than_its_lake_is_not_loaded_into(
 
 
 class LakeWithout:
-    """A lake that has those milestones, and no genesis."""
+    """A lake that has those milestones but no genesis."""
 
     root = "/lake"
 

@@ -1,4 +1,4 @@
-"""What is refused is told, the rest is loaded, a later good load heals, and a bad one loses nothing."""
+"""Rejected lines are recorded and the rest is loaded; a later good load repairs it, and a bad one loses nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ LAST = 12
 
 
 def bad_lines() -> dict[int, tuple[Any, str, str]]:
-    """Milestone → (its line, refused item, beginning of the reason)."""
+    """Milestone → (its line, rejected item, beginning of the reason)."""
     lines = {number: sample()[number - 1] for number in range(1, LAST + 1)}
     victims = {number: of_state(line, "noTransaction")[0] for number, line in lines.items()}
     victims[2] = leaf(lines[2])
@@ -58,7 +58,7 @@ def good(numbers: range) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def clean(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Json]]:
-    """What the good milestones give, loaded at once."""
+    """The rows of the good milestones, loaded at once."""
     loading = stores()
     path = write(tmp_path_factory.mktemp("clean") / "clean.log", good(range(1, LAST + 1)))
     assert loading.load(path).exit_code == 0
@@ -67,7 +67,7 @@ def clean(stores: Stores, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 @pytest.fixture(scope="module")
 def bad_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """bad.log: milestones 1 to 8 and a line of nothing; cut.log.gz: 9 to 12, unreadable after some."""
+    """bad.log: milestones 1 to 8 and a meaningless line; cut.log.gz: 9 to 12, unreadable after some of them."""
     folder = tmp_path_factory.mktemp("bad")
     bad = bad_lines()
     lines = [bad[number][0] if number in bad else sample()[number - 1] for number in range(1, 9)]
@@ -87,7 +87,7 @@ def rejects_of(loading: Loading) -> dict[tuple[str, int], tuple[int, str, str]]:
 
 
 def check_bad(loading: Loading, report: Report, bad_folder: Path, clean: dict[str, list[Json]]) -> None:
-    """Everything good is there, everything bad is told, nothing bad is complete."""
+    """Everything good is stored, everything bad is in `rejects`, and nothing bad is complete."""
     rows = loading.rows()
     read = {row["milestone_index"] for row in rows["sync"]} - set(range(1, 9))
     assert read <= set(range(9, LAST + 1))
@@ -141,14 +141,14 @@ def test_bad_input_costs_only_itself_until_a_good_load_heals_it(
     loading = stores()
     check_bad(loading, loading.load(bad_folder), bad_folder, clean)
     after_one = loading.rows()
-    # The same again: as bad as before, and nothing of it is taken for whole because the lake knows it in part.
+    # The same again: as bad as before, and no milestone becomes complete because the lake contains parts of it.
     check_bad(loading, loading.load(bad_folder), bad_folder, clean)
     assert without_pending(loading.rows()) == without_pending(after_one)
-    # Good copies under other names: what is of a milestone is healed; a line of nothing still stands in its file.
+    # Good copies under other names complete their milestones; the reject of the meaningless line stays with its file.
     report = loading.load(write(tmp_path / "good.log", good(range(1, LAST + 1))))
     assert (report.exit_code, report.rejects) == (0, 0)
     assert {place for place, (index, *_) in rejects_of(loading).items() if index != -1} == set()
-    # The files made good clear the rest.
+    # The repaired files clear the remaining rejects.
     report = loading.load(
         write(bad_folder / "bad.log", good(range(1, 9))),
         write(bad_folder / "cut.log.gz", [gzipped(b"".join(good(range(9, LAST + 1))))]),

@@ -1,4 +1,6 @@
-"""One Stardust milestone's verdict: its cone begins at the payload, both Merkle roots are tried, copies heal."""
+"""Verification of one Stardust milestone: its cone starts at the payload, both Merkle roots are tried, copies repair
+it.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -88,7 +90,9 @@ def test_every_milestone_is_proved_in_white_flag_order(form: str) -> None:
 
 
 def test_states_that_nothing_tells_are_proved_by_a_guess_or_stay_open() -> None:
-    """A block that spends what another of the cone did is guessed; why others conflict only the ledger knows."""
+    """A block that spends an output spent earlier in the cone is recognized; other conflicts only the ledger state
+    shows.
+    """
     believed = 0
     for number, line in enumerate(oracle(), 1):
         if not has_conflicts(line) or has_options(line):
@@ -132,7 +136,7 @@ NO_CONFIG = "milestone: node_config: expected milestone_key_ranges and milestone
 def test_whom_a_line_names_may_refute_its_milestone_and_proves_nothing(
     ends: list[tuple[int | None, int]], count: int, fault: str | None
 ) -> None:
-    """Keys of inx-chronicle's node_config; a range whose ends are equal has no end."""
+    """Keys from inx-chronicle's node_config; a range whose ends are equal is unbounded."""
     document = orjson.loads(chronicle_json(line_of(NUMBER)))
     ranges = [{"public_key": key, "start": start, "end": end} for key, (start, end) in zip(SIGNERS, ends, strict=False)]
     config = {"milestone_key_ranges": ranges, "milestone_public_key_count": count}
@@ -178,7 +182,7 @@ def flip(line: Json) -> str:
 
 
 def alien(line: Json) -> str:
-    """A block of the next milestone, its metadata bent: only the cone can tell."""
+    """A block of the next milestone with adapted metadata: only the cone reveals it."""
     victim = of_state(line_of(NUMBER + 1), "noTransaction")[0]
     victim["metadata"]["referencedByMilestoneIndex"] = NUMBER
     line["blocks"].append(victim)
@@ -186,14 +190,14 @@ def alien(line: Json) -> str:
 
 
 def alien_as_it_is(line: Json) -> str:
-    """The same as it stands there."""
+    """The same block unchanged."""
     victim = alien(line)
     line["blocks"][-1]["metadata"]["referencedByMilestoneIndex"] = NUMBER + 1
     return victim
 
 
 def of_another_network(line: Json) -> str:
-    """A transaction of another network, its id right, in the place of one of ours."""
+    """A transaction of another network with a correct id in place of one of this network."""
     victim = of_state(line, "included")[0]
     data = bytes.fromhex(victim["bytes_hex"])
     network_id = int(victim["block"]["payload"]["essence"]["networkId"]).to_bytes(8, "little")
@@ -265,7 +269,7 @@ def test_two_bad_copies_heal_each_other() -> None:
 
 
 def test_a_block_left_out_is_missed() -> None:
-    """Whatever block it is: the root is over all of them."""
+    """For any block: the root covers all of them."""
     reason = "inclusionMerkleRoot: not that of the blocks, so some are missing, too many or not the milestone's"
     for position in range(len(order_of(NUMBER))):
         line = line_of(NUMBER)

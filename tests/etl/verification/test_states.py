@@ -1,4 +1,4 @@
-"""Sources are not believed: what they say of inclusion is left out, or wrong, and the tables come out the same."""
+"""Inclusion states in sources are not believed: if they are missing or wrong, the tables are the same."""
 
 import copy
 import json
@@ -35,7 +35,7 @@ FAR, NEAR = 0, 10_000
 
 
 def silent_archive(line: Json) -> Json:
-    """A line of format A that says nothing but what the messages are."""
+    """A line of format A with nothing but the messages."""
     return {
         "milestone_index": line["milestone_index"],
         "milestone": None,
@@ -44,7 +44,7 @@ def silent_archive(line: Json) -> Json:
 
 
 def silent_node(line: Json) -> Json:
-    """A line of node JSON, so too."""
+    """A line of node JSON with nothing but the messages."""
     messages = [{"id": each["id"], "message": each["message"]} for each in line["messages"]]
     return {
         "milestone": {"index": line["milestone"]["index"]},
@@ -53,7 +53,7 @@ def silent_node(line: Json) -> Json:
 
 
 def silent_blocks(line: Json) -> Json:
-    """A line of Stardust's node JSON, so too; its milestone is data."""
+    """A line of Stardust's node JSON with nothing but the blocks; its milestone is data."""
     blocks = [
         {"id": each["id"], "block": each["block"]} for each in sorted(line["blocks"], key=lambda each: each["id"])
     ]
@@ -71,7 +71,7 @@ def sync(loading: Loading) -> dict[int, str]:
 
 
 def load_silent(loading: Loading, folder: Path, lines: list[Json], genesis: Path) -> Loading:
-    """Far: at once; near: some on top of others, with what the store knows."""
+    """Far: all at once; near: some after others, with the state of the store."""
     parts = [lines] if loading.settings.ledger_near == FAR else [lines[:20], lines[20:]]
     for number, part in enumerate(parts):
         given = {"genesis": genesis} if number == 0 else {}
@@ -105,7 +105,7 @@ def test_a_silent_source_of_stardust_gives_the_same_tables(stores: Stores, tmp_p
 
 
 def test_states_that_are_wrong_give_the_same_tables_and_are_named(stores: Stores, tmp_path: Path) -> None:
-    """In every milestone the first transaction is said to be what it is not."""
+    """In every milestone, the state of the first transaction is inverted."""
     lines, wrong = sample(), {}
     for line in lines:
         for message_id in [*of_state(line, "conflicting"), *of_state(line, "included")][:1]:
@@ -128,7 +128,7 @@ def test_states_that_are_wrong_give_the_same_tables_and_are_named(stores: Stores
 
 
 def test_without_genesis_what_only_the_source_says_is_believed(stores: Stores, tmp_path: Path) -> None:
-    """Conflicts that the cone does not explain, and nothing said of them: no guess gives the root."""
+    """Conflicts that the cone does not explain, and no states in the source: no guess gives the root."""
     loading = stores()
     report = loading.load(write(tmp_path / "silent.log", map(dump, ARCHIVE)))
     assert (report.exit_code, report.complete) == (0, 50)
@@ -155,7 +155,7 @@ def test_full_is_proved_to_the_top_and_once_more_from_the_lake(stores: Stores) -
 
 
 def coins() -> list[Coin]:
-    """Of what the Stardust oracle ledger left its plain outputs of one wallet."""
+    """The plain outputs of one wallet that the Stardust oracle ledger left unspent."""
     key, wallet = next(iter(wallets().items()))
     owned = [{"type": 0, "address": {"type": 0, "pubKeyHash": f"0x{key}"}}]
     left = {
@@ -172,8 +172,8 @@ def coins() -> list[Coin]:
 
 @cache
 def misjudged() -> tuple[Json, dict[str, str]]:
-    """Milestone 51, which its coordinator signs, and by block id what is wrong with its three transactions: one that
-    nobody signed and one whose sums differ are included, one that is good conflicts.
+    """Milestone 51, signed by its coordinator, and by block id what is wrong with its three transactions: one that
+    nobody signed and one with unequal sums are included, a valid one conflicts.
     """
     first, second, third, *_ = coins()
     unsigned = transaction([first], [first.output], STARDUST)
@@ -193,7 +193,7 @@ def misjudged() -> tuple[Json, dict[str, str]]:
 def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_is_named(
     stores: Stores, tmp_path: Path
 ) -> None:
-    """Every Merkle root and signature of milestone 51 holds: only the ledger tells."""
+    """Every Merkle root and signature of milestone 51 is valid: only the ledger state reveals the errors."""
     line, wrong = misjudged()
     loading = stores((7, 3), STARDUST, level="full", eras={"coordinator_keys": KEYS})
     file = write(tmp_path / "blocks.jsonl", map(dump, [*blocks(), line]))
@@ -204,8 +204,8 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
     first = min(wrong)
     proved = [Proved(1, 50, "full", ""), Proved(51, 51, "signed", f"{first}: {wrong[first]}")]
     assert runs.verify(loading.store, loading.settings, level="full") == ("full", proved)
-    # By what its node says of the network nothing is forbidden; were storage dearer, much would be, up to milestone 40,
-    # whose price 30 announces.
+    # With the network's own parameters nothing is below the storage deposit. With a higher rent much is, up to
+    # milestone 40, from which the parameters announced at 30 apply.
     protocol = json.loads((SAMPLE.parent / "stardust" / "info.json").read_text())["protocol"]
     assert verified_by(protocol, loading, tmp_path) == proved
     protocol["rentStructure"]["vByteCost"] *= 1_000_000
@@ -217,14 +217,14 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
 
 
 def verified_by(protocol: Json, loading: Loading, folder: Path) -> list[Proved]:
-    """What `permanode verify` finds where those are the protocol parameters that the network began with."""
+    """The errors that `permanode verify` finds with those initial protocol parameters."""
     told = replace(loading.store, protocol_parameters=str(write(folder / "protocol.json", [dump(protocol)])))
     _, found = runs.verify(told, loading.settings, level="full")
     return found
 
 
 def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: Stores, tmp_path: Path) -> None:
-    """No Merkle root of Chrysalis tells either."""
+    """No Merkle root of Chrysalis reveals it either."""
     lines = copy.deepcopy(oracle())
     left_out = leaf(sample()[6])
     lines[6]["messages"] = [each for each in lines[6]["messages"] if each["id"] != left_out]

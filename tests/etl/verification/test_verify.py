@@ -1,4 +1,4 @@
-"""One milestone's verdict: what is refused, with file, line, item and reason, and what copies heal."""
+"""Verification of one milestone: rejects with file, line, item and reason, and copies that repair it."""
 
 import copy
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def ids(checked: Checked) -> list[bytes]:
 
 
 def is_whole(checked: Checked) -> bool:
-    """Whole, proved, in order, with the oracle's bytes."""
+    """Complete, proved, in order, with the oracle's bytes."""
     bodies = {entry.message_id: data for entry, data in checked.messages}
     expected = {key: data for key, (data, _, _) in entries_of(NUMBER).items()}
     return (
@@ -72,7 +72,7 @@ def is_whole(checked: Checked) -> bool:
 
 
 def is_all_but(checked: Checked, *victims: str) -> bool:
-    """Everything else is kept, nothing is proved."""
+    """Everything else is kept, and nothing is proved."""
     return checked.verified is None and set(ids(checked)) == set(order_of(NUMBER)) - set(map(bytes.fromhex, victims))
 
 
@@ -100,7 +100,7 @@ def test_node_json_is_proved_in_its_white_flag_index() -> None:
 
 
 def alien(document: Json) -> str:
-    """Puts a message of the next milestone into the line, as it stands there."""
+    """Puts a message of the next milestone into the line, unchanged."""
     other = sample()[NUMBER]
     victim = of_state(other, "noTransaction")[0]
     document["messages"][victim] = other["messages"][victim]
@@ -108,14 +108,14 @@ def alien(document: Json) -> str:
 
 
 def alien_in_disguise(document: Json) -> str:
-    """The same, its metadata bent: only the cone can tell."""
+    """The same with adapted metadata: only the cone reveals it."""
     victim = alien(document)
     document["messages"][victim][1]["referencedByMilestoneIndex"] = NUMBER
     return victim
 
 
 def of_another_network(document: Json) -> str:
-    """A message of another network, its id right."""
+    """A message of another network with a correct id."""
     victim = of_state(document, "noTransaction")[0]
     pair = document["messages"].pop(victim)
     pair[0]["network_id"] = 1

@@ -1,4 +1,4 @@
-"""Lines of input, values of cells and price files: what is read, what is refused and with which words. No Spark."""
+"""Input lines, cell values and price files: what is read, what is rejected, and the error messages. No Spark."""
 
 import random
 import struct
@@ -129,7 +129,7 @@ def test_another_body_under_the_same_id_is_kept_and_flagged_and_the_earlier_one_
         assert [row["digests"] for row in rows] == [2, 2]
         (served,) = [row for row in rows if row["canonical"]]
         assert served["signed_vaa"] == encode_vaa(first)
-    # What does not verify flags nothing, and is served only where nothing else is there.
+    # A VAA that does not verify flags nothing, and is served only if there is no other.
     forged = signed(replace(two, guardian_set_index=0), PRIVATE[1:2])
     rows = assemble("mainnet", [cell(one, 5), cell(forged, 1)], history, Token()).vaas
     assert sorted((row["verified"], row["canonical"], row["digests"]) for row in rows) == [

@@ -1,4 +1,6 @@
-"""VAAs and cells of the event tables, loaded whole, in pieces and again, into both stores; held against the records."""
+"""VAAs and cells of the event tables, loaded at once, in pieces and again, into both stores;
+compared with the records.
+"""
 
 import random
 from collections import Counter, defaultdict
@@ -68,7 +70,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ]
     (folder / "one.vaa").write_bytes(bytes.fromhex(good[0]["hex"]))
     random.Random(9).shuffle(lines)
-    # What tokens are called comes behind their transfers, whatever the seed.
+    # Names of tokens arrive after their transfers, for every seed.
     described = {vaa_line(each) for each in good if each["payload_kind"] == "asset_meta"}
     lines.sort(key=lambda line: line in described)
     half = len(lines) // 2
@@ -228,7 +230,7 @@ def assert_same(found: Tables, whole: Tables) -> None:
 
 
 ALONE = f"2:{'ab' * 32}:{7:016d}"
-"""Of this message only cells are in the inputs."""
+"""The inputs contain only cells of this message."""
 
 
 def messages() -> dict[tuple[int, str], dict[int, list[dict[str, Any]]]]:
@@ -311,7 +313,7 @@ async def gaps(
 
 
 def beyond(there: list[int]) -> list[tuple[int, int]]:
-    """What no message of an emitter is below, and above."""
+    """Sequences below and above those of an emitter's messages."""
     ends = [(0, there[0] - 1), (there[-1] + 1, 2**64 - 1)] if there else [(0, 2**64 - 1)]
     return [(low, high) for low, high in ends if low <= high]
 

@@ -1,5 +1,5 @@
-"""SSTables into a server: values of every type, what is refused, what is noticed. Whole loads by `--bulk` are in the
-tests of the ledger, of compaction and of a cluster that goes away.
+"""SSTables written to a server: values of every type, rejected settings, reported errors. The tests of the ledger, of
+compaction and of a cluster that goes away run whole loads with `--bulk`.
 """
 
 import random
@@ -56,7 +56,7 @@ def writer(spark: SparkSession, store: WritableStore, settings: StoreSettings, f
 
 
 def value(chance: random.Random, kind: Type) -> Any:
-    """Any value of the type, its ends among them, as Spark takes it."""
+    """Any value of the type, including its limits, in the form that Spark takes."""
     bits = {Type.TINYINT: 7, Type.SMALLINT: 15, Type.INT: 31, Type.BIGINT: 63, Type.TIMESTAMP: 40}
     if kind in bits:
         most = 1 << bits[kind]
@@ -71,7 +71,7 @@ def value(chance: random.Random, kind: Type) -> Any:
 
 
 def rows_of(chance: random.Random, table: Table) -> list[dict[str, Any]]:
-    """Rows with keys of their own; beside the key every third value is null."""
+    """Rows with different keys; beside the key every third value is null."""
     by_id: dict[tuple[Any, ...], dict[str, Any]] = {}
     for _ in range(ROWS):
         row = {
@@ -83,7 +83,7 @@ def rows_of(chance: random.Random, table: Table) -> list[dict[str, Any]]:
 
 
 def told(table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    """The row as a store tells it."""
+    """The row as a store returns it."""
 
     def plain(kind: Type, given: Any) -> Any:
         if given is None:

@@ -1,4 +1,4 @@
-"""The same load on a standalone cluster whose executors have pyspark and pyarrow, and none of our code, into a file
+"""The same load on a standalone Spark cluster whose executors have pyspark and pyarrow but not the project, into a file
 and, as SSTables, into three nodes.
 """
 
@@ -30,12 +30,12 @@ BARE = ("pyspark", "py4j", "pyarrow")
 COUNTED = ("messages", "parents", "tags", "outputs_by_address")
 ALONE_S = 60
 ABSENT = ("pandas", "numpy", "orjson", "zstandard", "ledger", "db", "etl")
-"""What an executor's own Python must not have, or the test would prove nothing."""
+"""Packages that an executor's own Python must not have, or the test would prove nothing."""
 
 
 @pytest.fixture(scope="module")
 def executors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with BARE alone: links to the packages of this environment, which has their versions."""
+    """A virtual environment with only BARE: links to the packages of this environment, in its versions."""
     home = tmp_path_factory.mktemp("executors") / "venv"
     venv.create(home, with_pip=False)
     (packages,) = home.glob("lib/python*/site-packages")
@@ -46,7 +46,7 @@ def executors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def master(executors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A master and one worker, out of the pip package; (its URL, the folder where executors work)."""
+    """A master and one worker from the pip package; (its URL, the folder where executors work)."""
     folder = tmp_path_factory.mktemp("cluster")
     (home,) = executors.glob("lib/python*/site-packages/pyspark")
     environment = {
@@ -143,7 +143,7 @@ def test_bulk_fills_three_nodes_from_executors_of_either_kind(
 
 
 def held_by(node: CassandraServer, keyspace: str) -> dict[str, int]:
-    """Rows that a node has itself, once it knows that it is alone."""
+    """The rows that a node has itself, once it has noticed that it is alone."""
     one = ExecutionProfile(WhiteListRoundRobinPolicy([node.address]), consistency_level=ConsistencyLevel.ONE)
     limit = time.monotonic() + ALONE_S
     with Cluster(
@@ -159,5 +159,5 @@ def held_by(node: CassandraServer, keyspace: str) -> dict[str, int]:
 
 
 def said_below(work: Path) -> str:
-    """What the executors said, for a failure's message."""
+    """The executors' output, for a failure's message."""
     return "\n".join(path.read_text()[-5000:] for path in work.glob("app-*/*/stderr"))

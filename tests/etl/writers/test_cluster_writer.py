@@ -1,4 +1,6 @@
-"""What executors are told of a cluster: secrets stay where they belong, settings are checked, failures are one line."""
+"""What executors receive about a cluster: secrets stay out of plans and logs, settings are checked,
+failures are short.
+"""
 
 import time
 from pathlib import Path
@@ -29,7 +31,7 @@ PASSWORD = "hunter2-7f3a"
 
 
 def test_the_password_is_in_no_log_no_list_of_processes_and_no_plan(cassandra: CassandraServer, tmp_path: Path) -> None:
-    """The server lets everybody in; Spark notes down all that it does."""
+    """The server accepts everybody; Spark logs everything that it does."""
     url = f"cassandra://somebody@{cassandra.contact}/secret_1?rf=1"
     migrate(StoreSettings(url, "permatest-1", password=PASSWORD))
     (tmp_path / "conf").mkdir()
@@ -61,7 +63,7 @@ def test_the_password_is_in_no_log_no_list_of_processes_and_no_plan(cassandra: C
     assert not [each for each in commands if PASSWORD.encode() in each]
     assert PASSWORD not in process.said()
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    # Nothing but a write into a cluster is counted so.
+    # Only a write into a cluster is counted in this way.
     assert any(b"CollectMetrics" in path.read_bytes() for path in written if "events" in path.parts), "plans were noted"
     assert [path for path in written if PASSWORD.encode() in path.read_bytes()] == []
 
@@ -95,7 +97,7 @@ def test_a_setting_that_is_none_is_refused_by_name(name: str, value: Any) -> Non
 
 
 class Asked(Exception):
-    """What the session was asked for is known."""
+    """Options that were requested of the session are known."""
 
 
 def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(
