@@ -1,7 +1,7 @@
-"""compose.yaml and what it mounts: valid by the specification, pinned, and naming only what there is.
+"""compose.yaml and the files that it mounts: valid by the specification, pinned, and without names of missing things.
 
-No container engine is asked: commands are parsed by our own command line, settings by our own parser, and the dashboard
-by what /metrics tells.
+It uses no container engine: commands are parsed by the project's command line, settings by its settings parser, and the
+dashboard is compared with /metrics.
 """
 
 import json
@@ -39,7 +39,7 @@ JSON = dict[str, Any]
 
 
 def compose(name: str, **variables: str) -> JSON:
-    """A file as compose reads it, its variables filled in."""
+    """A file as compose reads it, with its variables filled in."""
 
     def fill(match: re.Match[str]) -> str:
         return "$" if match[0] == "$$" else variables.get(match[1], match[2])
@@ -102,7 +102,7 @@ def test_what_a_service_mounts_or_waits_for_is_there(name: str) -> None:
 
 
 def on_host(service: JSON, argument: str) -> str:
-    """A path inside the container as it is here."""
+    """The file in this repository for a path inside the container."""
     for volume in service.get("volumes", []):
         source, target = volume.split(":")[:2]
         if source.startswith(".") and argument.startswith(target):
@@ -111,7 +111,7 @@ def on_host(service: JSON, argument: str) -> str:
 
 
 def parse(arguments: list[str]) -> Any:
-    """What `permanode ARGUMENTS` would run with; click's errors for what it would refuse."""
+    """The arguments that `permanode ARGUMENTS` would run with; click's error if it would reject them."""
     group: Any = typer.main.get_command(cli.app)
     context = group.make_context("permanode", list(arguments))
     name, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
@@ -208,7 +208,7 @@ def test_prometheus_asks_a_service_where_it_answers() -> None:
 
 
 async def exposed() -> dict[str, set[str]]:
-    """Sample names of /metrics after two answers, and their labels."""
+    """Sample names of /metrics after two responses, with their labels."""
     metrics = Metrics()
     metrics.observe("getMessage", 200, 0.01)
     metrics.observe("getMessage", 503, 0.01)

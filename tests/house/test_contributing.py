@@ -23,7 +23,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    """A store of today's layout with the Stardust oracle ledger."""
+    """A store of today's layout that contains the Stardust oracle ledger."""
     ledger = StardustLedger.read()
     found = f"sqlite:///{tmp_path / 'store'}"
     fill_stardust(StoreSettings(found, ledger.network, 7, 3), ledger).close()
@@ -31,7 +31,7 @@ def url(tmp_path: Path) -> str:
 
 
 def test_a_role_takes_two_lines(tree: Path) -> None:
-    """Taken back, it is gone from the lookups and from the API."""
+    """Once reverted, it is gone from the lookups and from the API."""
     (patch,) = examples(ROLE)
     assert [hunk.changed for hunk in patch] == [(1, 1), (1, 1)]
     show = (

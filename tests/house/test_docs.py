@@ -1,4 +1,4 @@
-"""The docs are true: every table, endpoint, setting and command stands in them, and nothing that is not there."""
+"""The docs are complete and correct: they contain every table, endpoint, setting and command, and no others."""
 
 import dataclasses
 import re

@@ -21,7 +21,7 @@ ATTRIBUTES = {
     "defaultParallelism", "jars", "newSession", "sparkContext", "statusTracker",
     "_gateway", "_jconf", "_jdf", "_jsc", "_jsparkSession", "_jvm",
 }  # fmt: skip
-"""What an object of the classic engine has and another engine does not."""
+"""Attributes that only objects of the classic engine have."""
 
 
 def engine_names(text: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Rules of the whole repository: what is tracked, what it may name, what imports what."""
+"""Rules of the whole repository: tracked files, forbidden words, imports."""
 
 import ast
 import importlib
@@ -29,7 +29,9 @@ FOREIGN = {
     "ledger/crypto/secp256k1.py": {"coincurve"},
     "ledger/wormhole/addresses.py": {"base58"},
 }
-"""What the ledger takes from outside, and the one file that may: hashes, a curve and a base that the library lacks."""
+"""External imports of the ledger → the only file that may use each: hashes, a curve and a base that the standard
+library does not have.
+"""
 
 IO_MODULES = {"asyncio", "logging", "multiprocessing", "os", "pathlib", "random", "shutil", "socket", "sqlite3"} | {
     "subprocess", "tempfile", "threading", "time", "urllib", "http", "io",
@@ -37,7 +39,7 @@ IO_MODULES = {"asyncio", "logging", "multiprocessing", "os", "pathlib", "random"
 
 
 def tracked() -> list[Path]:
-    """Files that are tracked, or would be by `git add .`."""
+    """Files that are tracked or that `git add .` would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -164,7 +166,7 @@ PER_ROW = {
     "udf", "pandas_udf", "arrow_udf", "udtf", "mapInArrow", "mapInPandas", "applyInArrow", "applyInPandas", "foreach",
     "foreachPartition", "rdd", "collect", "toArrow", "toPandas", "toLocalIterator",
 }  # fmt: skip
-"""What of PySpark runs Python on rows, or brings them to the driver."""
+"""PySpark functions that run Python on rows or bring rows to the driver."""
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "etl" / "analytics").rglob("*.py")), ids=lambda path: path.stem)

@@ -23,14 +23,14 @@ from tests.conftest import ROOT
 
 @dataclass(frozen=True, slots=True)
 class Idiom:
-    """A wording that readers stumble over. A space in `pattern` also matches a line break inside a paragraph."""
+    """A wording that makes readers stumble. A space in `pattern` also matches a line break inside a paragraph."""
 
     pattern: str
     instead: str
     example: str
 
     def finds(self, text: str) -> Iterator[re.Match[str]]:
-        """Where `text` has it, whatever the case unless the pattern says (?-i:…)."""
+        """The matches in `text`, ignoring case unless the pattern says (?-i:…)."""
         return _compiled(self.pattern).finditer(text)
 
 
@@ -110,12 +110,12 @@ CODE = re.compile(
 
 
 def prose(text: str) -> str:
-    """The text with blanks for what is exempt, so that offsets and line numbers stay the same."""
+    """The text with exempt parts replaced by blanks, so that offsets and line numbers stay the same."""
     return CODE.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
 
 
 def report(source: str, text: str, first_line: int = 1) -> list[str]:
-    """One line for each idiom in a text: where it is, what was found, what to write instead."""
+    """One line for each idiom in a text: its place, the words found, and what to write instead."""
     found = [(match.start(), match[0], idiom.instead) for idiom in IDIOMS for match in idiom.finds(text)]
     return [
         f"{source}:{first_line + text.count(chr(10), 0, start)}: {' '.join(words.split())!r}; write: {instead}"
@@ -124,7 +124,7 @@ def report(source: str, text: str, first_line: int = 1) -> list[str]:
 
 
 def check(found: list[str]) -> None:
-    """Fails with all idioms that were found."""
+    """Fails with the list of all idioms found."""
     if found:
         pytest.fail(f"{len(found)} idioms\n" + "\n".join(found), pytrace=False)
 
@@ -157,7 +157,7 @@ def test_the_help_of_settings_is_plain_english(part: str) -> None:
 
 
 def descriptions(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
-    """Titles, summaries and descriptions in a document, in its order. A property may have these names too; its value is
+    """Titles, summaries and descriptions of a document, in order. A property may have one of these names; its value is
     not a text.
     """
     if isinstance(node, yaml.SequenceNode):

@@ -1,4 +1,4 @@
-"""The launcher under dash, on machines made of fake programs: only `PATH` decides what is installed."""
+"""The launcher under dash, on simulated machines with fake programs: `PATH` alone decides what is installed."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def machine(tmp_path: Path) -> "Machine":
 
 
 class Machine:
-    """A copy of the launcher in a folder with a space, and a PATH of nothing but basic tools."""
+    """A copy of the launcher in a folder with a space, and a PATH with basic tools only."""
 
     def __init__(self, folder: Path) -> None:
         self.bin = folder / "bin"

@@ -1,4 +1,4 @@
-"""The inputs of these tests: vectors that the repository ships, and the full data set where it is."""
+"""Inputs of the ledger tests: the shipped vectors, and the full data set if present."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ IOTA = SHARED / "iota"
 
 
 class Codec(NamedTuple):
-    """One kind's functions, in one shape for all."""
+    """One kind's functions, with the same signatures for all kinds."""
 
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]
@@ -33,7 +33,7 @@ class Codec(NamedTuple):
 
 
 class Era(NamedTuple):
-    """One protocol's codec: its tables, and what has functions of its own."""
+    """One protocol's codec: its tables, and the functions for what the tables do not cover."""
 
     kinds: Mapping[str, layout.Kinds]
     render: Mapping[str, Mapping[int, Callable[[Any], Any]]]
@@ -42,7 +42,7 @@ class Era(NamedTuple):
 
 
 def decoder(kinds: layout.Kinds, family: str) -> Callable[[bytes], Any]:
-    """Reads all of the bytes of one value of a family."""
+    """Reads one value of a family and all of the bytes."""
 
     def decode(data: bytes) -> Any:
         reader = Reader(data)
@@ -110,12 +110,14 @@ class Case(NamedTuple):
         return bytes.fromhex(self.vector["bytes_hex"])
 
     def parse_archive(self, value: Any) -> Any:
-        """The value of the archive's JSON, which Chrysalis alone has."""
+        """The value of the archive's JSON, which only Chrysalis has."""
         return message_from_archive(value) if self.tag is None else VARIANTS[self.family][value["type"]](value["data"])
 
 
 def cases(*eras: str) -> list[Any]:
-    """A parameter for every vector of every kind, and of whole messages, of these eras; without any of Chrysalis."""
+    """A parameter for every vector of every kind, and of whole messages, of these eras; without Chrysalis there are
+    none.
+    """
     files = [
         (era, json.loads(path.read_text()))
         for era in eras or ("chrysalis",)
@@ -137,7 +139,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def entries(*names: str, era: str = "chrysalis") -> list[Any]:
-    """A parameter for every entry of an era in the full data set's files, or a skipped one where it is missing."""
+    """A parameter for every entry of an era in the full data set's files, or a skipped one if the
+    data set is missing.
+    """
     if not SHARED.is_dir():
         return [pytest.param({}, marks=needs_shared, id="missing")]
     return [

@@ -1,5 +1,6 @@
-"""The oracle ledger applied from its genesis with `ledger.chrysalis.conflicts.apply`: what tests compare with the
-oracle."""
+"""Applies the oracle ledger from its genesis with `ledger.chrysalis.conflicts.apply`. Tests compare the result with the
+oracle.
+"""
 
 import json
 from dataclasses import replace
@@ -42,7 +43,7 @@ def transactions(line: dict[str, Any]) -> list[tuple[int, bytes, Transaction]]:
 
 
 class Replay:
-    """The ledger after the milestones that were applied to it."""
+    """The ledger after the milestones applied so far."""
 
     def __init__(self) -> None:
         self.facts: dict[bytes, OutputFacts[Any]] = {}
@@ -67,7 +68,7 @@ class Replay:
         self.dust[facts.output.address] -= dust_of(facts.output)
 
     def apply(self, line: dict[str, Any]) -> list[Applied[Any]]:
-        """A milestone's transactions, then its receipt."""
+        """Applies a milestone's transactions, then its receipt."""
         index, listed = line["milestone"]["index"], transactions(line)
         known, dust = dict(self.facts), dict(self.dust)
         verdicts = list(
@@ -96,6 +97,6 @@ def migrated(line: dict[str, Any]) -> list[tuple[bytes, SigLockedSingle]]:
 
 @cache
 def replayed() -> tuple[Replay, list[list[Applied[Any]]]]:
-    """The end state, and the verdicts of each milestone."""
+    """The final state, and the verdicts of each milestone."""
     replay = Replay()
     return replay, [replay.apply(line) for line in milestones()]

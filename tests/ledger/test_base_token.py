@@ -1,4 +1,4 @@
-"""A network's token, as info tells it: JSON ⇄ value, and what is refused."""
+"""A network's base token as in info: JSON ⇄ value, and rejected values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Eras and protocol parameters: what holds at which milestone, and what outputs must hold under it."""
+"""Eras and protocol parameters: which apply at a milestone, and the storage deposit under them."""
 
 from dataclasses import replace
 from typing import Any
@@ -82,7 +82,7 @@ def returning(amount: int) -> BasicOutput:
 
 
 def test_a_plain_output_costs_what_other_implementations_say() -> None:
-    # 42600: the oracle ledger's storageDeposits of its genesis outputs, which are plain.
+    # 42600: from the oracle ledger's storageDeposits of its genesis outputs, which are plain.
     assert storage_deposit(stardust.encode_output(PLAIN), SHIMMER) == 42_600
 
 

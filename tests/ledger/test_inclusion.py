@@ -1,4 +1,4 @@
-"""Proofs of inclusion of real and oracle ledgers: as their definition has them, and worth nothing once changed."""
+"""Proofs of inclusion for real ledgers and oracle ledgers: equal to their definition, and invalid after any change."""
 
 import copy
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def coordinator(era: str) -> Coordinator:
 
 
 def proofs(each: Provable) -> Iterator[tuple[Json, set[str]]]:
-    """What can be proved of a message, by definition, and what that says."""
+    """The proofs that a message can have by definition, and the verdict on each."""
     if each.is_applied:
         yield each.proof(each.applied), {APPLIED, REFERENCED} if each.referenced is None else {APPLIED}
     if each.referenced is not None:
@@ -111,7 +111,7 @@ def test_a_proof_that_another_implementation_made_holds() -> None:
 
 
 def judged(value: Any, era: str) -> bool:
-    """Whether a proof holds, in any way."""
+    """Whether a proof is valid in any way."""
     try:
         proof = parse_proof_json(value)
     except JsonError:
@@ -197,7 +197,7 @@ def test_eras_are_told_apart_by_the_milestone() -> None:
 
 
 def test_two_values_are_no_proof_as_one_may_hide_the_other() -> None:
-    """inx-poi and inx-chronicle look for the block anywhere in the tree, and would take this one."""
+    """inx-poi and inx-chronicle search for the block anywhere in the tree, and would accept this one."""
     each = next(each for each in provable("stardust") if each.is_applied)
     first, second = each.applied[:2]
     crafted = {"l": {"value": f"0x{first.hex()}"}, "r": {"value": f"0x{second.hex()}"}}

@@ -1,4 +1,4 @@
-"""Counts, indices and types at their edge, in every form: the last good value passes, the next one is refused."""
+"""Counts, indices and types at their limits, in every form: the last valid value passes, the next one is rejected."""
 
 import copy
 from collections.abc import Callable
@@ -155,7 +155,7 @@ def test_a_receipt_needs_its_treasury_transaction() -> None:
 
 
 def archived(kind: str) -> Any:
-    """An archived message with a payload of that kind; a milestone has a receipt."""
+    """An archived message with a payload of that kind; the milestone has a receipt."""
     for vector in load("message")["vectors"]:
         payload = vector.get("archive", {}).get("payload") or {}
         if payload.get("type") == kind and (kind != "Milestone" or payload["data"]["essence"]["receipt"]):

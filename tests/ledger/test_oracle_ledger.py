@@ -1,4 +1,4 @@
-"""The oracle ledger, made by other implementations: every message in every form, every milestone's order and root."""
+"""The oracle ledger of other implementations: every message in every form, every milestone's order and root."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ def test_milestone_ids_are_those_stated(milestones: list[dict[str, Any]]) -> Non
 def test_white_flag_order_follows_from_the_parents_alone(milestones: list[dict[str, Any]]) -> None:
     for line in milestones:
         own = bytes.fromhex(line["milestone"]["messageId"])
-        # By id: the order in which the lines stand must not help.
+        # Sorted by id, so the order of the lines does not help.
         cone = sorted((bytes.fromhex(each["id"]), each["message"]["parentMessageIds"]) for each in line["messages"])
         order = white_flag_order(own, {key: [bytes.fromhex(parent) for parent in parents] for key, parents in cone})
         stated = {each["whiteFlagIndex"]: each["id"] for each in line["messages"]}

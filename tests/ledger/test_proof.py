@@ -1,4 +1,4 @@
-"""Who may sign a milestone, and whether they did: the oracle's keys, and cases made of its milestones."""
+"""The keys that may sign a milestone, and signature checks: with the oracle's keys and with altered milestones."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Ids, network ids, the Merkle root and the white-flag order, held against their definitions and known answers."""
+"""Ids, network ids, the Merkle root and the white-flag order, compared with their definitions and with known values."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -23,7 +23,7 @@ def test_merkle_root_of_the_specification() -> None:
 
 
 def defined_root(leaves: Sequence[bytes]) -> bytes:
-    """TIP-4 word by word: split at the largest power of two below the count."""
+    """The Merkle root of TIP-4, written recursively: split at the largest power of two below the count."""
     if len(leaves) == 1:
         return blake2b(b"\0" + leaves[0], digest_size=32).digest()
     split = 1
@@ -50,7 +50,7 @@ def test_order_and_root_of_whole_cones(cone: dict) -> None:  # type: ignore[type
 
 @st.composite
 def tangles(draw: st.DrawFn) -> dict[bytes, list[bytes]]:
-    """Messages that name earlier ones, or ones outside, as parents; the last is the milestone's."""
+    """Messages whose parents are earlier messages or outside ones; the last is the milestone's."""
     parents: dict[bytes, list[bytes]] = {}
     for number in range(draw(st.integers(1, 30))):
         known = [*parents, b"outside", b"elsewhere"]

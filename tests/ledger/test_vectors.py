@@ -1,4 +1,4 @@
-"""The shipped vectors are copies: each stands in the line of the full data set that it names."""
+"""Each shipped vector is a copy of the line of the full data set that it names."""
 
 import json
 from typing import Any

@@ -97,7 +97,7 @@ def test_a_setting_that_is_none_is_refused_by_name(name: str, value: Any) -> Non
 
 
 class Asked(Exception):
-    """Options that were requested of the session are known."""
+    """Raised once the options requested of the session are known."""
 
 
 def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(

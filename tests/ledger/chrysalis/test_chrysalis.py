@@ -1,4 +1,4 @@
-"""Chrysalis, bytes ⇄ values: ids, parts that are cut out, wrong fields. What holds of each kind: test_kinds.py."""
+"""Chrysalis, bytes ⇄ values: ids, extracted parts, invalid fields. test_kinds.py tests what applies to every kind."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace

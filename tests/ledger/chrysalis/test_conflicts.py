@@ -100,7 +100,7 @@ def test_balances_and_dust_are_the_oracles() -> None:
         assert own.keys() == set(each["unspentOutputIds"])
         assert sum((dust_of(output) for output in own.values()), NO_DUST) == replay.dust.get(address, NO_DUST)
         assert replay.dust.get(address, NO_DUST).allowed == each["dustAllowed"]
-    # On the way there were both, and all of it was spent again.
+    # In between, both existed and were spent again.
     passed = sum((dust_of(facts.output) for facts in replay.facts.values() if facts.spent), NO_DUST)
     assert passed.allowance >= MI
     assert passed.outputs > 1
@@ -109,7 +109,7 @@ def test_balances_and_dust_are_the_oracles() -> None:
 
 
 def test_facts_of_the_whole_history_give_the_same_verdict_at_every_position() -> None:
-    """As a store that is ahead has them: no transaction sees what has not happened at its position."""
+    """Like a store that is ahead: no transaction sees what happened after its position."""
     facts = replayed()[0].facts
 
     def dust_at(position: tuple[int, int], address: bytes) -> Dust:
@@ -151,7 +151,7 @@ TARGET = b"\0" + bytes(32)
 
 
 def transaction(outputs: Sequence[TransferOutput], *owners: int | ReferenceUnlock) -> Transaction:
-    """One input an owner: a key that signs it, or a reference to a block before."""
+    """One input per owner: a key that signs it, or a reference to an earlier unlock block."""
     inputs = tuple(UtxoInput(bytes([1] * 32), position) for position in range(len(owners)))
     essence = Essence(inputs, tuple(outputs), None)
     signed = signing_hash(encode_essence(essence))
@@ -199,10 +199,10 @@ def test_then_unlock_blocks_sums_dust_and_signatures_in_this_order() -> None:
     unfit, forged = transaction([single(7)], 0, 1), transaction(dusty, 1, ReferenceUnlock(0))
     # Two signatures for one address, and the sums differ as well.
     assert find_conflict(unfit, owned, no_dust) == Conflict.SEMANTIC
-    # The sums differ, and there is dust, and the key is another one.
+    # The sums differ, there is dust, and the key is a different one.
     more = [single(MI, ADDRESSES[0]), single(MI + 1, ADDRESSES[0])]
     assert find_conflict(forged, more, no_dust) == Conflict.SUMS_DIFFER
-    # There is dust, and the key is another one: Hornet looks at signatures last.
+    # There is dust, and the key is a different one: Hornet checks signatures last.
     assert find_conflict(forged, owned, no_dust) == Conflict.DUST_ALLOWANCE
     assert find_conflict(forged, owned, lambda _: Dust(allowance=MI)) == Conflict.INVALID_SIGNATURE
 
@@ -232,13 +232,13 @@ def test_a_reference_must_point_back_to_a_signature(reference: int) -> None:
 @pytest.mark.parametrize(
     ("before", "spent", "created", "passes"),
     [
-        # Dust without allowance; with it; the allowance may come with the dust.
+        # Dust without an allowance, and with one; the allowance may come with the dust.
         (Dust(), [single(2 * MI)], [single(MI - 1), single(MI + 1)], False),
         (Dust(allowance=MI), [single(2 * MI)], [single(MI - 1), single(MI + 1)], True),
         (Dust(), [single(2 * MI)], [single(MI - 1), allowance(MI + 1)], True),
-        # The threshold itself is no dust.
+        # An output of exactly the threshold is not dust.
         (Dust(), [single(2 * MI)], [single(MI), single(MI)], True),
-        # A tenth output for an allowance of a million, not an eleventh; a part of 100 000 does not count.
+        # An allowance of a million permits ten outputs, not eleven; a remainder of 100 000 does not count.
         (Dust(MI, 9), [single(2 * MI)], [single(1), single(2 * MI - 1)], True),
         (Dust(MI, 10), [single(2 * MI)], [single(1), single(2 * MI - 1)], False),
         (Dust(MI + 99_999, 10), [single(2 * MI)], [single(1), single(2 * MI - 1)], False),
@@ -246,12 +246,12 @@ def test_a_reference_must_point_back_to_a_signature(reference: int) -> None:
         # Never more than a hundred.
         (Dust(50 * MI, 99), [single(2 * MI)], [single(1), single(2 * MI - 1)], True),
         (Dust(50 * MI, 100), [single(2 * MI)], [single(1), single(2 * MI - 1)], False),
-        # An allowance may be spent only as far as the dust that stays permits.
+        # An allowance may be spent only as far as the remaining dust permits.
         (Dust(MI, 0), [allowance(MI)], [single(MI)], True),
         (Dust(MI, 1), [allowance(MI)], [single(MI)], False),
         (Dust(2 * MI, 10), [allowance(MI)], [single(MI)], True),
         (Dust(2 * MI, 11), [allowance(MI)], [single(MI)], False),
-        # Dust that is spent makes room, in the same transaction too.
+        # Spending dust makes room, in the same transaction too.
         (Dust(MI, 1), [allowance(MI), single(7)], [single(MI + 7)], True),
         (Dust(MI, 10), [single(7), single(MI)], [single(8), single(MI - 1)], False),
         (Dust(MI, 10), [single(7), single(MI)], [single(8), single(MI - 1, ADDRESSES[1])], False),
@@ -259,7 +259,7 @@ def test_a_reference_must_point_back_to_a_signature(reference: int) -> None:
     ],
 )
 def test_dust_rules(before: Dust, spent: list[TransferOutput], created: list[TransferOutput], passes: bool) -> None:
-    # All of it on one address, which is the signer's: a rule per row, the sums kept equal by the row.
+    # Everything is on the signer's address; each row has equal sums.
     owned = [replace(each, address=ADDRESSES[0]) for each in spent]
     outputs = [each if each.address == ADDRESSES[1] else replace(each, address=ADDRESSES[0]) for each in created]
     payload = transaction(outputs, 0, *[ReferenceUnlock(0)] * (len(owned) - 1))
@@ -269,7 +269,7 @@ def test_dust_rules(before: Dust, spent: list[TransferOutput], created: list[Tra
 
 
 def test_an_address_whose_dust_stays_as_it_was_is_looked_at_too() -> None:
-    # One dust output for another: nothing changes in sum, but an address that holds too much already is refused.
+    # One dust output for another: the number stays the same, but an address with too many already is rejected.
     assert dust_changes([single(7)], [single(7)]) == {TARGET: NO_DUST}
     payload = transaction([single(7, ADDRESSES[0])], 0)
     assert find_conflict(payload, [single(7, ADDRESSES[0])], lambda _: Dust(0, 1)) == Conflict.DUST_ALLOWANCE
@@ -294,14 +294,14 @@ def test_a_transaction_sees_the_dust_that_those_before_it_in_the_milestone_moved
     listed = [
         paying(1, dusty, single(2 * MI, own)),  # no allowance yet
         paying(2, [allowance(MI), single(MI, own)], single(2 * MI, own)),
-        *[paying(number, dusty, single(2 * MI, own)) for number in range(3, 14)],  # ten of eleven find room
+        *[paying(number, dusty, single(2 * MI, own)) for number in range(3, 14)],  # ten of eleven are permitted
         paying(14, [allowance(MI)], single(MI, own)),
         paying(15, dusty, single(2 * MI, own)),
     ]
     verdicts = list(apply(2, listed, sent.get, no_dust))
     refused, none = Conflict.DUST_ALLOWANCE, Conflict.NONE
     assert [each.conflict for each in verdicts] == [refused, none, *[none] * 10, refused, none, none]
-    # In the next milestone nothing of it is known but what the caller hands in.
+    # The next milestone knows only what the caller passes.
     (again,) = apply(3, listed[:1], sent.get, lambda address: Dust(2 * MI, 11) if address == TARGET else NO_DUST)
     assert again.conflict == none
 
@@ -326,7 +326,7 @@ def test_an_output_is_unspent_from_its_creator_to_its_spender(
     history: dict[tuple[int, int], object] = {}
     state: object = InputConflict.NOT_FOUND
     spent_in = None
-    for moment in moments:  # what each moment finds, then what happens at it
+    for moment in moments:  # what each moment finds, then what happens in it
         if state == InputConflict.SPENT_IN_MILESTONE and moment[0] != spent_in:
             state = InputConflict.SPENT
         history[moment] = state

@@ -1,4 +1,4 @@
-"""Every Chrysalis entry of the full data set: real messages, the specification's, other implementations' tests."""
+"""Every Chrysalis entry of the full data set: real messages, the specification's, and other implementations' tests."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -44,17 +44,17 @@ def of_kind(kinds: set[str], *names: str) -> list[Any]:
 
 
 def own_json(entry: dict[str, Any]) -> Any:
-    """The object itself: an output's entry is the API's answer around it."""
+    """The object itself: an output's entry contains the API's response around it."""
     return entry["json"]["output"] if entry["kind"] == "output" else entry["json"]
 
 
 def is_alphanet(entry: dict[str, Any]) -> bool:
-    """Entries whose JSON numbers Ed25519 as 1, which one client reads as 0 and another refuses."""
+    """Entries whose JSON numbers Ed25519 as 1, which one client reads as 0 and another rejects."""
     return "Unrecognized address type 1" in entry.get("errors", {}).get("iota.js", "")
 
 
 def assert_same(rendered: Any, stated: Any) -> None:
-    """Equal, but that a source may leave out what is null or 0, and may hold keys of other protocol versions."""
+    """Equal, except that a source may omit null or 0, and may have keys of other protocol versions."""
     if isinstance(stated, dict):
         assert set(stated) - set(rendered) <= {"protocolVersion"}
         for key, value in rendered.items():
@@ -137,7 +137,7 @@ def test_messages_inside_recorded_answers_survive_the_way_through_bytes(entry: d
 def test_what_no_implementation_accepts_is_refused(entry: dict[str, Any]) -> None:
     decode, encode, parse, _ = FORMS[entry["kind"]]
     if entry["status"] != "no implementation accepts it":
-        # Its source names another id: the JSON lost digits of the nonce there. The bytes are a message all the same.
+        # Its source gives another id, because its JSON lost digits of the nonce. The bytes are a message all the same.
         data = bytes.fromhex(entry["bytes_hex"])
         assert encode(decode(data)) == data
         assert ids.message_id(data).hex() != entry["id"]

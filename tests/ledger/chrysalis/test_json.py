@@ -1,4 +1,4 @@
-"""Node JSON and archive JSON: each vector in every form, and each place of each form damaged."""
+"""Node JSON and archive JSON: each vector in every form, and damage at each place of each form."""
 
 import copy
 import json
@@ -62,7 +62,7 @@ def test_the_archive_has_every_kind() -> None:
 
 
 def places(value: Any, at: Place = ()) -> Iterator[Place]:
-    """Every place inside a JSON value, the first item standing for all of a list of numbers."""
+    """Every place inside a JSON value; the first item represents a whole list of numbers."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield (*at, key)
@@ -84,7 +84,7 @@ def parent_of(value: Any, place: Place) -> Any:
 
 
 def check_refused_or_kept(parse: Callable[[Any], Message], value: Any) -> None:
-    """Out of garbage comes JsonError, or a value whose bytes are a message."""
+    """Invalid JSON gives JsonError, or a value whose bytes are a message."""
     try:
         message = parse(value)
     except JsonError:

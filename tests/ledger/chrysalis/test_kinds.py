@@ -1,4 +1,4 @@
-"""Every kind of both eras: each vector both ways, cut at every byte, damaged at every byte, and in JSON."""
+"""Every kind of both eras: each vector in both directions, cut at every byte, damaged at every byte, and in JSON."""
 
 import pytest
 

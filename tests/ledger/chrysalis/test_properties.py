@@ -1,4 +1,4 @@
-"""Any value comes back from bytes and JSON; out of any garbage comes only CodecError or JsonError."""
+"""Every value survives encoding to bytes and to JSON; invalid input raises only CodecError or JsonError."""
 
 import json
 from typing import Any

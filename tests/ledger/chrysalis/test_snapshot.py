@@ -1,4 +1,4 @@
-"""Hornet 1.x snapshot files: those of its integration tests, others there and back, and every way to be damaged."""
+"""Hornet 1.x snapshot files: those of its integration tests, generated ones in both directions, and damaged ones."""
 
 from io import BytesIO
 
@@ -62,7 +62,7 @@ def unspent(parts: list[SnapshotPart]) -> dict[bytes, int]:
 
 
 def test_the_ledger_that_hornets_integration_test_expects() -> None:
-    """Its TestSnapshot: full back from milestone 3 to 1, delta on to 5; then output 0909… holds 40 000 000."""
+    """Hornet's TestSnapshot: full from milestone 3 back to 1, delta up to 5; then output 0909… holds 40 000 000."""
     full, parts = decode(FULL)
     ledger = unspent(parts)
     assert full.treasury
@@ -103,7 +103,7 @@ def test_a_file_that_is_cut_off_at_any_byte_is_refused_there(source: str) -> Non
         with pytest.raises(CodecError, match="expected") as refused:
             decode(data[:size])
         error = refused.value
-        # The offset is where the field began that is cut, so only bytes that are there come before it.
+        # The offset is where the cut field starts, so only existing bytes come before it.
         assert error.offset <= size
         assert f"found {size - error.offset} bytes" in error.expected
 
@@ -127,7 +127,7 @@ DIFF_AT = 26 + 16 + 10 * 32  # of DELTA
         (DELTA, DIFF_AT, b"\xff" * 4, DIFF_AT, "a milestone payload of at most 32768 bytes, found 4294967295"),
         (DELTA, DIFF_AT + 4, b"\2", DIFF_AT + 4, r"payload type 1 \(milestone\), found 2"),
         (DELTA, DIFF_AT + 20, b"\0", DIFF_AT + 20, "1 to 8 parents, found 0"),
-        # More parts than there are: no memory is taken for the number that is claimed.
+        # A count larger than the file: no memory is allocated for the claimed number.
         (FULL, 26, b"\xff" * 8, len(FULL) - len(FULL[90:]) % 32, "solid entry point"),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_wrong_field_is_named_where_it_stands(
 
 
 def test_parts_are_read_as_they_are_asked_for() -> None:
-    """A file that is far larger than memory: what was not asked for is not read."""
+    """A file far larger than memory: parts that were not requested are not read."""
 
     class Endless(BytesIO):
         reads = 0

@@ -1,4 +1,4 @@
-"""What holds of Hornet's snapshot files of both kinds: they come back byte for byte, and damage is refused."""
+"""Properties of both kinds of Hornet snapshot files: they survive reading and writing, and damage is rejected."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -15,7 +15,9 @@ from tests.ledger.stardust import test_stardust_snapshot as second
 
 
 class Kind(NamedTuple):
-    """A kind of snapshot: the version that its files begin with, those that are shipped, and how they are read."""
+    """A kind of snapshot: the version at the start of its files, the shipped files, and the
+    functions that read them.
+    """
 
     version: int
     files: Mapping[str, bytes]
@@ -75,7 +77,7 @@ def test_out_of_random_bytes_comes_nothing_but_codec_error(kind: Kind, data: byt
 
 
 def check(kind: Kind, data: bytes) -> None:
-    """Refused, or written again as it was."""
+    """Rejected, or written again unchanged."""
     try:
         header, parts = kind.decode(data)
     except CodecError:

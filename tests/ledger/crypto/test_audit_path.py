@@ -1,4 +1,4 @@
-"""Audit paths: each leads to the root, a changed one never does, and no JSON but a path is one."""
+"""Audit paths: each leads to the root, a changed one never does, and no other JSON is accepted as a path."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Addresses as text, in both directions, and what is wrong with texts that are none."""
+"""Addresses as text in both directions, and errors for invalid texts."""
 
 from typing import Any
 
@@ -79,7 +79,8 @@ def test_what_is_wrong_is_said(text: str, wrong: str) -> None:
 
 
 def test_a_filling_bit_that_is_set_is_refused() -> None:
-    # Made with BIP-173's reference algorithm: the 33 bytes of VALID, but the last data character's lowest bit is 1.
+    # Made with BIP-173's reference algorithm: the 33 bytes of VALID, but the lowest bit of the last data character is
+    # 1.
     hrp, address = parse_address(VALID)
     quintets = [(int.from_bytes(address) << 1 | 1) >> shift & 31 for shift in range(260, -1, -5)]
     values = [ord(c) >> 5 for c in hrp] + [0] + [ord(c) & 31 for c in hrp] + quintets + [0] * 6

@@ -1,4 +1,4 @@
-"""Stardust, bytes ⇄ values: ids, owners, each rule of the TIPs at its edge. What holds of each kind: test_kinds.py."""
+"""Stardust, bytes ⇄ values: ids, owners, each TIP rule at its limit. test_kinds.py tests what applies to every kind."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Conflict reasons of Stardust: those of the oracle ledger, which iota-sdk confirms, and each rule at its edge."""
+"""Stardust conflict reasons: those of the oracle ledger, which iota-sdk confirms, and each rule at its limit."""
 
 from collections import Counter
 from dataclasses import replace
@@ -93,7 +93,7 @@ def scheme(minted: int, melted: int, maximum: int = 60) -> FoundryOutput:
 
 
 def judge(inputs: list[tuple[Any, Any]], outputs: list[Any], time: int = NOW, **changes: Any) -> Conflict:
-    """The verdict of a transaction; an input's unlock is the number of the key that signs, or an unlock."""
+    """The verdict of a transaction; an input's unlock is the number of the signing key, or an unlock."""
     spent = [output for output, _ in inputs]
     commitment = ids.inputs_commitment(stardust.encode_output(each) for each in spent)
     essence = Essence(1, tuple(UtxoInput(ID, index) for index in range(len(inputs))), commitment, tuple(outputs), None)
@@ -205,14 +205,14 @@ def governing(**fields: Any) -> tuple[list[Any], list[Any]]:
 
 
 def founding(*foundries: FoundryOutput, counter: int, minted: int = 0) -> tuple[list[Any], list[Any]]:
-    """An alias that begins foundries; minted is how much of the first one's token an output holds."""
+    """An alias that creates foundries; `minted` is the amount of the first one's token in an output."""
     held = holding(minted, stardust.foundry_id(foundries[0]))
     alias = replace(NEXT, foundry_counter=counter)
     return [(ALIAS, 0), (basic(amount=100 * len(foundries) + 100), ReferenceUnlock(0))], [alias, *foundries, held]
 
 
 def minting(becomes: FoundryOutput | None, before: int, after: int) -> tuple[list[Any], list[Any]]:
-    """A foundry with its alias, beside tokens before and after."""
+    """A foundry with its alias, and tokens before and after."""
     inputs = [(ALIAS, 0), (FOUNDRY, AliasUnlock(0)), (holding(before), ReferenceUnlock(0))]
     return inputs, [NEXT, holding(after), becomes or basic()]
 
@@ -285,7 +285,7 @@ def test_each_rule_holds_at_its_edge(inputs: list[Any], outputs: list[Any], expe
 
 
 def test_an_output_of_chrysalis_is_spent_as_the_basic_output_it_became() -> None:
-    """With the commitment and signature over that; a dust allowance too, and nobody else's."""
+    """With commitment and signature over that input; also for a dust allowance, and for no other owner."""
     for legacy in (SigLockedSingle(ONE, 100), SigLockedDustAllowance(ONE, 100)):
         commitment = ids.inputs_commitment([stardust.encode_output(basic())])
         essence = Essence(1, (UtxoInput(ID, 0),), commitment, (basic(TWO),), None)

@@ -1,4 +1,4 @@
-"""Every Stardust entry of the full data set: real blocks, the specification's, other implementations' tests."""
+"""Every Stardust entry of the full data set: real blocks, the specification's, and other implementations' tests."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ SHIMMER = ProtocolParameters(2, "shimmer", "smr", 1500, 15, 100, 1, 10, 1_813_62
 
 
 class Form(NamedTuple):
-    """How one kind of entry is read and written, and its id."""
+    """The functions that read and write one kind of entry, and its id."""
 
     decode: Callable[[bytes], Any]
     encode: Callable[[Any], bytes]
@@ -47,7 +47,7 @@ def of_kind(kinds: set[str], *names: str) -> list[Any]:
 
 
 def own_json(entry: dict[str, Any]) -> Any:
-    """The object itself: an output's entry may be the API's answer around it."""
+    """The object itself: an output's entry may contain the API's response around it."""
     value = entry["json"]
     return value["output"] if entry["kind"] == "output" and "output" in value else value
 
@@ -60,9 +60,9 @@ U256 = {"amount", "mintedTokens", "meltedTokens", "maximumSupply"}
 
 
 def as_hornet_writes(value: Any) -> Any:
-    """JSON less what clients write beyond Hornet: empty lists, a u256's leading zeros, an old name of a counter.
+    """JSON without what clients write beyond Hornet: empty lists, a u256's leading zeros, an old name of a counter.
 
-    One source calls a foundry type 2, which makes a treasury of it, so the keys of that alone count.
+    One source gives foundries the type 2, which makes a treasury of them, so only those keys count.
     """
     if isinstance(value, list):
         return [as_hornet_writes(each) for each in value]
@@ -89,9 +89,10 @@ def id_of(entry: dict[str, Any], data: bytes) -> str:
 
 
 def is_refused(entry: dict[str, Any]) -> bool:
-    """What the strict implementation refuses, other networks' ids apart, or only the lenient client can read at all.
+    """Entries that the strict implementation rejects, except for other networks' ids, or that only the lenient client
+    can read.
 
-    The latter is JSON of older or later vocabularies, which nodes of this protocol never wrote.
+    The latter are JSON of older or later vocabularies, which nodes of this protocol never wrote.
     """
     rust = entry.get("errors", {}).get("rust", "NetworkIdMismatch")
     return "NetworkIdMismatch" not in rust or entry["confirmed_by"] == ["PyPI iota-sdk 1.1.4"]
@@ -163,7 +164,7 @@ def test_what_no_implementation_accepts_is_refused(entry: dict[str, Any]) -> Non
         assert id_of(entry, data) != unprefixed(entry["id"])
         return
     if entry["status"] == "implementations disagree":
-        # iota.js writes a missing tag in a way that nobody can read, itself included.
+        # iota.js writes a missing tag in a way that no client can read, including itself.
         assert parses_to_itself(FORMS[entry["kind"]], own_json(entry))
     else:
         with pytest.raises((JsonError, CodecError)):

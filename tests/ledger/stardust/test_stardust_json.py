@@ -1,4 +1,4 @@
-"""Stardust's JSON: each place of it damaged, what may be absent, and each limit at its edge."""
+"""Stardust's JSON: damage at each place, optional keys, and each limit."""
 
 import copy
 import pickle
@@ -42,7 +42,7 @@ OPTIONAL = {
     "unlockConditions",
     "params",
 }
-"""Absent like empty; where the protocol does not allow what that means, decoding says so."""
+"""Absent means empty; if the protocol does not allow an empty value, decoding says so."""
 
 
 @pytest.mark.parametrize("case", BLOCKS)

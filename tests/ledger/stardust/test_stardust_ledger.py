@@ -1,4 +1,4 @@
-"""Stardust as a whole: the oracle ledger and real Shimmer milestones, made by other implementations."""
+"""Whole Stardust ledgers: the oracle ledger and real Shimmer milestones, made by other implementations."""
 
 import json
 from base64 import b64decode
@@ -87,7 +87,7 @@ def assert_roots(milestone: Milestone, order: Sequence[bytes], included: Sequenc
 def test_order_and_both_roots_follow_from_the_parents(milestones: list[dict[str, Any]]) -> None:
     for line in milestones:
         milestone = parse_milestone_json(line["milestone"]["payload"])
-        # By id: the order in which the lines stand must not help. The milestone's own block is in the next cone.
+        # Sorted by id, so the order of the lines does not help. The milestone's own block is in the next cone.
         cone = dict(sorted((raw(each["id"]), [raw(p) for p in each["block"]["parents"]]) for each in line["blocks"]))
         cone[b"own"] = list(milestone.parents)
         order = white_flag_order(b"own", cone)[:-1]
@@ -156,7 +156,7 @@ def test_no_transaction_of_the_ledger_violates_the_parameters(
 
 
 def owners(answer: dict[str, Any]) -> dict[str, str]:
-    """The addresses that unlock an output by its JSON alone: before its expiration, and after."""
+    """The addresses that unlock an output according to its JSON: before its expiration, and after."""
     keys = {each["type"]: each for each in answer["unlockConditions"]}
     first = next(keys[tag]["address"] for tag in (0, 4, 6) if tag in keys)
     return {"before": first, "after": keys[3]["returnAddress"] if 3 in keys else first}
@@ -272,7 +272,7 @@ def test_every_verdict_and_change_is_the_oracles(milestones: list[dict[str, Any]
         facts |= {output_id: OutputFacts(output, (index, 0)) for output_id, output in created}
         for output_id in consumed:
             facts[output_id] = replace(facts[output_id], spent=(index, 0))
-        # What a store that is ahead knows of this milestone does not disturb.
+        # Facts about this milestone from a store that is ahead change nothing.
         assert list(apply(index, time, transactions(line), facts.get)) == verdicts
         judged += len(verdicts)
     assert not reasons

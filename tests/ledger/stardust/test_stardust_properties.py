@@ -1,4 +1,4 @@
-"""Any Stardust value comes back from bytes and JSON; out of any garbage comes only CodecError or JsonError."""
+"""Every Stardust value survives encoding to bytes and to JSON; invalid input raises only CodecError or JsonError."""
 
 import json
 from typing import Any
@@ -71,7 +71,7 @@ ALIASES = IDS.map(lambda alias_id: b"\x08" + alias_id)
 
 
 def sets(*strategies: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
-    """Some of these, in their order."""
+    """Some of these, in order."""
     return st.tuples(*[st.none() | each for each in strategies]).map(lambda drawn: tuple(x for x in drawn if x))
 
 
@@ -143,7 +143,7 @@ FOUNDRIES = st.builds(
 
 
 def not_its_own(output: Any) -> bool:
-    """Whether no unlock condition names the alias or NFT itself, which decoding refuses."""
+    """Whether no unlock condition names the alias or NFT itself, which decoding rejects."""
     own = (b"\x08" + output.alias_id) if isinstance(output, AliasOutput) else (b"\x10" + output.nft_id)
     return all(getattr(each, "address", None) != own for each in output.unlock_conditions)
 
@@ -153,7 +153,7 @@ TAGGED_DATA = st.builds(TaggedData, st.binary(max_size=64), st.binary(max_size=8
 
 
 def chain_of(output: Any) -> Any:
-    """What no two outputs of a transaction share; new chains and basic outputs are all different."""
+    """A key that differs between any two outputs of a transaction; new chains and basic outputs all differ."""
     chain = getattr(output, "alias_id", None) or getattr(output, "nft_id", None)
     if isinstance(output, FoundryOutput):
         return stardust.foundry_id(output)

@@ -1,4 +1,4 @@
-"""Hornet 2.x snapshot files: those of its integration tests, others there and back, and every way to be damaged."""
+"""Hornet 2.x snapshot files: those of its integration tests, generated ones in both directions, and damaged ones."""
 
 from io import BytesIO
 
@@ -58,7 +58,7 @@ def test_the_header_of_a_full_snapshot() -> None:
 
 
 def test_the_ledger_that_hornets_integration_test_expects() -> None:
-    """Full back from milestone 3 to 1, delta on to 5; the supply stays the same at each, and one output is left."""
+    """Full from milestone 3 back to 1, delta up to 5; the supply is the same at each, and one output is left."""
     full, parts = decode(FULL)
     assert isinstance(full, FullHeader)
     ledger = {part.output_id: part.output.amount for part in parts if isinstance(part, BookedOutput)}

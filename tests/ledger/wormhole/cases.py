@@ -1,5 +1,5 @@
-"""The inputs of these tests: VAAs that the repository ships, all of them where the full data set is, keys that sign,
-and messages laid out by hand.
+"""Inputs of the Wormhole tests: the shipped VAAs, all VAAs of the full data set if present, signing keys, and messages
+laid out here.
 """
 
 import json
@@ -36,7 +36,7 @@ def shipped() -> list[dict[str, Any]]:
 
 @cache
 def shared() -> list[dict[str, Any]]:
-    """Every record of the full data set; nothing where it is missing."""
+    """Every record of the full data set; empty if it is missing."""
     if not SHARED.is_dir():
         return []
     return [
@@ -47,7 +47,7 @@ def shared() -> list[dict[str, Any]]:
 
 
 def records() -> list[Any]:
-    """A parameter for every record, the shipped ones first, and a skipped one where the full data set is missing."""
+    """A parameter for every record, the shipped ones first, and a skipped one if the full data set is missing."""
     there = [pytest.param(record, id=f"shipped-{record['line']}") for record in shipped()]
     if not SHARED.is_dir():
         return [*there, pytest.param({}, marks=needs_shared, id="missing")]
@@ -60,7 +60,7 @@ def vaa_of(record: Mapping[str, Any]) -> Vaa:
 
 @cache
 def public_sets(network: str) -> dict[str, dict[str, Any]]:
-    """A network's guardian sets as they stand in public; of devnet also `all19`, the guardians that it can have."""
+    """A network's published guardian sets; for devnet also `all19`, all guardians that it can have."""
     sets: dict[str, dict[str, Any]] = json.loads((VECTORS / "guardian_sets.json").read_text())[network]
     return sets
 
@@ -70,7 +70,7 @@ def addresses(entry: Mapping[str, Any]) -> tuple[bytes, ...]:
 
 
 PRIVATE = [PrivateKey(number.to_bytes(32)) for number in range(1, 40)]
-"""Keys 1 to 39: nobody's."""
+"""Keys 1 to 39, which no guardian uses."""
 
 
 def address_of(key: PrivateKey) -> bytes:
@@ -78,7 +78,7 @@ def address_of(key: PrivateKey) -> bytes:
 
 
 def signed(vaa: Vaa, keys: Mapping[int, PrivateKey] | Sequence[PrivateKey]) -> Vaa:
-    """The VAA, signed anew by keys at their indices."""
+    """The VAA, signed again by keys at their indices."""
     places: Iterable[tuple[int, PrivateKey]] = keys.items() if isinstance(keys, Mapping) else enumerate(keys)
     message = digest(vaa)
     signatures = [Signature(index, key.sign_recoverable(message, hasher=None)) for index, key in places]
@@ -101,7 +101,7 @@ def update(index: int, keys: Sequence[PrivateKey], target: int = 0, timestamp: i
 
 
 def written(value: TokenTransfer | TokenTransferWithPayload | AssetMeta | NftTransfer) -> bytes:
-    """A payload as the specification lays it out."""
+    """A payload laid out as in the specification."""
     match value:
         case TokenTransfer():
             head = struct.pack(">B32s32sH32sH", 1, value.amount.to_bytes(32), *list(asdict(value).values())[1:5])

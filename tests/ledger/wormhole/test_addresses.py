@@ -1,4 +1,4 @@
-"""Addresses as each chain writes them, beside forms that others published; and the hashes that some of them need."""
+"""Addresses in each chain's spelling, compared with published ones, and the hashes that some of them need."""
 
 import json
 from typing import Any
@@ -80,7 +80,7 @@ def test_tokens_of_the_allowlist_are_written_as_it_has_them() -> None:
         if (int(chain), coin) in tokens
     }
     other = {(chain, coin, native) for chain, coin, native in listed if native not in tokens[chain, coin]}
-    # USDC has two contracts on Polygon and on Avalanche, and each list another of them.
+    # USDC has two contracts on Polygon and on Avalanche, and the lists contain different ones.
     assert {(chain, coin) for chain, coin, _ in other} == {(5, "usd-coin"), (6, "usd-coin")}
     assert len(listed - other) == 72
     assert {chain for chain, _, _ in listed - other} == {1, 2, 4, 6, 8, 13, 14, 15, 22}

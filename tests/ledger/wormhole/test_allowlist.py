@@ -1,4 +1,4 @@
-"""The list of tokens whose value counts, against the list as it was published."""
+"""The list of tokens whose value counts, compared with the published list."""
 
 import json
 from datetime import date
@@ -26,7 +26,7 @@ def test_every_token_of_the_published_list_is_there_under_its_key() -> None:
 
 @needs_shared
 def test_a_token_that_has_a_price_elsewhere_has_the_same_address_there() -> None:
-    """The governor's tokens are written by their 32 bytes, by other people."""
+    """The governor's tokens as 32 bytes, from another source."""
     tokens = json.loads((WORMHOLE / "tokens_prices.json").read_text())["tokens"]
     keys = {f"{each['chain']}/{each['address']}": each["coingecko_id"] for each in tokens}
     both = keys.keys() & COINGECKO_IDS.keys()

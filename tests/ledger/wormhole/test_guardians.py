@@ -1,4 +1,4 @@
-"""The history of guardian sets: learnt from the messages that name them, and equal to what stands in public."""
+"""The history of guardian sets: learnt from the messages that name them, and equal to the published sets."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -41,12 +41,12 @@ def test_published_sets_are_those_that_stand_in_public(network: str) -> None:
 
 
 def mainnet_vaas() -> list[Vaa]:
-    """Of both kinds, in any order: strangers' messages are among them."""
+    """Messages of both kinds, in any order, including those of other emitters."""
     return [vaa_of(record) for record in [*shipped(), *shared()] if record["network"] in ("mainnet", "unknown")]
 
 
 def updates() -> list[Vaa]:
-    """The messages that named sets 2 and 4, which the shared data lacks."""
+    """The messages that named sets 2 and 4, which are missing in the shared data."""
     return [vaa_of(record) for record in lines(VECTORS / "guardian_set_updates.jsonl")]
 
 

@@ -1,4 +1,4 @@
-"""Payloads: as the records decode them, dispatched by who sent them, and nothing lost of what is not understood."""
+"""Payloads: decoded as in the records, dispatched by emitter, and preserved where they are not understood."""
 
 import json
 import re
@@ -34,16 +34,16 @@ from tests.ledger.wormhole.cases import WORMHOLE, records, vaa_of, written
 
 PADS = PADDING.decode()
 AS_TEXT = ("amount", "fee", "token_id", "config_index")
-"""Fields that the records write as decimal texts."""
+"""Fields that the records write as decimal text."""
 
 RENAMED = {"source_ntt_manager": "source_manager", "recipient_ntt_manager": "recipient_manager"}
 
 NOT_OURS = ("symbol_hex", "name_hex", "emitter_unknown", "magic", "prefix", "length", "payload_id", "head")
-"""What the records say of the bytes themselves; `length` and `head` are asked of Raw."""
+"""Record fields about the bytes themselves; `length` and `head` are taken from Raw."""
 
 
 def said(value: Any, name: str) -> Any:
-    """A decoded value as the records write it."""
+    """A decoded value in the form of the records."""
     if isinstance(value, bytes):
         return value.hex()
     if name == "guardians":
@@ -54,12 +54,12 @@ def said(value: Any, name: str) -> Any:
             for chain, threshold, keys in value
         }
     if isinstance(value, str):
-        return value.replace("\0", "")  # the records drop zeros inside of names too
+        return value.replace("\0", "")  # the records also drop zeros inside names
     return str(value) if name in AS_TEXT else value
 
 
 def told(decoded: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record says, by our names, without what it only adds; texts without their padding."""
+    """The fields of a record under the names used here, without its additional ones; texts without padding."""
     return {
         RENAMED.get(name, name): value.replace("\0", "").strip(PADS) if isinstance(value, str) else value
         for name, value in decoded.items()
@@ -84,7 +84,7 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
         decode = decode_nft_bridge if kind == "nft_transfer" else decode_token_bridge
         assert ours(decode(vaa.payload)) == told(decoded)
         assert (vaa.payload[0], decoded["payload_id"]) == (BRIDGE_IDS[kind],) * 2
-        # Only the bridges themselves are believed: the records decode look-alikes too, on devnet from any address.
+        # Only the bridges themselves are trusted. The records also decode look-alikes, on devnet from any address.
         known = find_emitter(network, vaa.emitter_chain, vaa.emitter_address)
         assert known is not None or record["network"] != "mainnet"
         if known in ("token_bridge", "nft_bridge"):
@@ -103,7 +103,7 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
         if "rest" in body:
             assert body == {"rest": vaa.payload[35:].hex()}
         elif payload.action_name == "guardian_set_update" and len(vaa.payload) != 40 + 20 * vaa.payload[39]:
-            # Broken on purpose, or with bytes behind it, which the records overlook.
+            # Broken on purpose, or followed by bytes that the records ignore.
             assert ours(payload) == {"rest": vaa.payload[35:].hex()}
         else:
             assert ours(payload) == body

@@ -1,4 +1,4 @@
-"""Signed VAAs: bytes ↔ values, ids and hashes, as other implementations have them; nothing else gets in."""
+"""Signed VAAs: bytes ↔ values, ids and hashes equal other implementations'; all other bytes are rejected."""
 
 import json
 from itertools import pairwise
@@ -161,7 +161,7 @@ def test_names_come_back(chain: int, address: bytes, sequence: int) -> None:
     name = (chain, address, sequence)
     assert ids.message_id(*name) == f"{chain}/{address.hex()}/{sequence}"
     assert ids.parse_row_key(ids.row_key(*name)) == name
-    assert ids.parse_row_key(f"{chain}:{address.hex()}:{sequence}") == name  # as rows of before 2021-09-21
+    assert ids.parse_row_key(f"{chain}:{address.hex()}:{sequence}") == name  # as in rows written before 2021-09-21
     assert len(ids.row_key(*name).rpartition(":")[2]) == max(16, len(str(sequence)))
 
 

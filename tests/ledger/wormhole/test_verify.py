@@ -1,4 +1,4 @@
-"""Verdicts: as the records state them, and for each fault the sentence that names it."""
+"""Verdicts: equal to those of the records, and for each fault the message that names it."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,7 @@ def judged(record: dict[str, Any]) -> dict[int, GuardianSet]:
 
 
 def enough(record: dict[str, Any]) -> bool:
-    """Whether a devnet VAA has a quorum of the set that its record assumes: no message tells how large it was."""
+    """Whether a devnet VAA has a quorum of the set that its record assumes: no message contains the size of the set."""
     count = record["num_signatures"]
     return bool(count >= quorum(1 if count == 1 else 19 if count >= 12 else count))
 
@@ -161,7 +161,7 @@ def verifies(data: bytes) -> bool:
 
 
 def signs_too(vaa: Vaa, guardians: GuardianSet | None) -> bool:
-    """Whether all who signed stand at their places in another set as well: the header is not signed."""
+    """Whether all signers have the same positions in another set as well: the header is not signed."""
     signers = verify(vaa, MAINNET).signers
     return (
         guardians is not None
@@ -179,7 +179,7 @@ def test_one_bit_flipped_never_verifies(record: dict[str, Any], data: st.DataObj
     assert verifies(bytes(whole))
     bit = data.draw(st.integers(0, 8 * len(whole) - 1))
     whole[bit // 8] ^= 1 << bit % 8
-    if 1 <= bit // 8 <= 4:  # the guardian set's index: the next set has most of the same guardians
+    if 1 <= bit // 8 <= 4:  # the guardian set's index: the next set has mostly the same guardians
         named = MAINNET.get(int.from_bytes(whole[1:5]))
         assert verifies(bytes(whole)) == signs_too(vaa_of(record), named)
     else:
