@@ -1,5 +1,5 @@
-"""The served API matches openapi.yaml: schemathesis sends valid and invalid requests to each operation and one alias of
-each, with all its checks.
+"""The served API matches openapi.yaml: schemathesis sends valid and invalid requests to each operation and each alias,
+with all its checks.
 """
 
 import json
