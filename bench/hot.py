@@ -4,7 +4,7 @@
 
 The first part is arithmetic: all messages of a day with ROWS_PER_S messages per second have one tag, 86.4 million rows,
 loaded a hundred milestones at a time with the default partition sizes. The second part is a load of a generated archive
-in which nearly all messages have one tag, with partitions of PARTITION_SIZE rows. A partition may have its size plus
+in which nearly all messages have one tag, with partitions of PARTITION_SIZE rows. A partition may exceed its size by
 one milestone's rows. `permanode serve` (one worker on loopback) returns pages of PAGE_SIZE with that tag to wrk with 32
 connections: the first and the thousandth, in turn. The median of five rounds counts.
 """

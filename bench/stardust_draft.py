@@ -37,8 +37,8 @@ _REFERENCES: dict[int, type[ReferenceUnlock | AliasUnlock | NftUnlock]] = {
 class Draft:
     """The inputs in order with the outputs they spend, and the new outputs, for a milestone at that time.
 
-    `commitment` and `digest`, if not None, replace the correct ones. With `leans`, later inputs refer to the first
-    one's unlock, whoever owns them.
+    `commitment` and `digest`, if not None, replace the correct ones. With `leans`, later inputs refer to the unlock of
+    the first one, whoever owns them.
     """
 
     unix_time: int

@@ -78,8 +78,8 @@ def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
 
 
 def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:
-    """Loads VAAs with as many signatures as the model, and with one, together with the `verified` ones, and reads these
-    by id. Returns 1 if the bar is missed.
+    """Loads VAAs with as many signatures as the model, then VAAs with one signature, together with the `verified` ones,
+    and reads these by id. Returns 1 if the bar is missed.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -27,7 +27,7 @@ def choose_engine(settings: EtlSettings, *, size: int = 0, spark_only: str = "")
     Args:
         settings: `engine` and `master`.
         size: bytes of the input, for `auto`.
-        spark_only: what only Spark can do of this run, for example `--bulk`; empty if Sail can run all of it.
+        spark_only: the part of this run that only Spark can do, for example `--bulk`; empty if Sail can run all of it.
 
     Raises ValueError if the setting is `sail`, and the run needs Spark or Sail is not installed.
     """

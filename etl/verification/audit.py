@@ -58,7 +58,7 @@ class Proved:
 
 def reprove(publication: Publication, wanted: Intervals | None, level: str | None) -> tuple[str, list[Proved]]:
     """The required level, and the proof level of each of the lake's milestones in `wanted` (default: all), ascending;
-    the first SHOWN intervals. The default of `level` is the strongest level below `full` that can be reached.
+    at most the first SHOWN intervals. `level` defaults to the strongest level below `full` that can be reached.
 
     Raises ValueError for `full` without a genesis or with gaps since, and for `signed` if the coordinator is unknown.
     """
@@ -139,7 +139,7 @@ def _with_faults(publication: Publication, rows: DataFrame, held: Intervals, cho
 
 
 def _told(rows: DataFrame) -> list[Proved]:
-    """Intervals of milestones with equal results: a row for the driver."""
+    """Intervals of milestones with equal results. Collects one row per interval in the driver."""
     same = Window.partitionBy("level", "reason").orderBy("milestone_index")
     islands = (
         rows.withColumn("island", F.col("milestone_index") - F.row_number().over(same))

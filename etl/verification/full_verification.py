@@ -40,8 +40,8 @@ BELOW_MAX_DEPTH = 15
 
 
 def promote(publication: Publication, run: Intervals) -> None:
-    """Marks the milestones of this run that are `full`, as far as the ledger state goes. The report contains the faults
-    of the others.
+    """Marks milestones of this run as `full` if the ledger state confirms them. The report contains the faults of the
+    others.
     """
     lake, report, chunk_size = publication.lake, publication.report, publication.store_settings.chunk_size
     if report.ledger_index is None or not lake.has("genesis"):

@@ -24,7 +24,7 @@ LAKE: tuple[Coordinates, ...] = (
     ("io.delta", "delta-kernel-api", "4.4.0"),
     ("io.delta", "delta-kernel-defaults", "4.4.0"),
 )
-"""What reads and writes the lake. pyspark contains what these jars need."""
+"""Jars that read and write the lake. pyspark contains what these jars need."""
 
 CONNECTOR: tuple[Coordinates, ...] = (
     ("com.datastax.spark", "spark-cassandra-connector_2.13", "3.5.1"),
@@ -39,8 +39,9 @@ CONNECTOR: tuple[Coordinates, ...] = (
     ("org.reactivestreams", "reactive-streams", "1.0.3"),
     ("org.scala-lang.modules", "scala-collection-compat_2.13", "2.11.0"),
 )
-"""What writes to a Cassandra cluster. pyspark contains scala-library, scala-reflect, slf4j and metrics-core: a second,
-older copy would break it."""
+"""Jars that write to a Cassandra cluster. pyspark contains scala-library, scala-reflect, slf4j and metrics-core: a
+second, older copy would break it.
+"""
 
 
 def jar_cache(folder: str) -> Path:
