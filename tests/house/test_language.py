@@ -92,6 +92,24 @@ IDIOMS = (
         "… per …: one row per message",
         "one row a message",
     ),
+    Idiom(
+        r"\bheld against\b|\bread off\b", "compared with; read from, computed from", "bodies held against the records"
+    ),
+    Idiom(r"\b(came|comes?) to be\b", "was created, exists", "outputs that never came to be"),
+    Idiom(r"\bthere and back\b", "in both directions", "others there and back"),
+    Idiom(r"\bfor ever\b", "forever, without end", "a node is silent for ever"),
+    Idiom(r"\bin the (place|stead) of\b", "instead of, replaces", "in the place of those rows"),
+    Idiom(r"\bnobody's\b", "no …", "the keys are nobody's"),
+    Idiom(r"\b(\w+'s|us) to (say|know|foretell)\b", "… determines", "it is the node's to know"),
+    Idiom(r"\bas (\w+ ){1,4}(has|have) it\b", "as in …", "as RFC 9110 has it"),
+    Idiom(r"\bof (its|their) own accord\b|\bof itself\b", "by itself, about itself", "says of itself"),
+    Idiom(r"\bwherever (it|they) can be\b", "at every possible place", "cut wherever it can be cut"),
+    Idiom(r"\b(could|can) tell\b|\bto tell\b", "return, report, distinguish", "nothing to tell"),
+    Idiom(r"\bare alike\b|\bthe like\b", "are equal", "the milestones that are alike"),
+    Idiom(r"\bso many\b", "that many, a number of", "seen so many times"),
+    Idiom(r"\bmeant to be\b|\b(which|what)( \w+)* is meant\b", "intended, selected", "which of both is meant"),
+    Idiom(r"\bwhat (\w+ ){1,4}must hold\b|\bholds? of\b", "expected contents, applies to", "what a file must hold"),
+    Idiom(r"\bword by word\b", "literally", "the definition word by word"),
     Idiom(r"\bseeds?(/| )00[0-4]\b", "the plan's name in docs/origins.md", "the lookups of seeds/003"),
 )
 
