@@ -54,7 +54,7 @@ def describe(route: OperationRoute, *aliases: OperationRoute) -> APIRoute:
     summary, _, text = (inspect.getdoc(operation.handler) or "").partition("\n")
     paths = [f"{method} {alias.path}" for alias in aliases for method in alias.methods or ()]
 
-    async def nothing() -> None:  # stands in for the handler: FastAPI does not understand its arguments
+    async def nothing() -> None:  # replaces the handler, whose arguments FastAPI does not understand
         raise NotImplementedError
 
     return APIRoute(

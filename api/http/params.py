@@ -180,7 +180,7 @@ def words(values: Mapping[str, object] | Iterable[str]) -> Any:
 
 
 def comma_separated(type_: Any, expected: str, pattern: str, most: int | None = None, **schema: Any) -> Any:
-    """Items of a type with commas between them, at most so many. `pattern` matches one; `schema`: more JSON schema."""
+    """Items of a type, separated by commas, at most `most`. `pattern` matches one; `schema`: more JSON schema."""
     repeated = "*" if most is None else f"{{0,{most - 1}}}"
     schema |= {"type": "string", "pattern": f"^{pattern}(,{pattern}){repeated}$", "description": expected}
     items: Any = tuple[type_, ...]

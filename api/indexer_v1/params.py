@@ -85,7 +85,7 @@ def timed(column: str, relation: Relation, name: str, routes: tuple[str, ...], w
 
 
 def counted(relation: Relation, name: str, what: str) -> OutputFilter:
-    """Whether an output has at least or at most so many distinct native tokens."""
+    """Whether an output has at least or at most that many distinct native tokens."""
     param = Param(name, TOKEN_COUNT, f"Only outputs with {what} this many distinct native tokens", 1)
     return OutputFilter(param, EVERY, test=partial(tokens, relation))
 

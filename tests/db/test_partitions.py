@@ -201,7 +201,7 @@ def test_a_run_that_was_killed_and_repeated_leaves_what_one_clean_run_leaves(his
 
 
 def test_a_hot_key_at_the_default_size_is_cut_near_half_of_it():
-    """100 rows a milestone in one range of 100 000: partitions of 50 000 rows, 500 milestones each."""
+    """100 rows per milestone in one range of 100 000: partitions of 50 000 rows, 500 milestones each."""
     rows = [(index, 100) for index in range(2_000)]
     splits = grow(None, rows, range(2_000), -1, chunk_size=100_000, partition_size=100_000)
     assert splits == Splits((500, 1000, 1500), 50_000, 1_999)

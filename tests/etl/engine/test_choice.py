@@ -1,4 +1,4 @@
-"""Which engine runs a pipeline, and what a run is told that the chosen engine cannot do."""
+"""Which engine runs a pipeline, and the errors of runs that need something that the chosen engine does not have."""
 
 import logging
 import re
