@@ -14,12 +14,14 @@ from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
 from etl.archive.archived_milestones import sealed_by
 from etl.engine.progress_monitor import watched
+from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.store_reads import StoreReads
 from etl.verification.chain import refuse_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
+from etl.verification.expect import expect, expect_lake
 from etl.verification.full_verification import promote
 from etl.verification.ingest import Ingest, Ingested
 from etl.verification.resolve_inclusion import decide_states
@@ -104,7 +106,8 @@ def resolve_inclusion(run: IotaRun) -> IotaRun:
     found = run.found
     if found is not None and found.believed:
         with run.publication.report.timed("decide"):
-            decide_states(run.publication, found.believed, found.level)
+            changed = decide_states(run.publication, found.believed, found.level)
+        return replace(run, found=replace(found, changed=add(found.changed, changed)))
     return run
 
 
@@ -134,7 +137,7 @@ def refill_tables(run: IotaRun) -> IotaRun:
     with publication.report.timed("tables"):
         milestones = intervals_of(publication.lake.read("milestones"))
         count_messages(publication.lake, milestones, publication.report)
-        publication.republish(milestones)
+        publication.republish(milestones, lambda: expect_lake(publication, milestones))
     return replace(run, milestones=milestones)
 
 
@@ -189,9 +192,11 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
     """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit."""
     report, kept = publication.report, publication.reads.held().messages
 
-    def commit() -> None:
+    def commit() -> Expectation:
+        expectation = expect(publication, found)
         ingest.commit(found)
         count_messages(publication.lake, found.run, report)
+        return expectation
 
     with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
         committing = pool.submit(commit)

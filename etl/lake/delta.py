@@ -187,6 +187,11 @@ class Lake:
                 self._files[table] = self._listed(table)
             return self._files[table]
 
+    def local_files(self, table: str, intervals: Intervals) -> list[Path]:
+        """The current files of a local lake that may contain these milestones, by milestone."""
+        files = sorted((each.first, each.last, each.path) for each in self._files_of(table) if each.may_hold(intervals))
+        return [Path(path.removeprefix("file:")) for _, _, path in files]
+
     def _listed(self, table: str) -> list[LakeFile]:
         """The current files of a table; empty if it was never written."""
         return lake_files(self.spark, self.path(table)) if self.has(table) else []

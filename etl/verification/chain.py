@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from db.intervals import Intervals, intervals, subtract
+from db.intervals import Intervals, add, intervals, subtract
 from etl.engine.arrow_frames import arrow_frame
 from etl.lake.delta import either, few_rows, intervals_of
 from etl.tables.partition_columns import hex_text
@@ -78,7 +78,7 @@ def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
     rows = broken.join(lines, "milestone_index").withColumn("item", F.lit(""))
     before = lake.read("rejects").where(either(refused))
     lake.replace("rejects", before.unionByName(rows), either(refused))
-    return replace(found, rejects=True)
+    return replace(found, rejects=True, changed=add(found.changed, refused))
 
 
 def beside(those: Intervals) -> Intervals:

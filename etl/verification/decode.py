@@ -17,6 +17,7 @@ from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
 from etl.engine.queries import TaskSet, parallelism
 from etl.engine.session import Session
+from etl.expectations.expected import sums_by_milestone
 from etl.lake.checked import Checked
 from etl.lake.message_rows import DECODED_DDL, MessageRows
 from etl.sources import read_cone
@@ -48,12 +49,14 @@ Link: TypeAlias = tuple[int, bytes, bytes]
 @dataclass(frozen=True, slots=True)
 class Told:
     """Results of tasks for the driver: the milestones with rejects, those whose inclusion states are not proved, and
-    the links at both ends of each task's sequence of milestones that name each other.
+    the links at both ends of each task's sequence of milestones that name each other, and what must be written
+    (members of etl.expectations.expected.Expected).
     """
 
     rejected: TaskSet
     believed: TaskSet
     links: TaskSet
+    expected: TaskSet
 
     def tell(self, checked: Checked) -> None:
         """Adds results. Repeating a task does not change them."""
@@ -113,13 +116,20 @@ def _decode(
                 told.tell(checked)
                 last = told.follow(last, _link(checked))
             if rows.count >= BATCH_MESSAGES:
-                yield rows.batch()
+                yield _batch(rows, told)
                 rows = MessageRows()
     if rows.count:
-        yield rows.batch()
+        yield _batch(rows, told)
     if told is not None:
         told.follow(last, None)
     reader.close()
+
+
+def _batch(rows: MessageRows, told: Told | None) -> pa.RecordBatch:
+    batch = rows.batch()
+    if told is not None:
+        told.expected.add(set(sums_by_milestone(batch)))
+    return batch
 
 
 def _link(checked: Checked) -> Link | None:

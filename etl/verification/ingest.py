@@ -5,7 +5,7 @@ messages are one more copy beside those of the files. The table `milestones` is 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from etl.engine.arrow_frames import arrow_frame
 from etl.engine.ordering import in_tasks
 from etl.engine.queries import parallelism, task_set
 from etl.engine.session import Session
+from etl.expectations.expected import Expected
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
 from etl.lake.milestone_rows import milestone_rows
 from etl.sources.genesis import Genesis, open_genesis
@@ -60,7 +61,9 @@ class Ingested:
         pending: the number of lines with pending messages.
         believed: milestones whose inclusion states nothing proves yet.
         level: the level that those reach once the Merkle root proves their states.
+        expected: what must be written of the decoded milestones.
         links: links of decoded Stardust milestones to neighbours that were not compared yet or do not fit.
+        changed: decoded milestones whose rows in the lake were replaced since.
     """
 
     plan: Plan
@@ -73,6 +76,8 @@ class Ingested:
     believed: Intervals
     level: str
     links: set[Link]
+    expected: Expected
+    changed: Intervals = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class Ingest:
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
-        told = Told(task_set(self.spark), task_set(self.spark), task_set(self.spark))
+        told = Told(*(task_set(self.spark) for _ in range(4)))
         coordinator = find_coordinator(self.settings, self.lake)
         eras = eras_of(self.settings, self.reads, plan)
         if todo:
@@ -129,6 +134,7 @@ class Ingest:
             believed=of_indices(told.believed.value),
             level=MERKLE if coordinator is None else SIGNED,
             links=told.links.value,
+            expected=Expected(dict(told.expected.value)),
         )
 
     def commit(self, found: Ingested) -> None:

@@ -28,17 +28,17 @@ LAST = 2**31 - 1
 """Greater than the position of any message in a milestone."""
 
 
-def decide_states(publication: Publication, believed: Intervals, level: str) -> None:
+def decide_states(publication: Publication, believed: Intervals, level: str) -> Intervals:
     """Writes the states that the ledger determines and the Merkle root proves to the lake, and sets the level of these
-    milestones to `level`. Contradicting claims of a source become rejects.
+    milestones to `level`. Contradicting claims of a source become rejects. Returns these milestones.
     """
     lake = publication.lake
     if not lake.has("genesis"):
-        return
+        return []
     genesis = lake.genesis_index()
     believed = subtract(believed, [(0, genesis)])
     if not believed:
-        return
+        return []
     messages = lake.messages(believed)
     asked = spending(messages)
     folder = publication.staging.write("undecided", asked)
@@ -53,6 +53,7 @@ def decide_states(publication: Publication, believed: Intervals, level: str) -> 
     if done := intervals_of(decided):
         _settle(publication, done, decided, level)
         _refuse(publication, done, decided, asked)
+    return done
 
 
 def _known(

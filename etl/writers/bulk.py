@@ -88,6 +88,15 @@ class Streamed:
         """The table of the rows."""
         return self.spread.table
 
+    @property
+    def columns(self) -> Sequence[str]:
+        """The written columns."""
+        return self.spread.columns
+
+    @property
+    def observed(self) -> None:
+        """Executors write the rows, so only their number is known here."""
+
     def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
         """Returns when all rows are on disk on every node that owns them and a sample was read back.
 

@@ -10,7 +10,7 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -167,6 +167,15 @@ class Spread:
     def table(self) -> Table:
         """The table of the rows."""
         return self.frame.table
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The written columns."""
+        return self.frame.columns
+
+    @property
+    def observed(self) -> None:
+        """Executors write the rows, so only their number is known here."""
 
     def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
         """Returns when all rows are acknowledged."""

@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db.model import Order, Table, Type
-from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address
+from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, sync
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
 from etl.engine.columns import bytes_at
@@ -29,6 +29,8 @@ from etl.engine.garbage import collect_rarely
 from etl.engine.ordering import sorted_rows
 from etl.engine.parquet import write_parquet
 from etl.engine.queries import shuffle_partitions
+from etl.expectations.comparison import Comparison, Observed
+from etl.expectations.fingerprints import frame_of
 from etl.tables.frames import FrameMaker, TableFrame
 
 BATCH_ROWS = 20_000
@@ -43,6 +45,14 @@ class Prepared(Protocol):
     @property
     def table(self) -> Table:
         """The table of the rows."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The written columns."""
+
+    @property
+    def observed(self) -> Observed | None:
+        """What was written. None if only the number of rows is known here."""
 
     def write(self, batch: Batch) -> int:
         """Writes the rows. Returns their number when all are as durable as `batch` makes them."""
@@ -69,6 +79,7 @@ class Staged:
     columns: Sequence[str]
     directory: Path
     source: TableFrame
+    observed: Observed
     timed: bool = False
     """Whether the rows end with the column FACT."""
 
@@ -91,11 +102,16 @@ class Staged:
         collect_rarely()
         for part in sorted(self.directory.glob("*.parquet")):
             for batch in pq.ParquetFile(part).iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+                self.observed.add(batch.columns)
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def count(self) -> int:
         """The number of rows, from the footers of the parts."""
         return sum(pq.read_metadata(part).num_rows for part in self.directory.glob("*.parquet"))
+
+
+def _observed(frame: TableFrame) -> Observed:
+    return Observed(frame_of(frame.table, frame.columns), frame.columns)
 
 
 class Staging:
@@ -110,12 +126,12 @@ class Staging:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
         write_parquet(_sorted(frame), directory)
-        return Staged(frame.table, frame.columns, directory, frame)
+        return Staged(frame.table, frame.columns, directory, frame, _observed(frame))
 
     def stage_timed(self, frame: TableFrame) -> Staged:
         """Writes a frame unsorted, with the column FACT if it has one."""
         directory = self.write(frame.table.name, _with_text_dates(frame))
-        return Staged(frame.table, frame.columns, directory, frame, timed=frame.has_fact)
+        return Staged(frame.table, frame.columns, directory, frame, _observed(frame), frame.has_fact)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""
@@ -247,11 +263,14 @@ def upsert_frames(
     writer: FrameWriter,
     makers: Sequence[FrameMaker],
     wrote: Callable[[str, int], None],
-    *,
-    before_rows: Callable[[], None] = lambda: None,
+    before_rows: Callable[[], object] = lambda: None,
     before_lookups: Callable[[], None] = lambda: None,
+    comparison: Callable[[], Comparison | None] = lambda: None,
 ) -> None:
     """Prepares frames and writes them in the given order. Calls `wrote` with table and number of rows after each.
+
+    `comparison`: compares each frame after it was written, and before `sync`, the last one, that all were written.
+    It is called once, after `before_rows`. Raises WrongRows for a difference.
 
     Calls `before_rows` once before the first row is written, while frames are already being prepared, and
     `before_lookups` once before the first row of a lookup table.
@@ -285,13 +304,22 @@ def upsert_frames(
             earlier.fail(error)
             raise
         fill()
+        compared = comparison()
         while waiting:
             prepared = waiting.pop(0).result()
             fill()
             if prepared.table in KEPT and not lookups:
                 before_lookups()
             lookups |= prepared.table in KEPT
-            wrote(prepared.table.name, prepared.write(batch))
+            if compared is not None and prepared.table is sync:
+                compared.end(before_sync=True)
+            rows = prepared.write(batch)
+            wrote(prepared.table.name, rows)
+            if compared is not None:
+                found = prepared.observed
+                compared.check(prepared.table, prepared.columns, rows if found is None else found.sums)
             if prepared.table not in KEPT:
                 prepared.drop()
+    if compared is not None:
+        compared.end()
     earlier.drop()

@@ -27,6 +27,7 @@ from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
+from etl.expectations.comparison import Comparison, Expectation
 from etl.lake.delta import Lake, either, few_rows
 from etl.report import Notify, Progress, Report
 from etl.store_reads import StoreReads
@@ -84,14 +85,14 @@ class Publication:
         run: Intervals,
         files: Sequence[Path],
         opening: Future[Opened],
-        committing: Future[None],
+        committing: Future[Expectation],
         *,
         bulk: bool,
     ) -> None:
         """Writes the milestones of the run: as a new generation, or in transactions of whole milestones.
 
         `opening` returns the splits of the run. `committing` ends when the lake contains the milestones; no row is
-        written before.
+        written before. It returns what must be written. Raises WrongRows if the engine returns other rows.
         """
         if not bulk:
             committing.result()
@@ -101,19 +102,19 @@ class Publication:
             self._write_ranges(intervals)
         self.write_file_rejects(files)
 
-    def republish(self, run: Intervals) -> None:
+    def republish(self, run: Intervals, expected: Callable[[], Expectation]) -> None:
         """Writes all milestones of the lake to a new generation that replaces the store. It keeps only the marks of
-        archive files, which the lake does not contain.
+        archive files, which the lake does not contain. `expected` returns what must be written.
         """
         logged = find_logged(self.reads, self.store_settings.chunk_size, run)
-        with ThreadPoolExecutor(1, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
+        with ThreadPoolExecutor(2, thread_name_prefix="splits") as pool, self.store.batch(publish=True) as batch:
             for table in (*CLAIMS, *FILLED_BY_LAKE):
                 batch.clear(table)
             write_logged(batch, self.store_settings.chunk_size, logged)
             for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
                 batch.delete(schema.keyspace_info, (name,))
             opening = pool.submit(self.open_splits, run, known=False)
-            self._write(batch, run, opening, pool.submit(lambda: None), record=True)
+            self._write(batch, run, opening, pool.submit(expected), record=True)
             self.upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
         self._write_ranges(run)
 
@@ -203,15 +204,15 @@ class Publication:
         return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
 
     def _write(
-        self, batch: Batch, intervals: Intervals, opening: Future[Opened], committing: Future[None], *, record: bool
+        self, batch: Batch, intervals: Intervals, opening: Future[Opened], ready: Future[Expectation], *, record: bool
     ) -> None:
         """Writes all rows of these milestones. The first are staged while milestones are committed and splits are
-        opened.
+        opened. `ready` is `committing` of `publish`.
         """
         lake = self.lake.messages(intervals)
 
         def milestones() -> DataFrame:
-            committing.result()
+            ready.result()
             return self.lake.milestones(intervals)
 
         fields = self.output_fields(intervals)
@@ -247,7 +248,13 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self.upsert(batch, makers, committing.result, lambda: self.record(batch, opening.result()) if record else None)
+        self.upsert(
+            batch,
+            makers,
+            ready.result,
+            lambda: self.record(batch, opening.result()) if record else None,
+            lambda: ready.result().compared_with(intervals),
+        )
 
     def output_fields(self, intervals: Intervals) -> Sequence[str]:
         """The output fields that these milestones need. Chrysalis milestones do not read Stardust fields."""
@@ -286,10 +293,11 @@ class Publication:
         self,
         batch: Batch,
         makers: Sequence[FrameMaker],
-        before_rows: Callable[[], None] = lambda: None,
+        before_rows: Callable[[], object] = lambda: None,
         before_lookups: Callable[[], None] = lambda: None,
+        comparison: Callable[[], Comparison | None] = lambda: None,
     ) -> None:
-        """Writes frames in order and reports progress. For both callbacks see
+        """Writes frames in order and reports progress. For the callbacks see
         etl.writers.frame_writer.upsert_frames.
         """
         position = count(1)
@@ -298,7 +306,7 @@ class Publication:
             self.report.wrote(table, rows)
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
-        upsert_frames(batch, self.writer, makers, wrote, before_rows=before_rows, before_lookups=before_lookups)
+        upsert_frames(batch, self.writer, makers, wrote, before_rows, before_lookups, comparison)
 
 
 def _tails(

@@ -1,0 +1,105 @@
+"""What is compared: for each frame of rows its number of rows, the sum of its amounts, and the sum of its row hashes.
+
+A sum of hashes does not depend on the order of rows, and fingerprints of parts add up to that of the whole.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from db import schema
+from db.model import Table
+
+PLACED = ("ms_range_id", "partition_id", "network")
+"""Columns that follow from the store's settings and splits, not from a message. They are not part of a hash."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A frame that follows from messages: one for each table, or for the columns of a table that a frame writes.
+
+    Attributes:
+        name: unique, for errors.
+        table: the table of the rows.
+        columns: the columns that are hashed.
+        amount: the column whose sum is compared.
+        only: a written column that distinguishes the frame from others of the table.
+    """
+
+    name: str
+    table: Table
+    columns: tuple[str, ...]
+    amount: str | None = None
+    only: str | None = None
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Rows, the sum of their amounts and the sum of their hashes, the sums modulo 2^64."""
+
+    rows: int = 0
+    amount: int = 0
+    hashes: int = 0
+
+    def __add__(self, other: "Fingerprint") -> "Fingerprint":
+        return Fingerprint(
+            self.rows + other.rows, (self.amount + other.amount) % 2**64, (self.hashes + other.hashes) % 2**64
+        )
+
+    def __str__(self) -> str:
+        return f"{self.rows:,} rows, amounts {self.amount:,}, hash {self.hashes:016x}"
+
+
+def _of(table: Table, amount: str | None = None, *, without: Collection[str] = ()) -> Rows:
+    columns = tuple(name for name in table.names if name not in PLACED and name not in without)
+    return Rows(table.name, table, columns, amount)
+
+
+def _part(name: str, table: Table, prefix: str, *more: str, amount: str | None = None) -> Rows:
+    columns = tuple(each for each in table.names if each.startswith(prefix))
+    return Rows(name, table, (*table.key, *columns, *more), amount, columns[0])
+
+
+FRAMES: tuple[Rows, ...] = (
+    Rows(
+        "messages",
+        schema.messages,
+        tuple(name for name in schema.messages.names if name != "conflict_reason"),
+        only="message",
+    ),
+    _part("messages (conflict reasons)", schema.messages, "conflict_reason"),
+    _of(schema.messages_by_milestone),
+    _of(schema.parents),
+    _of(schema.tags),
+    _of(schema.transactions),
+    _of(schema.transactions_by_state),
+    _part("outputs (created)", schema.outputs, "created_", "output_kind", "address", "amount", "data", amount="amount"),
+    _part("outputs (spent)", schema.outputs, "spent_"),
+    *(
+        _of(table, "amount")
+        for table in (
+            schema.outputs_by_address,
+            schema.outputs_by_tag,
+            schema.alias_outputs,
+            schema.nft_outputs,
+            schema.foundry_outputs,
+        )
+    ),
+    _of(schema.transactions_by_address, "received", without=["sent"]),
+    _of(schema.milestones),
+    _of(schema.milestone_ids),
+    _of(schema.receipts),
+    _of(schema.treasury, "amount"),
+    _of(schema.protocol_parameters),
+    _of(schema.sync, without=["logged_by"]),
+)
+"""The frames of a load that follow from its messages alone."""
+
+POSITION = {each.name: number for number, each in enumerate(FRAMES)}
+
+
+def frame_of(table: Table, columns: Collection[str]) -> Rows | None:
+    """Returns the entry of FRAMES that a frame with these written columns is. None if there is none."""
+    for each in FRAMES:
+        if each.table is table and (each.only is None or each.only in columns) and set(each.columns) <= {*columns}:
+            return each
+    return None

@@ -1,0 +1,136 @@
+"""A batch of decoded messages (etl.lake.message_rows.MESSAGE_DDL) for the rules of derived.py and outputs.py."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etl.expectations.words import Words, words
+from etl.sources.cone import INCLUDED
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Columns: TypeAlias = Mapping[str, Words | np.uint64]
+
+NOTHING = words(pa.array([None], pa.int8()))[0]
+"""The word of null."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Rows of one of etl.expectations.fingerprints.FRAMES: the message of each row, by position, and its words."""
+
+    frame: str
+    messages: Numbers
+    columns: Columns
+
+
+def text_word(text: str) -> np.uint64:
+    """The word of a text."""
+    found: np.uint64 = words(pa.array([text]))[0]
+    return found
+
+
+def positions(mask: npt.NDArray[np.bool_]) -> Numbers:
+    """The positions where a mask is true."""
+    return np.nonzero(mask)[0]
+
+
+def valid(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which values are not null."""
+    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def numbers(array: pa.Array, null: int = -1) -> Numbers:
+    """Integers, with `null` for null."""
+    found: Numbers = pc.cast(pc.fill_null(array, null), pa.int64()).to_numpy()
+    return found
+
+
+def bigint(amounts: Words) -> Words:
+    """Null for amounts that a signed number of 64 bits cannot hold."""
+    return np.where(amounts >= np.uint64(2**63), NOTHING, amounts)
+
+
+def child(structs: pa.Array, name: str) -> pa.Array:
+    """A field of structs, null where the struct is. All null if the files of an older lake do not have it."""
+    if structs.type.get_field_index(name) < 0:
+        return pa.nulls(len(structs))
+    return pc.struct_field(structs, name)
+
+
+class Items:
+    """The items of a list column: the message of each item, its index in the list, and its fields."""
+
+    def __init__(self, lists: pa.ListArray) -> None:
+        self.messages: Numbers = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
+        self.values = pc.list_flatten(lists)
+        self.counts: Numbers = np.bincount(self.messages, minlength=len(lists)).astype(np.int64)
+        self.starts: Numbers = np.cumsum(self.counts) - self.counts
+        self.index: Numbers = np.arange(len(self.messages), dtype=np.int64) - self.starts[self.messages]
+
+    def field(self, name: str) -> pa.Array:
+        """A field of the items."""
+        return child(self.values, name)
+
+
+class Messages:
+    """A batch of decoded messages without rejects."""
+
+    def __init__(self, batch: pa.RecordBatch | pa.Table) -> None:
+        self._batch = batch
+        self.milestone_index = numbers(self.column("milestone_index"))
+        self.message_id = self.column("message_id")
+        self.is_message = valid(self.message_id)
+        self.transaction = self.column("transaction")
+        self.is_transaction = valid(self.transaction)
+        self.milestone = self.column("milestone")
+        self.state = numbers(self.column("inclusion_state"))
+        self.timestamp = pc.divide(pc.cast(self.column("timestamp"), pa.int64()), 1_000)
+
+    def column(self, name: str) -> pa.Array:
+        """A column as one array."""
+        found = self._batch.column(name)
+        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+    def transaction_field(self, name: str) -> pa.Array:
+        """A field of the transactions, null for other messages."""
+        return child(self.transaction, name)
+
+    @cached_property
+    def common(self) -> dict[str, Words]:
+        """Words of the columns that most tables take from a message."""
+        names = ("white_flag_index", "inclusion_state", "payload_kind")
+        return {name: words(self.column(name)) for name in names} | {
+            "message_id": words(self.message_id),
+            "milestone_index": words(self.column("milestone_index")),
+            "ms_timestamp": words(self.timestamp),
+        }
+
+    @cached_property
+    def carrier(self) -> Words:
+        """message_id, zeros where there is none."""
+        return words(pc.fill_null(self.message_id, bytes(32)))
+
+    @cached_property
+    def has_place(self) -> npt.NDArray[np.bool_]:
+        """Whether the position in the cone is known."""
+        return valid(self.column("white_flag_index"))
+
+    @cached_property
+    def took_effect(self) -> npt.NDArray[np.bool_]:
+        """Whether a transaction or a receipt changed the ledger state."""
+        return np.logical_or(~self.is_transaction, self.state == INCLUDED)
+
+    @cached_property
+    def receipt(self) -> pa.Array:
+        """The receipts of milestones."""
+        return child(self.milestone, "receipt")
+
+    def of(self, rows: Numbers, *names: str) -> dict[str, Words | np.uint64]:
+        """The common columns of these messages. Default: all."""
+        return {name: self.common[name][rows] for name in names or self.common}

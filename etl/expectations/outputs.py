@@ -1,0 +1,147 @@
+"""Outputs and addresses of decoded messages as rows of their tables."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from db import schema
+from db.output_kinds import KIND_OF_TYPE, types_of
+from db.roles import ROLES
+from etl.expectations.message_batch import (
+    NOTHING,
+    Derived,
+    Items,
+    Messages,
+    bigint,
+    child,
+    numbers,
+    positions,
+    text_word,
+    valid,
+)
+from etl.expectations.words import Words, words
+
+TREASURY_OUTPUT = 2
+_CHAINS = {schema.alias_outputs, schema.nft_outputs, schema.foundry_outputs}
+
+
+def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
+    """Outputs of transactions, or of receipts: created outputs, and a row for each of their roles."""
+    kind = numbers(items.field("kind"))
+    kept = positions(kind != TREASURY_OUTPUT)
+    if not len(kept):
+        return
+    kind, messages = kind[kept], items.messages[kept]
+    stardust = items.field("stardust")
+    fields = {"address": items.field("address")}
+    if stardust.null_count < len(stardust):
+        fields |= {each.name: child(stardust, each.name) for each in stardust.type}
+        own = {name: words(values)[kept] for name, values in fields.items()}
+        own["storage_deposit_return_amount"] = bigint(own["storage_deposit_return_amount"])
+    else:
+        own = {"address": words(fields["address"])[kept]}
+    own |= {
+        "output_id": words(items.field("output_id"))[kept],
+        "output_type": kind.view(np.uint64),
+        "output_kind": _kind_words()[kind],
+        "amount": bigint(words(items.field("amount"))[kept]),
+    }
+    included = of.took_effect[messages]
+    created = positions(included)
+    yield Derived(
+        "outputs (created)",
+        messages[created],
+        {name: own[name][created] for name in ("output_id", "output_kind", "address", "amount")}
+        | {
+            "created_milestone_index": of.common["milestone_index"][messages[created]],
+            "created_white_flag_index": of.common["white_flag_index"][messages[created]],
+            "created_message_id": of.carrier[messages[created]],
+            "data": words(items.field("data"))[kept][created],
+        },
+    )
+    for role in ROLES:
+        if role.column not in fields:
+            continue
+        held = np.isin(kind, types_of(role.output_kind)) & valid(fields[role.column])[kept]
+        if role.table in _CHAINS:
+            held &= included & of.has_place[messages]
+        some = positions(held)
+        if not len(some):
+            continue
+        names = {*role.table.names}
+        columns: dict[str, Words | np.uint64] = dict.fromkeys(names, NOTHING) | of.of(messages[some])
+        columns |= {name: values[some] for name, values in own.items() if name in names}
+        (key,) = names.intersection(role.table.partition).intersection(("address", "tag", "chain_id"))
+        columns |= {
+            key: own[role.column][some],
+            "message_id": of.carrier[messages[some]],
+            "variant": text_word(role.variant),
+            "included": included[some].astype(np.uint64),
+        }
+        yield Derived(role.table.name, messages[some], columns)
+
+
+def address_rows(of: Messages) -> Derived:
+    """Each address that an attachment or a migration pays, and each that signed an attachment."""
+    paid = [Items(of.transaction_field("outputs")), Items(child(of.receipt, "funds"))]
+    unlocks = Items(of.transaction_field("unlocks"))
+    signers = unlocks.field("address")
+    parts = [
+        *((each.messages, each.field("address"), each.field("amount"), 1, 0) for each in paid),
+        (unlocks.messages, signers, pa.nulls(len(signers), pa.decimal128(20, 0)), 0, 1),
+    ]
+    pairs = pa.concat_tables(
+        pa.table(
+            {
+                "message": messages,
+                "address": address,
+                "amount": amount,
+                "paid": np.full(len(messages), is_paid, np.int8),
+                "signer": np.full(len(messages), is_signer, np.int8),
+            }
+        )
+        for messages, address, amount, is_paid, is_signer in parts
+    )
+    grouped = (
+        pairs.filter(pc.is_valid(pairs["address"]))
+        .group_by(["message", "address"], use_threads=False)
+        .aggregate([("amount", "sum"), ("paid", "max"), ("signer", "max")])
+        .sort_by("message")
+        .combine_chunks()
+    )
+    got: dict[str, pa.Array] = {name: _one(grouped.column(name)) for name in grouped.column_names}
+    messages = numbers(got["message"])
+    is_transaction = of.is_transaction[messages]
+    is_signer, is_paid = (numbers(got[f"{name}_max"]) == 1 for name in ("signer", "paid"))
+    directions = np.array([text_word(each) for each in ("received", "sent", "both", "migrated")])
+    direction = np.where(is_signer & is_paid, 2, np.where(is_signer, 1, 0))
+    inputs_count = Items(of.transaction_field("inputs")).counts
+    received = pc.fill_null(got["amount_sum"], 0)
+    identity = pc.coalesce(of.transaction_field("transaction_id"), child(of.receipt, "treasury_input"))
+    return Derived(
+        "transactions_by_address",
+        messages,
+        of.of(messages)
+        | {
+            "address": words(got["address"]),
+            "included": of.took_effect[messages].astype(np.uint64),
+            "transaction_id": words(identity)[messages],
+            "message_id": of.carrier[messages],
+            "direction": directions[np.where(is_transaction, direction, 3)],
+            "received": bigint(words(received)),
+            "inputs_count": np.where(is_transaction, inputs_count[messages], 1).astype(np.uint64),
+            "outputs_count": (paid[0].counts + paid[1].counts)[messages].astype(np.uint64),
+        },
+    )
+
+
+def _kind_words() -> Words:
+    """The words of output_kind by the protocol's number."""
+    kinds = [KIND_OF_TYPE.get(number) for number in range(max(KIND_OF_TYPE) + 1)]
+    return np.array([NOTHING if kind is None else text_word(kind) for kind in kinds])
+
+
+def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

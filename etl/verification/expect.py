@@ -1,0 +1,38 @@
+"""What a run must write: from the decoded messages, compared with the lake before its milestones are committed.
+
+A lake in local directories is read without the engine. Elsewhere, and on a cluster of executors, whose rows must not
+pass through one process, only decoded milestones are known.
+"""
+
+from db.intervals import Intervals, intersect, subtract
+from etl.engine.current import on_sail
+from etl.expectations.comparison import Expectation, compare_lake, compare_messages
+from etl.expectations.expected import Expected
+from etl.expectations.lake import expected_of_lake
+from etl.verification.ingest import Ingested
+from etl.writers.publish import Publication
+
+
+def expect(publication: Publication, found: Ingested) -> Expectation:
+    """Returns what the run must write. Raises WrongRows if the lake's messages are not the decoded ones."""
+    if not reads_lake(publication):
+        return Expectation(found.expected, [*subtract(found.run, found.decoded), *found.changed])
+    held = expected_of_lake(publication.lake, found.run)
+    unchanged = subtract(found.decoded, found.changed)
+    compare_lake(found.expected, held, unchanged)
+    # Later steps have changed states and positions of these, but no message.
+    compare_messages(found.expected, held, intersect(found.changed, found.decoded))
+    return Expectation(held.replaced_by(found.expected.of(unchanged)))
+
+
+def expect_lake(publication: Publication, milestones: Intervals) -> Expectation:
+    """Returns what a rebuild of these milestones must write."""
+    if not reads_lake(publication):
+        return Expectation(Expected(), milestones)
+    return Expectation(expected_of_lake(publication.lake, milestones).with_empty(milestones))
+
+
+def reads_lake(publication: Publication) -> bool:
+    """Whether this process reads the files of the lake."""
+    local_session = on_sail() or publication.settings.master.startswith("local")
+    return local_session and "://" not in publication.lake.root
