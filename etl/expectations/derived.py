@@ -157,8 +157,8 @@ def _milestones(of: Messages) -> Iterator[Derived]:
     taken = of.milestone.take(pa.array(rows))
     own_id = pc.coalesce(of.message_id.take(pa.array(rows)), child(taken, "block_id"))
     value = {name: words(child(taken, name)) for name in ("milestone_id", "timestamp", "payload")}
-    columns: dict[str, Words | np.uint64] = of.of(rows) | value
-    columns["message_id"] = words(own_id)
+    columns = of.of(rows)
+    columns |= {**value, "message_id": words(own_id)}
     yield Derived("milestones", rows, columns)
     yield Derived("milestone_ids", rows, columns)
     receipt = child(taken, "receipt")

@@ -124,7 +124,8 @@ class Messages:
     @cached_property
     def took_effect(self) -> npt.NDArray[np.bool_]:
         """Whether a transaction or a receipt changed the ledger state."""
-        return np.logical_or(~self.is_transaction, self.state == INCLUDED)
+        found: npt.NDArray[np.bool_] = ~self.is_transaction | (self.state == INCLUDED)
+        return found
 
     @cached_property
     def receipt(self) -> pa.Array:
