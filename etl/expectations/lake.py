@@ -38,7 +38,7 @@ def expected_of_lake(lake: Lake, milestones: Intervals) -> Expected:
 
 def _pieces(path: Path, milestones: Intervals) -> Iterator[tuple[pa.Table, bool]]:
     """Whole milestones of a file, and its first and last one, which may continue in another file (True)."""
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
         names = [name for name in file.schema_arrow.names if name not in _UNUSED]
         held: pa.Table | None = None
         is_first = True
