@@ -16,6 +16,7 @@ etl/tables/partition_columns.py counts and splits in Spark columns; tests compar
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
+from db.intervals import Intervals
 from db.store import Value
 
 WINDOW = 100
@@ -45,6 +46,21 @@ def window(milestone_index: int, chunk_size: int) -> int:
     """The window of a milestone, named by its first milestone. Windows are aligned within a range."""
     offset = milestone_index % chunk_size
     return milestone_index - offset % window_size(chunk_size)
+
+
+def whole_windows(run: Intervals, chunk_size: int) -> Intervals:
+    """The run extended to whole windows. Windows never cross a range."""
+    size = window_size(chunk_size)
+    wide: Intervals = []
+    for first, last in run:
+        low = first - (first % chunk_size) % size
+        start = last - (last % chunk_size) % size
+        high = min(start + size, (last // chunk_size + 1) * chunk_size) - 1
+        if wide and low <= wide[-1][1] + 1:
+            wide[-1] = (wide[-1][0], max(wide[-1][1], high))
+        else:
+            wide.append((low, high))
+    return wide
 
 
 def limit(partition_size: int) -> int:

@@ -21,7 +21,7 @@ from db.schema import keyspace_info, protocols
 from db.store import LeaseHeld, StoreUnavailable, WritableStore
 from etl.analytics import catch_up as analyse
 from etl.engine.choice import bytes_of, choose_engine
-from etl.engine.current import AUTO
+from etl.engine.current import AUTO, run_scratch
 from etl.engine.progress_monitor import watched
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
@@ -244,6 +244,7 @@ def open_run(
             span = span or span_of_analytics(reads.held().messages)
             spark = stack.enter_context(engine_session(settings, span=span, cluster=bool(store.nodes())))
         _note_engine(store, reads, settings.engine)
+        stack.enter_context(run_scratch())
         staging = stack.enter_context(closing(Staging(below / "staging")))
         lake = Lake(spark, root)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)

@@ -8,7 +8,7 @@ Invariants:
 4. The measures of the ledger state are written with it (etl/ledger_state/advance.py), and here if they are missing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
@@ -107,17 +107,17 @@ def forget(publication: Publication, milestones: Intervals) -> None:
         _note(publication, subtract(held, milestones))
 
 
-def begun_at(publication: Publication, found: Found, genesis: int, frontier: int, to: int) -> Begun | None:
-    """The state from which the ledger's measures continue after the frontier, for the changes up to `to`. None if they
-    do not reach the frontier.
+def begun_at(
+    publication: Publication, found: Found, genesis: int, frontier: int, days: Collection[int]
+) -> Begun | None:
+    """The state from which the ledger's measures continue after the frontier, for changes on these UTC days. None if
+    they do not reach the frontier.
     """
     reads, chunk_size = publication.reads, publication.store_settings.chunk_size
     (row,) = reads.many(schema.ms_analytics, [(ms_range_id(frontier, chunk_size), frontier)])
     if row is None or not _is_whole(row, genesis) or _analysed_to(publication, genesis) < frontier:
         return None
-    day = F.unix_date(F.to_date("timestamp"))
-    of_days = publication.lake.milestones([(frontier + 1, to)]).agg(F.collect_set(day)).first()
-    begun = reads.begun_intervals(of_days[0] if of_days else [], genesis, frontier)
+    begun = reads.begun_intervals(sorted(days), genesis, frontier)
     counted = reads.interval_counts(chunk_size, begun, frontier)
     if found.near is not None:
         owners = sorted(set(found.near.changes["owner"].to_pylist()) - {None})

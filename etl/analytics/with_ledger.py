@@ -1,5 +1,6 @@
 """Analytics that are written in the same transaction as the ledger state that they follow from."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -24,8 +25,15 @@ class LedgerAnalytics:
         return ledger_makers(self.publication, changes, whole, Begun(genesis, genesis), genesis)
 
     def after(
-        self, found: Found, news: DataFrame, balances_after: DataFrame, genesis: int, frontier: int, to: int
+        self,
+        found: Found,
+        news: DataFrame,
+        balances_after: DataFrame,
+        genesis: int,
+        frontier: int,
+        to: int,
+        days: Collection[int],
     ) -> list[FrameMaker] | None:
         """Returns the frames of (frontier, to]. None if the store has no analytics up to the frontier."""
-        begun = begun_at(self.publication, found, genesis, frontier, to)
+        begun = begun_at(self.publication, found, genesis, frontier, days)
         return None if begun is None else ledger_makers(self.publication, news, balances_after, begun, to)

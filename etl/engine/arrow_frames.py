@@ -1,4 +1,4 @@
-"""Arrow tables of this process as frames."""
+"""Arrow tables of this process as frames, and frames of few rows as Arrow tables."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.engine.current import on_sail, scratch_folder
+from etl.engine.sail.rows import rows_of
 from etl.engine.session import Session
 
 MANY_ROWS = 50
@@ -23,6 +24,11 @@ def arrow_frame(session: Session, table: pa.Table) -> DataFrame:
     if table.num_rows:
         return session.createDataFrame(_null_fields(table))
     return session.createDataFrame([], from_arrow_schema(table.schema))
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """All rows of a frame, which are few: Spark's limit is the setting max_result_size."""
+    return rows_of(frame) if on_sail() else frame.toArrow()
 
 
 def _null_fields(table: pa.Table) -> pa.Table:

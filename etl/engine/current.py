@@ -25,8 +25,22 @@ _scratch: list[Path] = []
 
 
 def scratch_folder(name: str) -> Path:
-    """Makes a new folder that Sail's session deletes at its end."""
+    """Makes a new folder that the run deletes at its end, or else Sail's session."""
     return Path(mkdtemp(prefix=f"{name}-", dir=_scratch[-1]))
+
+
+@contextmanager
+def run_scratch() -> Iterator[None]:
+    """Deletes the folders that a run makes at its end. A session may last for many runs."""
+    if not on_sail():
+        yield
+        return
+    with TemporaryDirectory(prefix="run-", dir=_scratch[-1]) as folder:
+        _scratch.append(Path(folder))
+        try:
+            yield
+        finally:
+            _scratch.remove(Path(folder))
 
 
 @contextmanager

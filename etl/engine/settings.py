@@ -32,7 +32,8 @@ class EtlSettings:
     driver_memory: str = field(default="2g", metadata={"help": "heap of the driver JVM"})
     executor_memory: str = field(default="1g", metadata={"help": "heap of each executor of a Spark cluster"})
     max_result_size: str = field(
-        default="16m", metadata={"help": "spark.driver.maxResultSize; small, because the driver collects no rows"}
+        default="256m",
+        metadata={"help": "spark.driver.maxResultSize; the driver collects only the rows of small loads"},
     )
     shuffle_partitions: int = field(
         default=0,

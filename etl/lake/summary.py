@@ -1,5 +1,7 @@
 """Totals and rejects of a run, read from the lake for its report: a small number of rows."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals
@@ -11,6 +13,29 @@ KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload
 
 REJECTS_SHOWN = 20
 """Rejects that a report contains. The `rejects` table contains all of them."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums of milestones.
+
+    Attributes:
+        messages: the number of their messages.
+        conflicting: the number of conflicting transactions.
+        days: their UTC days since 1970.
+    """
+
+    messages: int
+    conflicting: int
+    days: frozenset[int]
+
+
+def totals_of(lake: Lake, milestones: Intervals) -> Totals:
+    """Returns the sums of those milestones, in one query."""
+    day = F.unix_date(F.to_date("timestamp"))
+    row = lake.milestones(milestones).agg(F.sum("message_count"), F.sum("conflicting"), F.collect_set(day)).first()
+    assert row is not None
+    return Totals(row[0] or 0, row[1] or 0, frozenset(row[2]))
 
 
 def count_messages(lake: Lake, run: Intervals, report: Report) -> None:

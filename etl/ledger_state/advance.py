@@ -7,8 +7,8 @@ Invariants:
 4. All rows follow from the changes (etl/ledger_state/changes.py).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -18,6 +18,7 @@ from db import schema
 from db.model import Lookup, Table
 from db.store import Batch, Value
 from etl.lake.delta import few_rows
+from etl.lake.summary import Totals, totals_of
 from etl.ledger_state import compaction, rich_list, unspent
 from etl.ledger_state.balances import balance_makers, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
@@ -50,11 +51,18 @@ class StateMeasures(Protocol):
         """Returns the frames of the state that genesis begins with."""
 
     def after(
-        self, found: Found, news: DataFrame, balances_after: DataFrame, genesis: int, frontier: int, to: int
+        self,
+        found: Found,
+        news: DataFrame,
+        balances_after: DataFrame,
+        genesis: int,
+        frontier: int,
+        to: int,
+        days: Collection[int],
     ) -> list[FrameMaker] | None:
         """Returns the frames of the milestones (frontier, to]. None if the store has none up to the frontier.
 
-        `found`: the changes of the ledger. `news`: those of them above the frontier.
+        `found`: the changes of the ledger. `news`: those of them above the frontier. `days`: their UTC days since 1970.
         """
 
 
@@ -91,8 +99,10 @@ class Ledger:
             is_near = last - frontier <= (most if frontier > genesis else min(most, FIRST_NEAR))
             to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
             self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
-            found = (near if is_near else far)(self.publication, genesis, frontier, to)
-            frontier = self._apply(found, genesis, frontier, to)
+            totals = totals_of(lake, [(frontier + 1, to)])
+            sized = self.publication.for_messages(totals.messages) if is_near else self.publication
+            found = (near if is_near else far)(sized, genesis, frontier, to)
+            frontier = replace(self, publication=sized)._apply(found, totals, genesis, frontier, to)
         compaction.compact_behind(self.publication, genesis, frontier)
         report.ledger_index = frontier
 
@@ -120,9 +130,9 @@ class Ledger:
             compaction.forget(batch, self.publication.reads)
             self._write(batch, makers, wealth, genesis, analysed=self.measures is not None)
 
-    def _apply(self, found: Found, genesis: int, frontier: int, to: int) -> int:
+    def _apply(self, found: Found, totals: Totals, genesis: int, frontier: int, to: int) -> int:
         """Writes the state after (frontier, to], or as far as it is known. Returns the new frontier."""
-        to = self._known_to(found.changes, to)
+        to = self._known_to(found, to)
         if to == frontier:
             return frontier
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
@@ -141,9 +151,9 @@ class Ledger:
             *unspent.makers(news, opened.placement, genesis, frontier, dead_to),
             lambda earlier: tables.hints(earlier.read, schema.addresses_hints, {schema.ledger_updates_by_address}),
             *balance_makers(after, chunk_size),
-            *reason_makers(publication, applied, frontier, to, near=found.near is not None),
+            *reason_makers(publication, applied, frontier, to, totals, near=found.near is not None),
         ]
-        further = self.measures and self.measures.after(found, news, after, genesis, frontier, to)
+        further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
         makers += further or []
         wealth = self._wealth(found, genesis, frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
@@ -194,9 +204,11 @@ class Ledger:
     def _upsert(self, batch: Batch, table: Table, rows: Sequence[Sequence[Value]]) -> None:
         self.publication.report.wrote(table.name, batch.upsert(table, table.names, rows))
 
-    def _known_to(self, changes: DataFrame, to: int) -> int:
+    def _known_to(self, found: Found, to: int) -> int:
         """The milestone before the first one that spends an unknown output; `to` if there is none."""
-        unknown = changes.where("address IS NULL")
+        if found.near is not None and not found.near.changes["address"].null_count:
+            return to
+        unknown = found.changes.where("address IS NULL")
         row = unknown.agg(F.min(F.struct("milestone_index", "white_flag_index", "idx", "output_id"))).first()
         if row is None or row[0] is None:
             return to

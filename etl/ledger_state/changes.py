@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from db.partitions import ms_range_id, window
 from db.roles import BASIC, KIND_OF_TYPE
-from etl.engine.arrow_frames import arrow_frame
+from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.columns import bytes_at
 from etl.lake.delta import few_rows
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
@@ -241,4 +241,6 @@ def _counted(publication: Publication, created: pa.Table, first: int, last: int)
 
 def _rows(publication: Publication, name: str, frame: DataFrame) -> pa.Table:
     """Collects the rows of few milestones into this process."""
+    if publication.few:
+        return collected(frame)
     return pq.read_table(publication.staging.write(name, frame))

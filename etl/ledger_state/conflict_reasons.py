@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from etl.engine.columns import union_with_nulls
 from etl.lake.delta import few_rows
+from etl.lake.summary import Totals
 from etl.ledger_state.conflict_worker import JUDGED_DDL, judge
 from etl.report import Report
 from etl.sources.cone import CONFLICTING
@@ -61,15 +62,15 @@ DIFFERENCES_SHOWN = 20
 
 
 def reason_makers(
-    publication: Publication, changes: DataFrame, frontier: int, to: int, *, near: bool
+    publication: Publication, changes: DataFrame, frontier: int, to: int, totals: Totals, *, near: bool
 ) -> list[FrameMaker]:
     """The missing reasons of conflicting transactions in the complete milestones (frontier, to]. The report lists
     reasons that differ.
 
-    `changes` (etl.ledger_state.changes.CHANGES) start at genesis, or at the frontier if the store is near.
+    `changes` (etl.ledger_state.changes.CHANGES) start at genesis, or at the frontier if the store is near. `totals` are
+    those of at least these milestones.
     """
-    row = publication.lake.milestones([(frontier + 1, to)]).agg(F.sum("conflicting")).first()
-    if row is None or not row[0]:
+    if not totals.conflicting:
         return []
     rows = conflicting(publication.lake.messages([(frontier + 1, to)]))
     staging, spark = publication.staging, publication.spark

@@ -22,6 +22,7 @@ from db.schema.protocols import LOOKUPS
 from etl.engine.columns import bytes_at
 from etl.lake.output_rows import STARDUST_OUTPUT
 from etl.sources.cone import INCLUDED
+from etl.tables.byte_columns import u8_bytes, u16, u16_bytes
 from etl.tables.partition_columns import Placement
 
 SINGLE_OUTPUT = 0
@@ -75,7 +76,6 @@ class TableFrame:
     The engine is not asked which columns a frame has: such a request analyses the whole plan.
 
     Attributes:
-        table: the table of the rows.
         frame: `columns` in this order, and FACT if `has_fact`.
         columns: the written columns.
         has_fact: whether the frame has the column FACT.
@@ -183,9 +183,9 @@ def transactions(lake: DataFrame) -> TableFrame:
     )
     row_of_output = F.struct(
         bytes_at("output_id", 1, 32).alias("transaction_id"),
-        _u16(bytes_at("output_id", 33, 2)).alias("idx"),
+        u16(bytes_at("output_id", 33, 2)).alias("idx"),
         F.lit("unlock").alias("variant"),
-        F.concat("transaction_id", _u16_bytes(F.col("idx")), "unlock").alias("data"),
+        F.concat("transaction_id", u16_bytes(F.col("idx")), "unlock").alias("data"),
     )
     around = ("message_id", "milestone_index", "inclusion_state")
     of_inputs = _inputs(lake).select(
@@ -334,7 +334,7 @@ def _inputs(lake: DataFrame) -> DataFrame:
     rows = attached.select("*", F.posexplode("inputs").alias("idx", "input"))
     unlock = {name: F.get(f"unlocks_{name}", F.col("idx")) for name in UNLOCK_FIELDS}
     signature = F.concat(F.lit(b"\x00\x00"), unlock["public_key"], unlock["signature"])
-    reference = F.concat(_u8_bytes(unlock["kind"]), _u16_bytes(unlock["reference"]))
+    reference = F.concat(u8_bytes(unlock["kind"]), u16_bytes(unlock["reference"]))
     return rows.select(
         "transaction_id",
         "idx",
@@ -348,25 +348,3 @@ def _inputs(lake: DataFrame) -> DataFrame:
         F.when(unlock["kind"] == 0, signature).otherwise(reference).alias("unlock"),
         F.coalesce(unlock["address"], F.get("unlocks_address", unlock["reference"])).alias("signer"),
     )
-
-
-def _u16(two_bytes: Column) -> Column:
-    """Reads a little-endian u16 as a number."""
-    return byte_at(two_bytes, 0) + byte_at(two_bytes, 1) * 256
-
-
-def byte_at(data: Column, position: int) -> Column:
-    """Reads a byte of a binary value as a number."""
-    # A character of Latin-1 is its byte.
-    return F.ascii(F.decode(bytes_at(data, position + 1, 1), "ISO-8859-1"))
-
-
-def _u8_bytes(number: Column) -> Column:
-    """Encodes a number as a byte."""
-    return F.unhex(F.lpad(F.hex(number.cast("bigint")), 2, "0"))
-
-
-def _u16_bytes(number: Column) -> Column:
-    """Encodes a number as a little-endian u16."""
-    swapped = F.pmod(number, F.lit(256)) * 256 + F.floor(number / 256)
-    return F.unhex(F.lpad(F.hex(swapped.cast("bigint")), 4, "0"))

@@ -1,10 +1,20 @@
 """Computes the tables with at most one row per milestone, from the lake's milestones and genesis."""
 
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time
+
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from db.store import Row
+from etl.engine.arrow_frames import arrow_frame
+from etl.engine.session import Session
 from etl.tables.frames import TREASURY_OUTPUT, TableFrame, conform
+
+ENDS = ["milestone_index", "timestamp", "verified"]
+"""The columns of milestones that `date_cache` reads."""
 
 
 def milestones(lake_milestones: DataFrame) -> TableFrame:
@@ -55,6 +65,23 @@ def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:
         F.lit(network).alias("network"), "milestone_index", F.col("output_id").alias("milestone_id"), "amount"
     )
     return conform(rows, schema.treasury)
+
+
+def with_ends(session: Session, few: pa.Table, ends: Iterable[Row | None]) -> DataFrame | None:
+    """The columns of complete milestones that `date_cache` reads: of `few`, and of the first and last milestones of
+    their days in rows of date_cache (`ends`). None if a day has no row yet.
+    """
+    rows = [
+        (index, timestamp, "") for index, timestamp in zip(*(few[name].to_pylist() for name in ENDS[:2]), strict=True)
+    ]
+    for row in ends:
+        if row is None:
+            return None
+        day = datetime.combine(date.fromisoformat(row["date"]), time(), UTC)
+        rows += [(row["start_ms"], day, ""), (row["end_ms"], day, "")]
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, few.schema.field(name).type) for name, column in zip(ENDS, columns, strict=True)]
+    return arrow_frame(session, pa.table(arrays, names=ENDS))
 
 
 def date_cache(lake_milestones: DataFrame) -> TableFrame:

@@ -154,6 +154,10 @@ class ClusterWriter:
         again = frame.frame.sparkSession.read.schema(frame.ddl).parquet(str(directory))
         return Spread(replace(frame, frame=again), self.cluster, directory)
 
+    def for_few_rows(self) -> "ClusterWriter":
+        """Returns itself, because executors write the rows."""
+        return self
+
 
 @dataclass(frozen=True)
 class Spread:

@@ -2,8 +2,8 @@
 etl/writers/connector.py.
 
 While a frame is written, the next ones are prepared, so both cores work. A frame is written when all frames before it
-are durable. For the embedded store, executors write each table sorted to Parquet, and a single pass upserts it. Rows
-enter this process only here, one Parquet batch at a time, with ids as bytes.
+are durable. For the embedded store, executors write each table sorted to Parquet, and a single pass upserts it, one
+Parquet batch at a time, with ids as bytes. The rows of small runs (FEW_MESSAGES) come without files.
 """
 
 import shutil
@@ -32,6 +32,7 @@ from etl.engine.queries import shuffle_partitions
 from etl.expectations.comparison import Comparison, Observed
 from etl.expectations.fingerprints import frame_of
 from etl.tables.frames import FrameMaker, TableFrame
+from etl.writers.few_rows import FewRowsWriter
 
 BATCH_ROWS = 20_000
 STAGERS = 2
@@ -69,6 +70,9 @@ class FrameWriter(Protocol):
 
     def prepare(self, frame: TableFrame) -> Prepared:
         """Does the work that need not wait for the frame's turn. Thread-safe."""
+
+    def for_few_rows(self) -> "FrameWriter":
+        """Returns the writer for frames that this process may hold (FEW_MESSAGES)."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,10 @@ class EmbeddedWriter:
         """Stages a frame."""
         return self.staging.stage(frame)
 
+    def for_few_rows(self) -> FrameWriter:
+        """Returns the writer that keeps the rows in this process."""
+        return FewRowsWriter()
+
 
 @dataclass(frozen=True)
 class ProcessWriter:
@@ -175,6 +183,10 @@ class ProcessWriter:
     def prepare(self, frame: TableFrame) -> Staged:
         """Stages a frame. A cluster sorts rows itself."""
         return self.staging.stage_timed(frame)
+
+    def for_few_rows(self) -> FrameWriter:
+        """Returns itself."""
+        return self
 
 
 HASH_OFFSETS = {

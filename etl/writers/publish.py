@@ -9,22 +9,24 @@ Invariants:
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
 from db.connect import StoreSettings
-from db.intervals import Intervals
-from db.model import Lookup, Table
-from db.partitions import WINDOW, ranges_of, window_size
+from db.intervals import Intervals, size
+from db.model import Lookup
+from db.partitions import WINDOW, ranges_of, whole_windows
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
+from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import Comparison, Expectation
@@ -36,9 +38,11 @@ from etl.tables import frames as tables
 from etl.tables import milestones as tables_milestones
 from etl.tables import pending as tables_pending
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import KEY_FIELDS, placed, standing, tables_of
+from etl.tables.lookups import KEY_FIELDS, standing, tables_of
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
+from etl.tables.run_frames import RunRows, run_makers
 from etl.writers.archived_marks import find_logged, write_logged
+from etl.writers.few_rows import FEW_MESSAGES, FewRowsWriter
 from etl.writers.frame_writer import FrameWriter, Staging, upsert_frames
 from etl.writers.ranges import rewrite_ranges
 
@@ -79,6 +83,8 @@ class Publication:
     settings: EtlSettings
     report: Report
     notify: Notify
+    few: bool = False
+    """Whether this process may hold all rows: there are at most FEW_MESSAGES messages."""
 
     def publish(
         self,
@@ -96,11 +102,16 @@ class Publication:
         """
         if not bulk:
             committing.result()
+        sized = self if bulk else self.for_messages(self.report.messages)
         for number, intervals in enumerate([run] if bulk else self._batches(run)):
             with self.store.batch(publish=bulk) as batch:
-                self._write(batch, intervals, opening, committing, record=number == 0)
+                sized._write(batch, intervals, opening, committing, record=number == 0)
             self._write_ranges(intervals)
         self.write_file_rejects(files)
+
+    def for_messages(self, messages: int) -> "Publication":
+        """Returns the publication of milestones with that number of messages."""
+        return replace(self, few=True, writer=self.writer.for_few_rows()) if messages <= FEW_MESSAGES else self
 
     def republish(self, run: Intervals, expected: Callable[[], Expectation]) -> None:
         """Writes all milestones of the lake to a new generation that replaces the store. It keeps only the marks of
@@ -139,7 +150,7 @@ class Publication:
     def open_splits(self, run: Intervals, *, known: bool = True) -> Opened:
         """The additional splits that a load of the run needs. They are not recorded yet."""
         chunk_size = self.store_settings.chunk_size
-        lake = self.lake.messages(_whole_windows(run, chunk_size))
+        lake = self.lake.messages(whole_windows(run, chunk_size))
         rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
         fields = self.output_fields(run)
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
@@ -178,9 +189,10 @@ class Publication:
             partition_size,
             window,
         )
-        staged = self.staging.stage(tables.splits(grown.coalesce(1)))
-        opened = list(staged.rows())
-        staged.drop()
+        frame = tables.splits(grown.coalesce(1))
+        prepared = FewRowsWriter().prepare(frame) if size(run) <= WINDOW else self.staging.stage(frame)
+        opened = list(prepared.rows())
+        prepared.drop()
         standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
         standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
         hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
@@ -193,6 +205,8 @@ class Publication:
 
     def _batches(self, run: Intervals) -> list[Intervals]:
         """Splits the run into intervals of at most `batch_messages` messages, and at least one milestone."""
+        if run and self.report.messages <= self.settings.batch_messages:
+            return [run]
         sized = self.lake.milestones(run).select(
             "milestone_index",
             F.expr(
@@ -209,38 +223,8 @@ class Publication:
         """Writes all rows of these milestones. The first are staged while milestones are committed and splits are
         opened. `ready` is `committing` of `publish`.
         """
-        lake = self.lake.messages(intervals)
-
-        def milestones() -> DataFrame:
-            ready.result()
-            return self.lake.milestones(intervals)
-
-        fields = self.output_fields(intervals)
-        role_tables = tables_of(fields)
-        makers: list[FrameMaker] = [
-            lambda _: tables.messages(lake),
-            lambda _: tables.conflict_reasons(lake),
-            lambda _: tables.messages_by_milestone(lake),
-            lambda _: tables.parents(lake),
-            lambda _: tables.transactions(lake),
-            lambda _: tables_milestones.milestones(milestones()),
-            lambda _: tables_milestones.milestone_ids(milestones()),
-            lambda _: tables_milestones.receipts(milestones(), self.store_settings.network),
-            lambda _: tables_milestones.treasury(milestones(), self.store_settings.network),
-            lambda _: tables_milestones.protocol_parameters(milestones(), self.store_settings.network),
-            lambda _: tables_milestones.date_cache(self.whole_days(milestones())),
-            lambda _: tables.tags(lake, opening.result().placement),
-            *(self._placed(tables.owned(lake, fields), table, opening) for table in role_tables),
-            lambda _: history.transactions_by_address(lake, opening.result().placement),
-            lambda _: tables.created_outputs(tables.created(lake, tables.LEGACY_FIELDS)),
-            lambda _: tables.spent_outputs(lake),
-            lambda _: tables.transactions_by_state(lake),
-            lambda earlier: tables.hints(earlier.read, schema.tag_hints, {schema.tags, *role_tables}),
-            lambda earlier: tables.hints(
-                earlier.read, schema.addresses_hints, {schema.transactions_by_address, *role_tables}
-            ),
-            lambda _: tables.sync(milestones(), self.store_settings.chunk_size),
-        ]
+        rows, store = self._few_rows(intervals) if self.few else self._many_rows(intervals, ready), self.store_settings
+        makers = run_makers(rows, lambda: opening.result().placement, store.network, store.chunk_size)
         if self.lake.has("rejects"):
             # All previous rows of the milestones, so that a run that ended before `ranges` leaves none behind.
             for first, last in intervals:
@@ -260,9 +244,39 @@ class Publication:
         """The output fields that these milestones need. Chrysalis milestones do not read Stardust fields."""
         return tables.OUTPUT_FIELDS if self.lake.has_stardust(intervals) else tables.LEGACY_FIELDS
 
-    @staticmethod
-    def _placed(owned: DataFrame, table: Table, opening: Future[Opened]) -> FrameMaker:
-        return lambda _: placed(owned, opening.result().placement, table)
+    def _many_rows(self, intervals: Intervals, ready: Future[Expectation]) -> RunRows:
+        """Rows that each frame reads from the lake."""
+        messages, fields = self.lake.messages(intervals), self.output_fields(intervals)
+
+        def milestones() -> DataFrame:
+            ready.result()
+            return self.lake.milestones(intervals)
+
+        return RunRows(
+            messages=messages,
+            owned=tables.owned(messages, fields),
+            created=tables.created(messages, tables.LEGACY_FIELDS),
+            milestones=milestones,
+            days=lambda: self.whole_days(milestones()),
+            fields=fields,
+        )
+
+    def _few_rows(self, intervals: Intervals) -> RunRows:
+        """Rows of committed milestones in this process. Frames share them, so that each has a short plan."""
+        messages = arrow_frame(self.spark, collected(self.lake.messages(intervals)))
+        owned = arrow_frame(self.spark, collected(tables.owned(messages)))
+        known = collected(self.lake.milestones(intervals))
+        milestones = arrow_frame(self.spark, known)
+        return RunRows(
+            messages=messages,
+            owned=owned,
+            created=owned.where("included"),
+            milestones=lambda: milestones,
+            days=lambda: self._known_days(known) or self.whole_days(milestones),
+            fields=self.output_fields(intervals),
+            receipts=known["receipt"].null_count < known.num_rows,
+            parameters=known["parameters"].null_count < known.num_rows,
+        )
 
     def whole_days(self, milestones: DataFrame) -> DataFrame:
         """All milestones of the lake on the UTC days of these milestones."""
@@ -272,6 +286,16 @@ class Publication:
         return self.lake.read("milestones").join(
             F.broadcast(touched), F.to_date("timestamp").between(F.col("first"), F.col("last"))
         )
+
+    def _known_days(self, few: pa.Table) -> DataFrame | None:
+        """The milestones of a small run and, of their UTC days, the first and the last one before the run: as much as
+        date_cache needs. None if only the lake has them all.
+        """
+        if few["verified"].null_count:
+            return None
+        days = {each.date().isoformat() for each in few["timestamp"].to_pylist()}
+        ends = self.reads.many(schema.date_cache, [(day,) for day in sorted(days)])
+        return tables_milestones.with_ends(self.spark, few, ends)
 
     def _write_ranges(self, intervals: Intervals) -> None:
         chunk_size = self.store_settings.chunk_size
@@ -320,21 +344,6 @@ def _tails(
                 key = (lookup.table.name, each)
                 highest[key] = max(highest.get(key, -1), min(last, (each + 1) * chunk_size - 1))
     return [(lookup, each, tail) for (lookup, each), tail in sorted(highest.items())]
-
-
-def _whole_windows(run: Intervals, chunk_size: int) -> Intervals:
-    """The run extended to whole windows. Windows never cross a range."""
-    size = window_size(chunk_size)
-    wide: Intervals = []
-    for first, last in run:
-        low = first - (first % chunk_size) % size
-        start = last - (last % chunk_size) % size
-        high = min(start + size, (last // chunk_size + 1) * chunk_size) - 1
-        if wide and low <= wide[-1][1] + 1:
-            wide[-1] = (wide[-1][0], max(wide[-1][1], high))
-        else:
-            wide.append((low, high))
-    return wide
 
 
 def _clipped(run: Intervals, first: int, last: int) -> Intervals:

@@ -206,6 +206,6 @@ def test_a_terminal_gets_bars_and_words() -> None:
     assert '{"' not in shown
 
 
-def test_the_driver_takes_no_rows(spark: SparkSession) -> None:
-    assert spark.conf.get("spark.driver.maxResultSize") == "16m"
-    assert spark.sparkContext.getConf().get("spark.driver.maxResultSize") == "16m"
+def test_the_driver_takes_few_rows(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.driver.maxResultSize") == "256m"
+    assert spark.sparkContext.getConf().get("spark.driver.maxResultSize") == "256m"
