@@ -204,10 +204,9 @@ def engine_of(
     store_settings: StoreSettings, settings: EtlSettings, *, bulk: bool = False, size: int | None = None
 ) -> str:
     """Returns the engine of a run. For its arguments and errors see `open_run`."""
-    wormhole = f"protocol {store_settings.protocol}" if store_settings.protocol != protocols.IOTA else ""
     if size is None and settings.engine == AUTO:
         size = bytes_of([Path(lake_path(store_settings, settings))])
-    return choose_engine(settings, size=size or 0, spark_only="--bulk" if bulk else wormhole)
+    return choose_engine(settings, size=size or 0, spark_only="--bulk" if bulk else "")
 
 
 @contextmanager

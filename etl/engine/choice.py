@@ -40,8 +40,8 @@ def choose_engine(settings: EtlSettings, *, size: int = 0, spark_only: str = "")
     if settings.engine == SAIL:
         if spark_only:
             raise ValueError(
-                f"etl.engine = {SAIL}: {spark_only} needs {SPARK}; expected a local master and lake, no --bulk and "
-                f"an IOTA network. Set etl.engine = {SPARK}, or {AUTO}"
+                f"etl.engine = {SAIL}: {spark_only} needs {SPARK}; expected a local master and lake, and no --bulk. "
+                f"Set etl.engine = {SPARK}, or {AUTO}"
             )
         if find_spec(PACKAGE) is None:
             raise ValueError(

@@ -117,8 +117,9 @@ class VaaLoad:
 
     def _touched(self, cells: DataFrame, priced: DataFrame | None) -> Touched:
         lake = self.publication.lake.read("vaas")
-        judged_anew = lake.where(F.col("guardian_set_index").isin(self._changed_sets()))
-        changed = cells.unionByName(judged_anew)
+        changed = cells
+        if changed_sets := self._changed_sets():
+            changed = cells.unionByName(lake.where(F.col("guardian_set_index").isin(changed_sets)))
         told = changed.where("payload_kind = 'asset_meta'").select("token_key")
         if priced is not None:
             told = told.unionByName(priced.select("token_key")).unionByName(self._called(priced))

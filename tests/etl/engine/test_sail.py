@@ -170,3 +170,12 @@ def test_partition_columns_of_listed_files_are_null(sail: SparkSession, tmp_path
     pq.write_table(pa.table({"row": pa.array([1], pa.int32())}), file)
     reader = sail.read.schema("emitter_chain INT, row INT").option("basePath", str(tmp_path))
     assert [tuple(row) for row in reader.parquet(str(file)).collect()] == [(None, 1)]
+
+
+def test_a_filter_over_a_union_with_a_branch_that_is_always_false_fails(sail: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "part-0.parquet"
+    pq.write_table(pa.table({"kind": ["a", "b"], "token": ["x", "y"]}), file)
+    rows = sail.read.schema("kind STRING, token STRING").parquet(str(file))
+    united = rows.unionByName(rows.where(F.col("token").isin([])))
+    with pytest.raises(PySparkException):
+        united.where("kind = 'a'").select("token").collect()

@@ -1,0 +1,3 @@
+from tests.etl.embedded import everywhere, stores
+
+__all__ = ["everywhere", "stores"]
