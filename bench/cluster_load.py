@@ -113,7 +113,7 @@ class Keyspace:
 
     def ours(self, writer: FrameWriter, table: Table) -> float:
         """The rate of one of the writers."""
-        ready = writer.prepare(TableFrame(table, self._frame(table)))
+        ready = writer.prepare(TableFrame(table, self._frame(table), table.names))
         with self._store.batch() as batch:
             started = time.perf_counter()
             count = ready.write(batch)
