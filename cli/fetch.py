@@ -1,39 +1,27 @@
-"""The `permanode fetch` command, and the loads that follow its runs."""
+"""The `permanode fetch` command."""
 
 import asyncio
 import dataclasses
 import json
-import logging
-import os
-import sys
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import HOME, Into, Json, MaxSize, parse_range
+from cli import following
+from cli.options import Into, Json, MaxSize, parse_range
 from cli.progress import fetched_lines, shown
-from cli.settings import Settings
 from db.connect import StoreSettings
 from db.intervals import Intervals, subtract
-from etl.archive import MAX_FILE_BYTES, PENDING_FILE
+from etl.archive import MAX_FILE_BYTES
 from etl.report import WITH_REJECTS, Notify
 
 if TYPE_CHECKING:
     from etl.fetch.fill import Fetched, FetchSettings
-    from etl.fetch.follow import Run
 
 END = 2**64
 """Exclusive upper bound of sequences."""
-
-FILES_MOST = 1_000
-"""Limit of files on the command line of a load. With more files, the load gets the folder and skips what the store
-already contains.
-"""
-
-log = logging.getLogger("permanode")
 
 
 def fetch_archive(
@@ -101,6 +89,7 @@ def fetch_archive(
     if load and not follow:
         raise typer.BadParameter("works only with --follow", param_hint="--load")
     from etl.fetch.fill import FetchSettings
+    from etl.fetch.follow import AT_HEAD, Pace
     from etl.fetch.follow import follow as keep_following
     from etl.fetch.http import base_url
     from etl.fetch.run import fetch
@@ -115,8 +104,11 @@ def fetch_archive(
     network = settings.store() if missing or load else settings.network_alone()
     with shown() as notify:
         if follow:
-            hand_on = _loader(settings, into, _not_loaded(network, into)) if load else _log_run
-            done = keep_following(network, node or [], into, hand_on, first=first, settings=asking, notify=notify)
+            pace = AT_HEAD if load else Pace()
+            with following.loading(settings, network, into) if load else nullcontext(following.log_run) as hand_on:
+                done = keep_following(
+                    network, node or [], into, hand_on, first=first, settings=asking, pace=pace, notify=notify
+                )
         else:
             assert first is not None
             assert last is not None
@@ -166,54 +158,3 @@ def _fetch_vaas(
         with closing(open_store(network)) as store:
             lacking = asyncio.run(list_missing(store, sent.chain, sent.address.hex(), *wanted))
     return fetch_vaas(network, urls, sent, into, lacking, asking, notify)
-
-
-async def _log_run(run: "Run") -> None:
-    """Logs the milestones and files of a run."""
-    names = ", ".join(path.name for path in run.files)
-    log.info("%s milestones, %s pending: %s", run.fetched.count, run.pending, names or "no file")
-
-
-def _not_loaded(network: StoreSettings, into: Path) -> list[Path]:
-    """The folder's files with milestones above the store's newest. A run that was killed left them."""
-    from db.connect import open_store
-    from db.sync import find_newest_milestone
-    from etl.archive.writer import sealed_span
-
-    if not into.is_dir():
-        return []
-    with closing(open_store(network)) as store:
-        newest = asyncio.run(find_newest_milestone(store, network.network))
-    spans = ((sealed_span(path), path) for path in into.iterdir())
-    return [path for _, path in sorted((span, path) for span, path in spans if span and span[1] > (newest or 0))]
-
-
-def _loader(settings: Settings, into: Path, earlier: Sequence[Path]) -> "Callable[[Run], Awaitable[None]]":
-    """Returns a function that loads the files of a run in a separate process, which frees all memory of the load. The
-    files of a failed load are passed to the next one. The first load also gets the `earlier` files.
-    """
-    waiting = [*earlier]
-
-    async def load_run(run: "Run") -> None:
-        await _log_run(run)
-        waiting.extend(run.files)
-        if not waiting:
-            return
-        if len(waiting) > FILES_MOST:
-            waiting[:] = [into]
-        pending = [into / PENDING_FILE] if run.pending else []
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            "from cli.main import main; main()",
-            "load",
-            *map(str, [*waiting, *pending]),
-            env=os.environ | settings.environment() | {"PYTHONPATH": str(HOME)},
-        )
-        code = await process.wait()
-        if code in (0, WITH_REJECTS):
-            waiting.clear()
-        else:
-            log.warning("the load failed with exit code %s; the next one loads its files again", code)
-
-    return load_run

@@ -43,6 +43,7 @@ class IotaRun:
         genesis: file with the ledger's beginning.
         bulk: write a generation as SSTables.
         analytics: end with the analytics.
+        days: compute the analytics of days, too. False: a later run does.
         found: what the files contain. Set by `decode`, changed by `compare_links`.
         milestones: the milestones whose rows were written. Set by the steps that fill tables.
     """
@@ -55,6 +56,7 @@ class IotaRun:
     genesis: Path | None = None
     bulk: bool = False
     analytics: bool = True
+    days: bool = True
     found: Ingested | None = None
     milestones: Intervals = field(default_factory=list)
 
@@ -160,7 +162,7 @@ def advance_ledger(run: IotaRun) -> IotaRun:
 def catch_up_analytics(run: IotaRun) -> IotaRun:
     """Computes the analytics of all milestones and days that have none."""
     if run.analytics:
-        analyse.catch_up(run.publication)
+        analyse.catch_up(run.publication, days=run.days)
     return run
 
 

@@ -4,13 +4,10 @@
 and `compact_lake` return a Report. A failure raises an exception; a rejected line is counted.
 """
 
-import os
-import socket
-import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +15,7 @@ from db.admin.status import ENGINE
 from db.connect import StoreSettings, open_store
 from db.intervals import intersect
 from db.schema import keyspace_info, protocols
-from db.store import LeaseHeld, StoreUnavailable, WritableStore
+from db.store import WritableStore
 from etl.analytics import catch_up as analyse
 from etl.engine.choice import bytes_of, choose_engine
 from etl.engine.current import AUTO, run_scratch
@@ -32,6 +29,7 @@ from etl.lake.delta import Lake, lake_root, literal_path
 from etl.ledger_state import compaction
 from etl.pipeline import Job, run_steps
 from etl.report import ENGINE_START, Notify, Progress, Report, quiet
+from etl.run_lease import AT_HEAD, held_lease
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
@@ -42,9 +40,6 @@ from etl.wormhole.steps import WormholeRun
 from etl.writers.choice import frame_writer, refuse_bulk
 from etl.writers.frame_writer import Staging
 from etl.writers.publish import Publication
-
-LEASE_S = 60
-RENEW_S = 15
 
 
 def load(
@@ -219,11 +214,12 @@ def open_run(
     bulk: bool = False,
     protocol: str = protocols.IOTA,
     size: int | None = None,
+    at_head: bool = False,
 ) -> Iterator[Publication]:
     """Opens the store, takes its lease, starts a session and opens the lake; closes all of them at the end.
 
     `span`: how long the run takes. None: as long as the analytics of all messages in the store. `size`: bytes of the
-    input, which select the engine. Default: those of the lake.
+    input, which select the engine. Default: those of the lake. `at_head`: this is a run of a follower.
     """
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
@@ -231,12 +227,13 @@ def open_run(
         refuse_bulk(store_settings)
     root = lake_path(store_settings, settings)
     settings = replace(settings, engine=engine_of(store_settings, settings, bulk=bulk, size=size))
-    report = Report(run=uuid.uuid4().hex[:12], engine=settings.engine)
+    run = (AT_HEAD if at_head else "") + uuid.uuid4().hex[:12]
+    report = Report(run=run, engine=settings.engine)
     # The run deletes this directory at its end, so it is never the one that the setting names.
     below = Path(literal_path("staging", settings.staging)) / "permanode" if settings.staging else Path(root).parent
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(store_settings, writable=True)))
-        check = stack.enter_context(_lease(store, report.run))
+        check = stack.enter_context(held_lease(store, run))
         reads = stack.enter_context(closing(StoreReads(store, store_settings.network)))
         notify(Progress(settings.engine, 0, None, "starting"))
         with report.timed(ENGINE_START):
@@ -258,41 +255,6 @@ def _note_engine(store: WritableStore, reads: StoreReads, engine: str) -> None:
     if reads.info(ENGINE) != engine:
         with store.batch() as batch:
             batch.upsert(keyspace_info, keyspace_info.names, [(ENGINE, engine)])
-
-
-@contextmanager
-def _lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
-    """Holds the store's lease and renews it. Yields a function that raises LeaseHeld if the lease was lost."""
-    lease = store.acquire(f"{socket.gethostname()}:{os.getpid()}", run, LEASE_S)
-    done = threading.Event()
-    lost: list[LeaseHeld] = []
-
-    def renew() -> None:
-        nonlocal lease
-        while not done.wait(RENEW_S):
-            try:
-                lease = store.renew(lease, LEASE_S)
-            except StoreUnavailable:
-                # No other run can reach the cluster either. Writes wait for it.
-                continue
-            except LeaseHeld as error:
-                lost.append(error)
-                return
-
-    def check() -> None:
-        if lost:
-            raise lost[0]
-
-    thread = threading.Thread(target=renew, name="lease", daemon=True)
-    thread.start()
-    try:
-        yield check
-    finally:
-        done.set()
-        thread.join()
-        # If the cluster is unavailable, the lease expires.
-        with suppress(StoreUnavailable):
-            store.release(lease)
 
 
 def _load_vaas(

@@ -36,6 +36,11 @@ ANALYSED, ANALYSED_BY = "analysed", "analysed_by"
 recorded them.
 """
 
+DAYS_DUE = "days_due"
+"""Key of keyspace_info: analysed milestones (as intervals) that are not yet counted in the tables of days. A follower
+counts them at most once a minute.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -19,7 +19,7 @@ from db import schema
 from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
-from db.queries.analytics import ANALYSED, ANALYSED_BY, PIECE, SUMMED, format_runs, runs_of
+from db.queries.analytics import ANALYSED, ANALYSED_BY, DAYS_DUE, PIECE, SUMMED, format_runs, runs_of
 from db.store import Row
 from etl.analytics import days
 from etl.analytics import milestones as measures
@@ -56,14 +56,24 @@ def lagging(publication: Publication) -> Intervals:
     return subtract(publication.reads.complete(), analysed(publication))
 
 
-def analyse(publication: Publication, milestones: Intervals, *, ledger: Intervals, only: str | None = None) -> None:
+def analyse(
+    publication: Publication,
+    milestones: Intervals,
+    *,
+    ledger: Intervals,
+    days: Intervals | None = None,
+    only: str | None = None,
+) -> None:
     """Runs every step, or the one named `name`, for the complete ones of `milestones`, and for those of `ledger` that
-    the ledger state contains. The report contains rows and seconds of each step. Milestones count as analysed when all
-    steps have ended, and not while one runs, because days are emptied before they are filled.
+    the ledger state contains. `days`: the milestones whose days are computed; those of `milestones` that are not among
+    them are noted as due. Default: all.
+
+    The report contains rows and seconds of each step. Milestones count as analysed when all steps have ended, and not
+    while one runs, because days are emptied before they are filled.
     """
     wanted = {"milestones": intersect(publication.reads.complete(), milestones), "ledger": ledger}
-    wanted["days"] = wanted["milestones"]
-    before = analysed(publication)
+    wanted["days"] = wanted["milestones"] if days is None else intersect(publication.reads.complete(), days)
+    before, due = analysed(publication), days_due(publication)
     forget(publication, wanted["milestones"])
     steps = [step for step in STEPS if wanted[step.name] and only in (None, step.name)]
 
@@ -79,25 +89,33 @@ def analyse(publication: Publication, milestones: Intervals, *, ledger: Interval
         for done, ended in enumerate(as_completed([pool.submit(run, step) for step in steps]), start=1):
             ended.result()
             tell(done)
-    if wanted["milestones"] and only is None:
-        _note(publication, add(before, wanted["milestones"]))
+    if (wanted["milestones"] or wanted["days"]) and only is None:
+        due = subtract(add(due, wanted["milestones"]), wanted["days"])
+        _note(publication, add(before, wanted["milestones"]), due)
     elif wanted["milestones"]:
         _note(publication, before)
 
 
-def catch_up(publication: Publication) -> None:
-    """Runs `analyse` for everything that is not up to date."""
+def catch_up(publication: Publication, *, days: bool = True) -> None:
+    """Runs `analyse` for everything that is not up to date, with or without the days."""
     reads, lake = publication.reads, publication.lake
     last, ledger = reads.ledger_index(), Intervals()
     if last is not None:
         first = _lagging_from(publication, lake.genesis_index())
         ledger = [(first, last)] if first <= last else []
-    analyse(publication, lagging(publication), ledger=ledger)
+    milestones = lagging(publication)
+    of_days = add(milestones, days_due(publication)) if days else Intervals()
+    analyse(publication, milestones, ledger=ledger, days=of_days)
 
 
 def analysed(publication: Publication) -> Intervals:
     """The analysed milestones."""
     return parse_intervals(publication.reads.info(ANALYSED) or "[]")
+
+
+def days_due(publication: Publication) -> Intervals:
+    """The analysed milestones that are not yet counted in their days."""
+    return parse_intervals(publication.reads.info(DAYS_DUE) or "[]")
 
 
 def forget(publication: Publication, milestones: Intervals) -> None:
@@ -272,9 +290,14 @@ def _prepare(publication: Publication, make: FrameMaker) -> Prepared:
     return publication.writer.prepare(make(Earlier()))
 
 
-def _note(publication: Publication, milestones: Intervals) -> None:
-    """Stores progress. Readers that cache days compare this value (db.queries.analytics.find_state)."""
+def _note(publication: Publication, milestones: Intervals, due: Intervals | None = None) -> None:
+    """Stores progress; `due` replaces the milestones that are not yet counted in their days.
+
+    Readers that cache days compare this value (db.queries.analytics.find_state).
+    """
     notes = [(ANALYSED, format_intervals(milestones)), (ANALYSED_BY, publication.report.run)]
+    if due is not None and due != days_due(publication):
+        notes.append((DAYS_DUE, format_intervals(due)))
     with publication.store.batch() as batch:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
 

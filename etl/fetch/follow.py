@@ -1,11 +1,14 @@
 """Follows the head of a network: fetches newly confirmed milestones in runs and passes the files on.
 
-A run covers at least RUN_S seconds of milestones, so that a load after it is worth the start of Spark. Each run retries
-the missing milestones of earlier runs. Only these are kept between runs, and the folder is read once, so memory does
-not grow with time, and files that are removed meanwhile are not fetched again.
+A run covers at least `Pace.run_s` seconds of milestones: with AT_HEAD a single milestone, or all that came while the
+previous run was handed on. A run is fetched while the previous one is handed on. Each run retries the missing
+milestones of earlier runs. Only these are kept between runs, and the folder is read once, so memory does not grow with
+time, and files that are removed meanwhile are not fetched again.
 """
 
 import asyncio
+import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,27 +40,42 @@ POLL_S = 5.0
 PENDING_MOST, PENDING_AT_ONCE = 10_000, 100
 """Approximate maximum of pending messages that a run fetches from the node's tips, and how many at a time."""
 
-HandOn: TypeAlias = Callable[["Run"], Awaitable[None]]
+ETA_FROM = 100
+"""Milestones behind the node's newest one from which the time to catch up is logged."""
+
+HandOn: TypeAlias = Callable[["Run"], Awaitable[float | None]]
+"""Processes a run. Returns the seconds after which it wants to be called again without new files. None: it does not."""
+
+log = logging.getLogger("permanode")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Result of a run: its durable files, starting with those that a killed run left open, and the number of messages
-    in `pending.jsonl`.
+    """Result of a run: its durable files, starting with those that a killed run left open, the number of messages in
+    `pending.jsonl`, and the newest milestone that a node reported, with the time of this report (seconds since 1970).
     """
 
     fetched: Fetched
     files: tuple[Path, ...]
     pending: int
+    newest: int = 0
+    newest_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The size of a run, in seconds and in milestones, and how often the node is polled."""
+    """The size of a run, in seconds and in milestones, and how often the node is polled. `rare_s`: minimum time between
+    two collections of pending messages, and between two attempts for missing milestones. 0: with each run.
+    """
 
     run_s: float = RUN_S
     run_most: int = RUN_MOST
     poll_s: float = POLL_S
+    rare_s: float = 0.0
+
+
+AT_HEAD = Pace(run_s=0.0, poll_s=0.2, rare_s=60.0)
+"""The pace with which each milestone is a run as soon as the node shows it."""
 
 
 def follow(
@@ -92,6 +110,9 @@ class _Following:
         self._recent = Recent()
         self._turn = 0
         self._all = Fetched()
+        self._handing: asyncio.Task[float | None] | None = None
+        self._again_at: float | None = None
+        self._pending_at = self._retried_at = -pace.rare_s
 
     async def run(self, first: int | None) -> Fetched:
         """Runs until a signal. Returns the sums of all runs and what is missing at the end."""
@@ -102,38 +123,85 @@ class _Following:
             if begin is None and held:
                 begin = held[-1][1] + 1
             writer.close()
-            while not self._source.stop.is_set():
-                try:
-                    node = self._node()
-                    newest = await node.newest(self._codec)
-                    # The node's claim alone is not enough: the milestone must be available.
-                    ended = await node.head(self._codec, newest)
-                    if begin is None:
-                        begin = newest
-                    last = min(newest, begin + self._pace.run_most - 1)
-                    if last < begin or not await self._is_enough(node, begin, last, ended):
-                        await stopped_within(self._source.stop, self._pace.poll_s)
+            try:
+                while not self._source.stop.is_set():
+                    try:
+                        node = self._node()
+                        newest = await node.newest(self._codec)
+                        # The node's claim alone is not enough: the milestone must be available.
+                        is_news = begin is None or newest >= begin
+                        ended = await node.head(self._codec, newest) if is_news else None
+                        seen_at = time.time()
+                        if begin is None:
+                            begin = newest
+                        last = min(newest, begin + self._pace.run_most - 1)
+                        if ended is None or not await self._is_enough(node, begin, last, ended):
+                            await self._idle(self._pace.poll_s, node)
+                            continue
+                    except Fault as fault:
+                        # A node that is unavailable for hours is polled like one without new milestones.
+                        self._all.faults[fault.kind] += 1
+                        self._turn += 1
+                        await self._idle(max(self._pace.poll_s, fault.wait_s))
                         continue
-                except Fault as fault:
-                    # A node that is unavailable for hours is polled like one without new milestones.
-                    self._all.faults[fault.kind] += 1
-                    self._turn += 1
-                    await stopped_within(self._source.stop, max(self._pace.poll_s, fault.wait_s))
-                    continue
-                done = await self._fetch(writer, subtract(add(self._all.lacking, [(begin, last)]), held))
-                pending = await self._take_pending(node)
-                begin = last + 1
-                if closed or pending:
-                    await self._hand_on(Run(done, tuple(closed), pending))
-                    closed.clear()
+                    begun = time.monotonic()
+                    done = await self._fetch(writer, subtract(add(self._retried(), [(begin, last)]), held))
+                    pending = None if self._pace.rare_s else await self._take_pending(node)
+                    begin = last + 1
+                    if closed or pending:
+                        await self._hand(Run(done, tuple(closed), len(pending or ()), newest, seen_at), pending)
+                        closed.clear()
+                    _log_eta(done.count, newest - last, time.monotonic() - begun)
+            finally:
+                await self._handed_on()
         return self._all
+
+    async def _hand(self, run: Run, pending: dict[bytes, bytes] | None = None) -> None:
+        """Starts to hand a run on when the previous one is done. Then also writes the pending messages, which runs
+        read.
+        """
+        await self._handed_on()
+        if pending is not None:
+            self._write_pending(pending)
+
+        async def hand_on() -> float | None:
+            return await self._hand_on(run)
+
+        self._again_at, self._handing = None, asyncio.create_task(hand_on())
+
+    async def _handed_on(self) -> None:
+        """Waits until the last run is handed on. Raises what that raised."""
+        if self._handing is not None:
+            handing, self._handing = self._handing, None
+            again_s = await handing
+            self._again_at = None if again_s is None else time.monotonic() + again_s
+
+    async def _idle(self, seconds: float, node: Node | None = None) -> None:
+        """Waits for `seconds` or until a signal. Before, does what waited for a pause: pending messages of a node that
+        responds, and a call that `hand_on` asked for.
+        """
+        pending = await self._take_pending(node) if node is not None and self._pace.rare_s else None
+        if pending:
+            await self._hand(Run(Fetched(), (), len(pending)), pending)
+        elif self._handing is not None and self._handing.done():
+            await self._handed_on()
+        if self._handing is None and self._again_at is not None and time.monotonic() >= self._again_at:
+            await self._hand(Run(Fetched(), (), 0))
+        await stopped_within(self._source.stop, seconds)
+
+    def _retried(self) -> Intervals:
+        """The missing milestones that the next run requests again."""
+        if time.monotonic() - self._retried_at < self._pace.rare_s:
+            return []
+        self._retried_at = time.monotonic()
+        return self._all.lacking
 
     def _node(self) -> Node:
         return self._source.nodes[self._turn % len(self._source.nodes)]
 
     async def _is_enough(self, node: Node, first: int, last: int, ended: Head) -> bool:
         """Whether these milestones are enough for a run; `ended` is the newest one."""
-        if last - first + 1 >= self._pace.run_most:
+        if self._pace.run_s <= 0 or last - first + 1 >= self._pace.run_most:
             return True
         try:
             begun = await node.head(self._codec, first)
@@ -150,21 +218,20 @@ class _Following:
         await fill_milestones(self._source, writer, missing, self._recent, done, self._notify)
         writer.close()
         begun = done.count + size(done.lacking)
-        if begun < size(missing):
-            # After a signal, milestones that were missing before and were not requested again are still missing.
-            unbegun = [(nth(missing, begun), missing[-1][1])]
-            done.lacking = add(done.lacking, intersect(self._all.lacking, unbegun))
+        # After a signal, milestones that were missing before and were not requested again are still missing.
+        begun_with = intersect(missing, [(0, nth(missing, begun) - 1)]) if begun < size(missing) else missing
         self._all.count += done.count
         self._all.faults += done.faults
-        self._all.lacking = done.lacking
+        self._all.lacking = add(subtract(self._all.lacking, begun_with), done.lacking)
         return done
 
-    async def _take_pending(self, node: Node) -> int:
-        """Writes the messages that the node's tips lead to and no milestone references. Returns their number. A signal
-        ends it with the messages so far.
+    async def _take_pending(self, node: Node) -> dict[bytes, bytes] | None:
+        """Fetches the messages that the node's tips lead to and no milestone references, as lines by id. None if the
+        last collection is too recent, and after a signal. A signal ends it with the messages so far.
         """
-        if self._source.stop.is_set():
-            return 0
+        if self._source.stop.is_set() or time.monotonic() - self._pending_at < self._pace.rare_s:
+            return None
+        self._pending_at = time.monotonic()
         found: dict[bytes, bytes] = {}
         try:
             unseen = list(await node.tips(self._codec))
@@ -180,13 +247,16 @@ class _Following:
                     fresh = [each for each in entry.message.parents if each not in seen]
                     seen.update(fresh)
                     unseen += fresh
+        return found
+
+    def _write_pending(self, found: dict[bytes, bytes]) -> None:
+        """Replaces the folder's pending messages. No run may be handed on meanwhile, because it reads the file."""
         path = self._into / PENDING_FILE
         if found:
             write_durably(path, b"".join(line for _, line in sorted(found.items())))
         else:
             path.unlink(missing_ok=True)
         sync(self._into)
-        return len(found)
 
     async def _pending(self, node: Node, message_id: bytes) -> Entry | None:
         """A verified message that no milestone references; None for any other."""
@@ -203,3 +273,9 @@ class _Following:
         checked = self._source.checks.pending(Copy("", 0, lambda: Cone(None, None, [entry], codec=self._codec)))
         self._all.faults[WRONG_ID] += len(checked.rejects)
         return None if checked.rejects else entry
+
+
+def _log_eta(fetched: int, behind: int, seconds: float) -> None:
+    """Logs how long it takes to reach the head at the speed of the last run, if it is far away."""
+    if behind >= ETA_FROM and fetched:
+        log.info("%s milestones behind the node; about %.0f s at this speed", behind, behind * seconds / fetched)

@@ -1,0 +1,76 @@
+"""The lease of a run: acquired before the first write, renewed while the run lasts, released at its end.
+
+A follower holds the lease only while it loads a milestone. Other runs therefore wait for it to end, and not for each
+other. A follower itself never waits: it tries again later.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from db.store import Lease, LeaseHeld, StoreUnavailable, WritableStore
+
+LEASE_S = 60
+RENEW_S = 15
+
+AT_HEAD = "head-"
+"""Prefix of the ids of a follower's runs."""
+
+WAIT_S, RETRY_S = 120.0, 0.05
+"""How long a run waits for the runs of a follower, and how often it tries. A follower pauses longer between two runs
+than RETRY_S.
+"""
+
+
+@contextmanager
+def held_lease(store: WritableStore, run: str) -> Iterator[Callable[[], None]]:
+    """Holds the store's lease and renews it. Yields a function that raises LeaseHeld if the lease was lost.
+
+    Raises LeaseHeld if another run holds it, for a follower's run only after WAIT_S.
+    """
+    lease = _acquire(store, run)
+    done = threading.Event()
+    lost: list[LeaseHeld] = []
+
+    def renew() -> None:
+        nonlocal lease
+        while not done.wait(RENEW_S):
+            try:
+                lease = store.renew(lease, LEASE_S)
+            except StoreUnavailable:
+                # No other run can reach the cluster either. Writes wait for it.
+                continue
+            except LeaseHeld as error:
+                lost.append(error)
+                return
+
+    def check() -> None:
+        if lost:
+            raise lost[0]
+
+    thread = threading.Thread(target=renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield check
+    finally:
+        done.set()
+        thread.join()
+        # If the cluster is unavailable, the lease expires.
+        with suppress(StoreUnavailable):
+            store.release(lease)
+
+
+def _acquire(store: WritableStore, run: str) -> Lease:
+    owner, end = f"{socket.gethostname()}:{os.getpid()}", time.monotonic() + WAIT_S
+    while True:
+        try:
+            return store.acquire(owner, run, LEASE_S)
+        except LeaseHeld:
+            holder = store.holder()
+            waits = holder is None or holder.run.startswith(AT_HEAD)
+            if run.startswith(AT_HEAD) or not waits or time.monotonic() > end:
+                raise
+            time.sleep(RETRY_S)
