@@ -88,6 +88,7 @@ def bench(
             "cluster-load",
             "codec",
             "flat",
+            "head",
             "hot",
             "http",
             "indexer",
