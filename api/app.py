@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from fastapi import FastAPI
@@ -41,6 +42,7 @@ from api.http.rate_limit import RateLimit
 from api.http.request_middleware import RequestMiddleware
 from api.http.router import OperationRouter
 from api.indexer_v1.routes import INDEXER_V1, SEED_INDEXER
+from api.lag import GAUGES, read_lags
 from api.network import NetworkMount, find_network, first_of
 from api.node_v1.routes import NODE_V1
 from api.poi_v1.routes import POI_V1
@@ -122,7 +124,7 @@ class ApiSettings:
 class Permanode(FastAPI):
     """FastAPI for the OpenAPI document and its pages; requests go through RequestMiddleware and OperationRouter."""
 
-    def __init__(self, settings: ApiSettings) -> None:
+    def __init__(self, settings: ApiSettings, networks: Mapping[str, NetworkMount]) -> None:
         super().__init__(
             title="Permanode",
             version=VERSION,
@@ -134,7 +136,7 @@ class Permanode(FastAPI):
             telemetry=NO_TELEMETRY,
         )
         self.settings = settings
-        self.metrics = Metrics()
+        self.metrics = Metrics(GAUGES, partial(read_lags, networks))
         self.router.routes.extend([*docs_routes(self.title, str(self.openapi_url)), *self.metrics.routes()])
 
     def openapi(self) -> dict[str, Any]:
@@ -269,7 +271,7 @@ def create_app(networks: Mapping[str, NetworkMount], default: str, settings: Api
             raise ValueError(f"network {name} cannot be mounted at /api/{name}: {taken}")
     if default not in networks:
         raise ValueError(f"the default network {default} is not among {', '.join(sorted(networks)) or 'none'}")
-    app = Permanode(settings)
+    app = Permanode(settings, networks)
     iota = first_of(networks, IOTA, default)
     stardust = chosen(networks, "stardust_network", settings.stardust_network, IOTA) or iota
     wormhole = chosen(networks, "wormhole_network", settings.wormhole_network, WORMHOLE)

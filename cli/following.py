@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -55,18 +56,20 @@ def loading(settings: Settings, network: StoreSettings, into: Path) -> "Iterator
     from etl.head_loads import HeadLoads
 
     loads = HeadLoads(network, settings.build("etl", EtlSettings))
-    try:
-        yield loader(loads, into, not_loaded(network, into))
-    finally:
+    # Spark's session is active in one thread only.
+    with ThreadPoolExecutor(1, thread_name_prefix="load") as thread:
         try:
-            loads.close()
-        except (LeaseHeld, StoreUnavailable) as error:
-            log.warning("the analytics of the current day are due; the next load computes them: %s", error)
+            yield loader(loads, thread, into, not_loaded(network, into))
+        finally:
+            try:
+                thread.submit(loads.close).result()
+            except (LeaseHeld, StoreUnavailable) as error:
+                log.warning("the analytics of the current day are due; the next load computes them: %s", error)
 
 
-def loader(loads: Loads, into: Path, earlier: Sequence[Path]) -> "HandOn":
+def loader(loads: Loads, thread: Executor, into: Path, earlier: Sequence[Path]) -> "HandOn":
     """Returns a function that loads the files of a run in a thread. The files of a failed load are passed to the next
-    one. The first load also gets the `earlier` files.
+    one, and so are pending messages. The first load also gets the `earlier` files.
     """
     waiting = [*earlier]
     pending = list[Path]()
@@ -85,7 +88,8 @@ def loader(loads: Loads, into: Path, earlier: Sequence[Path]) -> "HandOn":
             waiting[:] = [into]
         begun = time.monotonic()
         try:
-            report = await asyncio.to_thread(loads.load, [*waiting, *pending], run.newest, run.newest_at)
+            loaded = asyncio.get_running_loop().run_in_executor
+            report = await loaded(thread, loads.load, [*waiting, *pending], run.newest, run.newest_at)
         except (LeaseHeld, StoreUnavailable) as error:
             if not is_busy:
                 log.info("the load waits: %s", error)

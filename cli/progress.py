@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from db.admin.sizing import PARTITION_BYTES, Demand, Plan, format_size
 from db.admin.status import Status
 from db.admin.wormhole_status import Holdings
 from db.intervals import Intervals, add, in_words, intersect, size
+from db.queries.head import Lag
 from etl.report import ENGINE_START, Notify, Progress, Report
 
 if TYPE_CHECKING:
@@ -156,7 +158,17 @@ def milestone_lines(status: Status, short: Intervals | None) -> list[str]:
         *(f"{level:<12}{in_words(held)}" for level, held in reversed(status.proved.items()) if held),
         f"unlogged    {in_words(status.unlogged)}",
         *([] if short is None else [f"short       {in_words(short)}"]),
+        *([] if status.lag is None else [lag_line(status.lag)]),
     ]
+
+
+def lag_line(lag: Lag) -> str:
+    """Formats how far the store is behind its network."""
+    seen = datetime.fromtimestamp(lag.seen_at, UTC).isoformat(" ", "seconds")
+    return (
+        f"lag         milestone {lag.newest:,} is {lag.seconds:,.1f} s old; {lag.behind:,} behind the node at {seen}; "
+        f"{lag.days_due:,} not yet counted in their days"
+    )
 
 
 def vaa_lines(network: str, vaas: Holdings) -> list[str]:

@@ -1,4 +1,5 @@
-"""Prometheus metrics at /metrics: number and duration of requests by operation and status class.
+"""Prometheus metrics at /metrics: number and duration of requests by operation and status class, and gauges of each
+network.
 
 Labels are operations of openapi.yaml and status classes, never paths, so clients cannot create labels. With several
 workers, the counts are in files of a shared folder (prometheus-client's multiprocess mode, enabled by an environment
@@ -6,9 +7,10 @@ variable at import), and every worker returns the sum.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,10 +25,21 @@ OTHER = "other"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0)
 
 
-class Metrics:
-    """The metrics of one application."""
+ReadGauges: TypeAlias = Callable[[], Awaitable[Mapping[str, Mapping[str, float]]]]
+"""Returns the values of gauges by name and network."""
 
-    def __init__(self) -> None:
+
+class Metrics:
+    """The metrics of one application.
+
+    Args:
+        gauges: the names of gauges, with their meanings.
+        read_gauges: reads their values for each response.
+    """
+
+    def __init__(self, gauges: Mapping[str, str], read_gauges: ReadGauges) -> None:
+        self._gauges = gauges
+        self._read_gauges = read_gauges
         self._registry = CollectorRegistry()
         shared = SHARED_FOLDER in os.environ
         if shared:
@@ -52,6 +65,16 @@ class Metrics:
         """Returns the routes of the metrics, including Chronicle's path."""
 
         async def metrics(_: Request) -> Response:
-            return Response(generate_latest(self._registry), headers={"content-type": CONTENT_TYPE_LATEST})
+            text = generate_latest(self._registry) + generate_latest(await self._gauges_now())
+            return Response(text, headers={"content-type": CONTENT_TYPE_LATEST})
 
         return [Route(path, metrics, methods=["GET"]) for path in ("/metrics", "/api/metrics")]
+
+    async def _gauges_now(self) -> CollectorRegistry:
+        registry = CollectorRegistry()
+        values = await self._read_gauges()
+        for name, meaning in self._gauges.items():
+            gauge = Gauge(name, meaning, ("network",), registry=registry)
+            for network, value in values.get(name, {}).items():
+                gauge.labels(network).set(value)
+        return registry

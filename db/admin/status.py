@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from db import schema
 from db.admin.wormhole_status import Holdings, get_holdings
 from db.intervals import Intervals, add, gaps
+from db.queries.head import Lag, find_lag
 from db.queries.ledger import find_genesis
 from db.schema.protocols import IOTA
 from db.store import Lease, Row, TableSize, WritableStore
@@ -31,7 +32,8 @@ VERSIONS = ("protocol", "layout", "chunk_size", "partition_size", "bech32_hrp")
 class Status:
     """The status. `missing` are milestones that are neither complete nor incomplete, from the start of the ledger (else
     the lowest milestone) to the highest. `proved` are complete milestones by level. `unlogged` are complete milestones
-    that no known archive file contains. `engine` is that of the newest run. `vaas` is set only for a Wormhole network,
+    that no known archive file contains. `engine` is that of the newest run. `lag` is set if a follower
+    loads. `vaas` is set only for a Wormhole network,
     which has no milestones.
     """
 
@@ -48,6 +50,7 @@ class Status:
     migrations: list[str]
     writer: Lease | None
     engine: str | None
+    lag: Lag | None
     vaas: Holdings | None = None
 
 
@@ -76,6 +79,7 @@ async def get_status(store: WritableStore, network: str) -> Status:
         migrations=[str(row["name"]) for row in applied],
         writer=store.holder(),
         engine=None if engine is None else engine["value"],
+        lag=await find_lag(store, network) if by_milestone else None,
         vaas=None if by_milestone else await get_holdings(store),
     )
 

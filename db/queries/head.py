@@ -19,32 +19,37 @@ MS_PER_S = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The newest complete milestone and how old it is now. `behind`: milestones up to the newest one that the node
-    reported at `seen_at` (seconds since 1970); both are None if nobody follows. `days_due`: milestones that are
-    not yet counted in the analytics of days.
+    """How far a store is behind its network.
+
+    Attributes:
+        newest: the newest complete milestone.
+        seconds: how old it is now.
+        behind: the number of milestones up to the newest one that a follower's node reported.
+        seen_at: when the node reported it, in seconds since 1970.
+        days_due: the number of milestones that are not yet counted in the analytics of days.
     """
 
     newest: int
-    seconds: float | None
-    behind: int | None
-    seen_at: float | None
+    seconds: float
+    behind: int
+    seen_at: float
     days_due: int
 
 
 async def find_lag(store: Store, network: str) -> Lag | None:
-    """Reads a few rows. None without complete milestones."""
+    """Reads a few rows. None if no follower has loaded into the store, or without complete milestones."""
+    head, due = await store.get_many(schema.keyspace_info, [(HEAD,), (DAYS_DUE,)])
     newest = await find_newest_milestone(store, network)
-    if newest is None:
+    if head is None or newest is None:
         return None
     chunk_size = await get_chunk_size(store)
     row = await store.get(schema.sync, (newest // chunk_size, newest))
-    head, due = await store.get_many(schema.keyspace_info, [(HEAD,), (DAYS_DUE,)])
-    index, seen_at = json.loads(head["value"]) if head else (None, None)
-    stamp = row["ms_timestamp"] if row else None
+    assert row is not None
+    index, seen_at = json.loads(head["value"])
     return Lag(
         newest,
-        None if stamp is None else round(time.time() - stamp / MS_PER_S, 3),
-        None if index is None else max(0, index - newest),
+        round(time.time() - row["ms_timestamp"] / MS_PER_S, 3),
+        max(0, index - newest),
         seen_at,
         size(parse_intervals(due["value"])) if due else 0,
     )

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
 
 from api.http.metrics import Metrics
+from api.lag import GAUGES, read_lags
 from cli import main as cli
 from cli.settings import read
 from db.cassandra.address import parse_address
@@ -201,7 +203,7 @@ def test_prometheus_asks_a_service_where_it_answers() -> None:
     ((target,),) = [each["targets"] for each in job["static_configs"]]
     host, port = target.split(":")
     assert services()[host]["ports"] == [f"127.0.0.1:{port}:{port}"]
-    assert job["metrics_path"] in {route.path for route in Metrics().routes()}
+    assert job["metrics_path"] in {route.path for route in Metrics(GAUGES, partial(read_lags, {})).routes()}
     mounted = [volume.split(":")[1] for volume in services()["prometheus"]["volumes"]]
     config = words(services()["prometheus"]["command"])[0].removeprefix("--config.file=")
     assert config in mounted
@@ -209,7 +211,7 @@ def test_prometheus_asks_a_service_where_it_answers() -> None:
 
 async def exposed() -> dict[str, set[str]]:
     """Sample names of /metrics after two responses, with their labels."""
-    metrics = Metrics()
+    metrics = Metrics(GAUGES, partial(read_lags, {}))
     metrics.observe("getMessage", 200, 0.01)
     metrics.observe("getMessage", 503, 0.01)
     answer = await metrics.routes()[0].endpoint(Request({"type": "http"}))

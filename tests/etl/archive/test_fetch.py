@@ -8,12 +8,14 @@ import gc
 import gzip
 import io
 import json
+import math
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from errno import ENOSPC
@@ -27,10 +29,10 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from cli import following as loading
 from cli import main as cli
-from cli import settings
-from cli.fetch import _loader, _not_loaded
 from db.connect import StoreSettings
+from db.store import LeaseHeld
 from etl.archive.writer import ArchiveWriter, FolderInUse, archive_writer
 from etl.fetch import follow as following
 from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, fill, wait_s
@@ -48,7 +50,7 @@ from etl.fetch.http import (
     Http,
 )
 from etl.fetch.run import fetch
-from etl.report import Progress, quiet
+from etl.report import Progress, Report, quiet
 from ledger.eras import CHRYSALIS
 from tests.conftest import ROOT
 from tests.etl.archive.conftest import Json, Ledger, contents, environment
@@ -396,66 +398,75 @@ def test_a_signal_lets_what_is_under_way_be_written_and_the_next_run_takes_the_r
     assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
 
 
-async def test_each_run_is_loaded_by_a_process_and_what_a_load_did_not_take_goes_with_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    codes, commands = iter([1, 0, 3]), []
+class Loads:
+    """Loads that end as given: with a report, or with an error. Collects the names of the files of each load."""
 
-    class Ended:
-        async def wait(self) -> int:
-            return next(codes)
+    def __init__(self, *ends: Report | Exception, due_s: float = math.inf) -> None:
+        self._ends = iter(ends)
+        self._due_s = due_s
+        self.names: list[list[str]] = []
 
-    async def start(*command: str, env: dict[str, str]) -> Ended:
-        commands.append(command[3:])
-        assert env["PERMANODE_STORE"] == "sqlite:///x"
-        return Ended()
+    def load(self, files: list[Path], newest: int, newest_at: float) -> Report:
+        self.names.append([path.name for path in files])
+        end = next(self._ends)
+        if isinstance(end, Exception):
+            raise end
+        return end
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
+    def days_due_s(self) -> float:
+        return self._due_s
+
+
+LOADED = Report("a run", milestones=1)
+
+
+@pytest.fixture
+def thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
+    monkeypatch.setattr(loading, "PAUSE_S", 0.0)
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+async def test_files_and_pending_messages_of_a_failed_load_are_in_the_next(tmp_path: Path, thread: Executor) -> None:
     names = ("0to1.log", "1to8.log", "8to16.log", "16to24.log")
     killed, first, second, third = (tmp_path / name for name in names)
-    load_run = _loader(settings.read(None, {}, flags), tmp_path, [killed])
-    await load_run(Run(Fetched(), (first,), 3))
-    await load_run(Run(Fetched(), (second,), 0))
-    await load_run(Run(Fetched(), (), 5))
-    await load_run(Run(Fetched(), (third,), 1))
-    waiting = str(tmp_path / "pending.jsonl")
-    assert commands == [
-        ("load", str(killed), str(first), waiting),
-        ("load", str(killed), str(first), str(second)),
-        ("load", str(third), waiting),
+    (tmp_path / "pending.jsonl").touch()
+    loads = Loads(RuntimeError("out of memory"), LeaseHeld("another run"), LOADED, replace(LOADED, rejects=1), LOADED)
+    load_run = loading.loader(loads, thread, tmp_path, [killed])
+    assert await load_run(Run(Fetched(), (first,), 3)) == loading.FAILED_S
+    assert await load_run(Run(Fetched(), (second,), 0)) == loading.BUSY_S
+    assert await load_run(Run(Fetched(), (), 0)) is None
+    assert await load_run(Run(Fetched(), (), 0)) is None
+    assert await load_run(Run(Fetched(), (), 5)) is None
+    assert await load_run(Run(Fetched(), (third,), 0)) is None
+    assert loads.names == [
+        ["0to1.log", "1to8.log", "pending.jsonl"],
+        ["0to1.log", "1to8.log", "8to16.log", "pending.jsonl"],
+        ["0to1.log", "1to8.log", "8to16.log", "pending.jsonl"],
+        ["pending.jsonl"],
+        ["16to24.log"],
     ]
 
 
-async def test_more_files_than_a_command_line_names_are_loaded_as_their_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_days_that_are_due_are_loaded_without_files(tmp_path: Path, thread: Executor) -> None:
+    waits, due = Loads(due_s=20.0), Loads(LOADED, due_s=0.0)
+    assert await loading.loader(waits, thread, tmp_path, [])(Run(Fetched(), (), 0)) == 20.0
+    assert await loading.loader(due, thread, tmp_path, [])(Run(Fetched(), (), 0)) == 0.0
+    assert (waits.names, due.names) == ([], [[]])
+
+
+async def test_more_files_than_one_load_takes_are_loaded_as_their_folder(
+    tmp_path: Path, thread: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until a load has read them; messages that arrive in the meantime are in the folder, too."""
-    codes, commands = iter([1, 1, 0, 0]), []
-
-    class Ended:
-        async def wait(self) -> int:
-            return next(codes)
-
-    async def start(*command: str, env: dict[str, str]) -> Ended:
-        commands.append(command[4:])
-        return Ended()
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    monkeypatch.setattr("cli.fetch.FILES_MOST", 3)
+    """Until a load has read them; files that arrive in the meantime are in the folder, too."""
+    monkeypatch.setattr(loading, "FILES_MOST", 3)
     first, second, third, fourth, last = (tmp_path / f"{index}to{index + 1}.log" for index in range(5))
-    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", "permatest-1")}
-    load_run = _loader(settings.read(None, {}, flags), tmp_path, [first, second])
-    for run in (Run(Fetched(), (third,), 0), Run(Fetched(), (fourth,), 2), Run(Fetched(), (), 1)):
-        await load_run(run)
-    await load_run(Run(Fetched(), (last,), 0))
-    folder, waiting = str(tmp_path), str(tmp_path / "pending.jsonl")
-    assert commands == [
-        (str(first), str(second), str(third)),
-        (folder, waiting),
-        (folder, waiting),
-        (str(last),),
-    ]
+    failed = RuntimeError("disk full")
+    loads = Loads(failed, failed, LOADED, LOADED)
+    load_run = loading.loader(loads, thread, tmp_path, [first, second])
+    for files in ((third,), (fourth,), (), (last,)):
+        await load_run(Run(Fetched(), files, 0))
+    assert loads.names == [["0to1.log", "1to2.log", "2to3.log"], [tmp_path.name], [tmp_path.name], ["4to5.log"]]
 
 
 def test_a_killed_runs_files_above_the_stores_newest_milestone_are_loaded_by_the_next(
@@ -469,15 +480,15 @@ def test_a_killed_runs_files_above_the_stores_newest_milestone_are_loaded_by_the
     monkeypatch.setattr("db.connect.open_store", lambda _: io.StringIO())
     monkeypatch.setattr("db.sync.find_newest_milestone", find_newest)
     store, folder = StoreSettings("sqlite:///x", "permatest-1"), tmp_path / "archive"
-    assert _not_loaded(store, folder) == []
+    assert loading.not_loaded(store, folder) == []
     folder.mkdir()
     for name in ("1to9.log", "9to21.log", "21to30.log", "100to130.log", "30to40.log"):
         (folder / name).touch()
         (folder / f"{name}.b2sum").touch()
     (folder / "130to140.log").touch()
-    assert [path.name for path in _not_loaded(store, folder)] == ["21to30.log", "30to40.log", "100to130.log"]
+    assert [path.name for path in loading.not_loaded(store, folder)] == ["21to30.log", "30to40.log", "100to130.log"]
     newest = None
-    assert len(_not_loaded(store, folder)) == 5
+    assert len(loading.not_loaded(store, folder)) == 5
 
 
 def test_what_a_killed_run_left_open_is_handed_on_by_the_next(ledger: Ledger, node: str, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ Each run fetches one milestone from a node that answers at once. The ledger is g
 messages. One milestone never exists, and some requests fail, as happens over days.
 """
 
-import asyncio
 import gc
 import json
 import os
 import signal
+from concurrent.futures import Executor
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,13 +19,16 @@ import pytest
 
 from bench.generate import generate
 from bench.tangle import GeneratorSettings
-from cli import settings
-from cli.fetch import _loader
+from cli.following import loader
 from db.connect import StoreSettings
 from etl.fetch.fill import FetchSettings
 from etl.fetch.follow import Pace, follow
+from etl.report import Report
+from tests.etl.archive.test_fetch import LOADED, Loads, thread
 
 pytestmark = pytest.mark.thorough
+
+__all__ = ["thread"]
 
 LEDGER = GeneratorSettings(seed="days", milestone_size=5)
 
@@ -82,36 +85,31 @@ def objects() -> int:
 
 
 def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, thread: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_end = {RUNS: 0, 4 * RUNS: 0}
     loads = 0
 
-    class Ended:
-        async def wait(self) -> int:
+    class Counted(Loads):
+        def load(self, files: list[Path], newest: int, newest_at: float) -> Report:
             nonlocal loads
             loads += 1
             if loads in at_end:
                 at_end[loads] = objects()
             if loads == 4 * RUNS:
                 os.kill(os.getpid(), signal.SIGTERM)
-            return 0
-
-    async def start(*command: str, env: dict[str, str]) -> Ended:
-        return Ended()
+            return LOADED
 
     node = httpx.MockTransport(Answers(5 * RUNS))
     monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=node))
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     # pytest keeps all log records.
-    monkeypatch.setattr("cli.fetch.log.disabled", True)
-    flags = {"store.url": ("--store", "sqlite:///x"), "network": ("--network", LEDGER.network)}
+    monkeypatch.setattr("cli.following.log.disabled", True)
     done = follow(
         StoreSettings("", LEDGER.network),
         ["http://node"],
         tmp_path,
-        _loader(settings.read(None, {}, flags), tmp_path, []),
+        loader(Counted(), thread, tmp_path, []),
         first=1,
         settings=FetchSettings(tries=1),
         pace=Pace(run_most=1, poll_s=0),
