@@ -11,9 +11,9 @@ from etl.engine.current import AUTO, SAIL, SPARK, on_sail
 from etl.engine.java import java_fault
 from etl.engine.settings import EtlSettings
 
-SAIL_BYTES = 2 << 30
-"""`auto` chooses Sail for input of fewer bytes: archive files of a load, else the lake. docs/decisions/0020 has the
-measurements.
+SAIL_BYTES = 512 << 20
+"""`auto` chooses Sail for input of fewer bytes: archive files of a load, else the lake. A load of 340 MB uses 1.5 GiB
+with Sail. Its rows pass through this process on their way into the lake, so memory grows with the input.
 """
 
 PACKAGE = "pysail"
