@@ -75,11 +75,9 @@ KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, th
 
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
-LAKE_RANGES = "lake_range"
-
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "messages": (MESSAGE_DDL, (LAKE_RANGES,)),
-    "milestones": (MILESTONE_DDL, (LAKE_RANGES,)),
+    "messages": (MESSAGE_DDL, ("lake_range",)),
+    "milestones": (MILESTONE_DDL, ("lake_range",)),
     "pending": (MESSAGE_DDL, ()),
     "rejects": (REJECTS_DDL, ()),
     "sources": (SOURCES_DDL, ()),
@@ -126,14 +124,15 @@ class Lake:
         return any(name[0].isdecimal() for name in list_names(self.spark, f"{self.path(table)}/_delta_log"))
 
     def read(self, table: str) -> DataFrame:
-        """The rows of a table, without `lake_range`; empty if it was never written."""
-        ddl, partitions = stored_columns(table), TABLES[table][1]
+        """The rows of a table; empty if it was never written."""
+        ddl, partitions = TABLES[table]
+        if on_sail() and self.has(table):
+            return self._read_delta(table, self.spark, ddl)
         if not (files := self._listed(table)):
             return self.spark.createDataFrame([], ddl)
-        if set(partitions).intersection(names_of(ddl)) and on_sail():
-            # Sail 0.7.2 reads partition columns of listed files as null.
-            return self.spark.read.format("delta").load(self.path(table)).select(*names_of(ddl))
-        reader = self.spark.read.schema(ddl).option("basePath", self.path(table))
+        reader = self.spark.read.schema(ddl)
+        if partitions:
+            reader = reader.option("basePath", self.path(table))
         return reader.parquet(*(file.path for file in files))
 
     def messages(self, intervals: Intervals) -> DataFrame:
@@ -171,14 +170,24 @@ class Lake:
         files = [file.path for file in self._listed("milestones") if file.may_hold(wanted)]
         if not files:
             return None
+        if on_sail():
+            rows = self._read_delta("milestones", self.spark, "milestone_index INT, verified STRING")
+            return rows.where(either(wanted))
         return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
 
     def _rows(self, table: str, intervals: Intervals, spark: Session) -> DataFrame:
         """The rows of the current files that may contain these milestones."""
-        schema = stored_columns(table)
+        schema = TABLES[table][0].replace("lake_range INT,", "")
         files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
+        if files and on_sail():
+            return self._read_delta(table, spark, schema).where(either(intervals))
         read = spark.read.schema(schema)
         return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
+
+    def _read_delta(self, table: str, spark: Session, ddl: str) -> DataFrame:
+        """The columns of `ddl` of a table that exists."""
+        rows = spark.read.format("delta").load(self.path(table))
+        return rows.select(*names_of(ddl))
 
     def _files_of(self, table: str) -> list[LakeFile]:
         """The files of a table, cached between writes, because a run needs the same rows a dozen times."""
@@ -237,6 +246,8 @@ class Lake:
 
     def genesis(self) -> DataFrame:
         """GENESIS, also for a lake that was created before Stardust."""
+        if on_sail():
+            return self._read_delta("genesis", self.spark, GENESIS_DDL)
         return self.spark.read.schema(GENESIS_DDL).parquet(*(file.path for file in self._files_of("genesis")))
 
     def genesis_index(self) -> int:
@@ -276,12 +287,6 @@ class Lake:
                 compact_files(self.spark, self.path(table), retain_hours)
                 files[table] = len(self._listed(table))
         return files
-
-
-def stored_columns(table: str) -> str:
-    """The DDL of the columns that rows are read with. A condition on milestones makes `lake_range` redundant."""
-    ddl, partitions = TABLES[table]
-    return ddl.replace("lake_range INT,", "") if LAKE_RANGES in partitions else ddl
 
 
 def _digest(genesis: DataFrame) -> tuple[int, int, int]:

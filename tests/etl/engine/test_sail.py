@@ -5,7 +5,6 @@ Each test of a defect fails once a new version of Sail fixes the defect; then re
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -152,16 +151,6 @@ def test_without_the_package_the_frames_stay_sparks(monkeypatch: pytest.MonkeyPa
     assert not on_sail()
     missing.value.name = "pysail"
     assert describe_error(missing.value) == "pysail is not installed; run: pip install -c constraints.txt -e '.[sail]'"
-
-
-def test_files_with_both_physical_types_of_timestamps_are_read_together(sail: SparkSession, tmp_path: Path) -> None:
-    instant = datetime(2020, 1, 1, 12, tzinfo=UTC)
-    table = pa.table({"timestamp": pa.array([instant], pa.timestamp("us", tz="UTC"))})
-    files = [tmp_path / "spark.parquet", tmp_path / "sail.parquet"]
-    for file, is_spark in zip(files, (True, False), strict=True):
-        pq.write_table(table, file, use_deprecated_int96_timestamps=is_spark)
-    rows = sail.read.schema("timestamp TIMESTAMP").parquet(*map(str, files)).toArrow()
-    assert [each.astimezone(UTC) for each in rows["timestamp"].to_pylist()] == [instant, instant]
 
 
 def test_partition_columns_of_listed_files_are_null(sail: SparkSession, tmp_path: Path) -> None:
