@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from cli.options import build_etl
 from cli.settings import Settings
 from db.connect import StoreSettings
 from db.store import LeaseHeld, StoreUnavailable
@@ -52,10 +53,9 @@ def loading(settings: Settings, network: StoreSettings, into: Path) -> "Iterator
     """Yields a function that loads the files of a run. The engine starts with the first load and ends with the block.
     The first load also gets the files that a killed run left.
     """
-    from etl.engine.settings import EtlSettings
     from etl.head_loads import HeadLoads
 
-    loads = HeadLoads(network, settings.build("etl", EtlSettings))
+    loads = HeadLoads(network, build_etl(settings))
     # Spark's session is active in one thread only.
     with ThreadPoolExecutor(1, thread_name_prefix="load") as thread:
         try:
