@@ -98,7 +98,7 @@ POSITION = {each.name: number for number, each in enumerate(FRAMES)}
 
 
 def frame_of(table: Table, columns: Collection[str]) -> Rows | None:
-    """Returns the entry of FRAMES that a frame with these written columns is. None if there is none."""
+    """Returns the entry of FRAMES for a frame with these written columns. None: the frame is not compared."""
     for each in FRAMES:
         if each.table is table and (each.only is None or each.only in columns) and set(each.columns) <= {*columns}:
             return each

@@ -113,7 +113,7 @@ class Messages:
 
     @cached_property
     def carrier(self) -> Words:
-        """message_id, zeros where there is none."""
+        """message_id; zeros for rows without a message."""
         return words(pc.fill_null(self.message_id, bytes(32)))
 
     @cached_property

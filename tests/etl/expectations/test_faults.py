@@ -1,6 +1,6 @@
 """A wrapper of the engine's port changes what the engine returns. Each change fails the load; the next one repairs.
 
-Without the comparison every one of these loads ends without an error.
+Without the comparison most of these loads end without an error.
 """
 
 from collections.abc import Callable
