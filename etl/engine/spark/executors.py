@@ -4,11 +4,14 @@ import importlib.metadata
 import zipfile
 from pathlib import Path
 
-DISTRIBUTIONS = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome")
+DISTRIBUTIONS = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome", "numpy")
 """Distributions that executors need beside this project's packages, pyspark and pyarrow."""
 
 SUFFIXES = {".py", ".java", ".xml"}
 """Suffixes of the files that are packed. The JVM that writes SSTables needs the latter two."""
+
+UNUSED = {"..", "__pycache__", "tests"}
+"""Directories of distributions that are not packed."""
 
 DIRECTORY = "permanode_env"
 """Where an executor unpacks the zip, relative to the working directory of its Python workers."""
@@ -18,7 +21,7 @@ def pack_environment(folder: Path) -> Path:
     """Writes a zip of this project's packages and DISTRIBUTIONS. Executors' machines have only pyspark and pyarrow."""
     target = folder / "environment.zip"
     root = Path(__file__).parents[3]
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for package in ("ledger", "db", "etl"):
             for path in sorted((root / package).rglob("*")):
                 if path.suffix in SUFFIXES:
@@ -26,6 +29,6 @@ def pack_environment(folder: Path) -> Path:
         for name in DISTRIBUTIONS:
             distribution = importlib.metadata.distribution(name)
             for file in distribution.files or ():
-                if ".." not in file.parts and "__pycache__" not in file.parts:
+                if not UNUSED & set(file.parts):
                     archive.write(str(distribution.locate_file(file)), str(file))
     return target

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from cli.options import build_etl
 from cli.settings import read
@@ -29,6 +30,8 @@ echo 'openjdk version "{version}" 2025-04-15' >&2
 @pytest.fixture(autouse=True)
 def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    # The session that tests of this process share may be running, and a run inside it needs no other Java.
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
 
 @pytest.fixture
