@@ -1,13 +1,13 @@
 """All analytics of a generated lake, compared with DuckDB computing the same aggregates from the same Parquet files.
 
-    python -m bench.analytics [--messages 1000000] [--folder DIR] [--archives DIR]
+    python -m bench.analytics [--engine sail] [--messages 1000000] [--folder DIR] [--archives DIR]
 
 A generated Chrysalis archive is loaded from its genesis without analytics, once; DIR keeps the store. Then two programs
-run in turn: `permanode analytics --all`, from the lake into the store, without Spark's start; and DuckDB with one
+run in turn: `permanode analytics --all`, from the lake into the store, without the engine's start; and DuckDB with one
 thread per core, from the lake's files into tables in memory (aggregates of messages, ledger changes with resolved
 inputs, their aggregates by milestone, address and day, and the running state). The rows must be equal. The project also
 looks for Stardust's measures (chains, native tokens), and finds none. Finally the bench measures the milestones of the
-last day as a whole command, including Spark's start.
+last day as a whole command, including the engine's start.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from db.connect import StoreSettings, open_adapter
 from db.measures.transaction_sizes import FIRST
 from db.roles import KIND_OF_TYPE, KINDS
 from db.schema import CALENDAR
+from etl.engine.current import ENGINES, SPARK
 
 MOST_TIMES, MOST_SECONDS = 3.0, 30.0
 """The bars: time relative to DuckDB for everything, and seconds for one more day."""
@@ -275,10 +276,12 @@ def last_day(store: StoreSettings) -> str:
 def main() -> int:
     """Runs the bench. Returns 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", choices=ENGINES, default=SPARK, help="engine of the load and of the analytics")
     parser.add_argument("--messages", type=int, default=1_000_000, help="size of the archive")
     parser.add_argument("--folder", type=Path, help="folder in which the store is kept; default: a temporary one")
     parser.add_argument("--archives", type=Path, default=Path(tempfile.gettempdir()), help="where archives are kept")
     options = parser.parse_args()
+    os.environ["PERMANODE_ETL_ENGINE"] = options.engine
     with tempfile.TemporaryDirectory() as name:
         store = filled(options.archives, options.folder or Path(name), options.messages)
         lake = Path(store.url.removeprefix("sqlite:///")) / "lake"
