@@ -3,7 +3,7 @@
 from api.http.errors import grpc_error_body
 from api.http.operations import Family
 from api.http.responses import GRPC_ERRORS
-from api.wormhole.ours.routes import OURS
+from api.wormhole.ours.routes import EXTENSIONS
 from api.wormhole.scan.activity_routes import ACTIVITY
 from api.wormhole.scan.observation_routes import OBSERVATIONS
 from api.wormhole.scan.operation_routes import OPERATIONS
@@ -11,7 +11,7 @@ from api.wormhole.scan.routes import VAAS
 
 WORMHOLE_V1 = Family(
     "wormholescan",
-    (*VAAS, *OURS, *OBSERVATIONS, *OPERATIONS, *ACTIVITY),
+    (*VAAS, *EXTENSIONS, *OBSERVATIONS, *OPERATIONS, *ACTIVITY),
     wrap=lambda value: value,
     error_body=grpc_error_body,
     errors=GRPC_ERRORS,

@@ -293,8 +293,8 @@ def main() -> int:
         with closing(connection):
             compare(store, connection)
         times = ours / theirs
-        told = ", ".join(f"{stage.removeprefix('analytics_')} {taken:.1f}" for stage, taken in stages.items())
-        print(f"everything: {ours:.1f} s, DuckDB {theirs:.1f} s: {times:.2f} times (bar {MOST_TIMES}); steps: {told}")
+        shown = ", ".join(f"{stage.removeprefix('analytics_')} {taken:.1f}" for stage, taken in stages.items())
+        print(f"everything: {ours:.1f} s, DuckDB {theirs:.1f} s: {times:.2f} times (bar {MOST_TIMES}); steps: {shown}")
         milestones = last_day(store)
         _, seconds = run(store, "analytics", milestones)
         print(f"the last day, {milestones}: {seconds:.1f} s (bar {MOST_SECONDS:.0f})")

@@ -32,7 +32,7 @@ from cassandra.query import tuple_factory
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
-from bench.http import database_of, oracle_store, questions
+from bench.http import database_of, oracle_store, request_paths
 from bench.servers import CONNECTIONS, Server, ask, serving, wrk_is_missing
 from db.cassandra.session import CassandraSession
 from db.connect import StoreSettings, open_store
@@ -52,8 +52,8 @@ Read: TypeAlias = tuple[str, Sequence[Any], str]
 Reads: TypeAlias = list[list[Read]]
 """The reads of one request: groups in sequence, the reads of a group concurrently."""
 
-Asks: TypeAlias = Callable[[Read], Awaitable[Any]]
-Driver: TypeAlias = Callable[[str], AbstractAsyncContextManager[Asks]]
+Queries: TypeAlias = Callable[[Read], Awaitable[Any]]
+Driver: TypeAlias = Callable[[str], AbstractAsyncContextManager[Queries]]
 """HOST:PORT → a function that runs reads there."""
 
 
@@ -68,7 +68,7 @@ def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
     """Path → the reads with which the API serves it from this store."""
     recorded: Reads = []
     under_way = 0
-    asking = CassandraSession.ask
+    original = CassandraSession.ask
 
     async def noting(session: CassandraSession, cql: str, values: Sequence[Any], consistency: str) -> Any:
         nonlocal under_way
@@ -77,7 +77,7 @@ def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
         recorded[-1].append((cql, tuple(values), consistency))
         under_way += 1
         try:
-            return await asking(session, cql, values, consistency)
+            return await original(session, cql, values, consistency)
         finally:
             under_way -= 1
 
@@ -98,11 +98,11 @@ def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
         with closing(open_store(settings)) as store:
             return asyncio.run(run(store))
     finally:
-        CassandraSession.ask = asking  # type: ignore[method-assign]
+        CassandraSession.ask = original  # type: ignore[method-assign]
 
 
 @asynccontextmanager
-async def cassandra_driver(contact: str) -> AsyncIterator[Asks]:
+async def cassandra_driver(contact: str) -> AsyncIterator[Queries]:
     """cassandra-driver with its defaults, except for rows as tuples and no paging."""
     host, _, port = contact.partition(":")
     profile = ExecutionProfile(TokenAwarePolicy(DCAwareRoundRobinPolicy("")), row_factory=tuple_factory)
@@ -132,7 +132,7 @@ async def cassandra_driver(contact: str) -> AsyncIterator[Asks]:
 
 
 @asynccontextmanager
-async def acsylla_driver(contact: str) -> AsyncIterator[Asks]:
+async def acsylla_driver(contact: str) -> AsyncIterator[Queries]:
     """Acsylla with its defaults, rows as tuples."""
     host, _, port = contact.partition(":")
     cluster = acsylla.create_cluster([host], port=int(port), protocol_version=4)
@@ -159,16 +159,16 @@ READERS = {"cassandra-driver": "", "acsylla": "acsylla"}
 """Driver → value of the setting `reader`."""
 
 
-def ask_driver(driver: Driver, contact: str, asked: Sequence[Reads], seconds: float) -> Rate:
+def ask_driver(driver: Driver, contact: str, requested: Sequence[Reads], seconds: float) -> Rate:
     """Runs these requests in turn in CONNECTIONS coroutines."""
-    return uvloop.run(_ask_driver(driver, contact, asked, seconds))
+    return uvloop.run(_ask_driver(driver, contact, requested, seconds))
 
 
-async def _ask_driver(driver: Driver, contact: str, asked: Sequence[Reads], seconds: float) -> Rate:
+async def _ask_driver(driver: Driver, contact: str, requested: Sequence[Reads], seconds: float) -> Rate:
     async with driver(contact) as read:
-        for each in asked[0]:
+        for each in requested[0]:
             await asyncio.gather(*map(read, each))
-        left, count = cycle(asked), 0
+        left, count = cycle(requested), 0
         begun, used = time.monotonic(), time.process_time()
 
         async def work() -> None:
@@ -198,7 +198,7 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
     url = f"cassandra://{contact}/bench?rf=1"
     network = oracle_store(f"sqlite:///{folder / 'ids'}")
     oracle_store(url)
-    asked = {kind: paths for kind, paths in questions(database_of(folder / "ids")).items() if kind in KINDS}
+    requested = {kind: paths for kind, paths in request_paths(database_of(folder / "ids")).items() if kind in KINDS}
     met = True
     with ExitStack() as stack:
         servers = {
@@ -207,7 +207,7 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
         }
         shown = "".join(f"{name:>18}{'µs':>6}" for name in (*servers, *(f"bare {name}" for name in DRIVERS)))
         print(f"{'a second':22}{'reads':>6}{shown}   API/bare: own, cassandra-driver's")
-        for kind, paths in asked.items():
+        for kind, paths in requested.items():
             reads = list(record(StoreSettings(url=url, network=network), paths).values())
             # Objects of this process belong to no driver: exclude them from garbage collection.
             gc.collect()

@@ -119,7 +119,7 @@ class Keyspace:
             count = ready.write(batch)
             seconds = time.perf_counter() - started
         ready.drop()
-        self._refuse_unless_all(table, count)
+        self._expect_all(table, count)
         return count / seconds
 
     def dsbulk(self, name: str, table: Table) -> float:
@@ -136,12 +136,12 @@ class Keyspace:
             command += ["-t", table.name, "-h", self._server.address, "-port", str(self._server.ports.native)]
             command += ["--schema.mapping", mapping, "--log.directory", logs, *TUNED]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-        said = done.stdout + done.stderr
-        found = re.findall(r"^\s*([\d,]+) \|\s+0 \|\s+([\d,]+) \|", said, re.MULTILINE)
+        output = done.stdout + done.stderr
+        found = re.findall(r"^\s*([\d,]+) \|\s+0 \|\s+([\d,]+) \|", output, re.MULTILINE)
         if done.returncode or not found:
-            raise SystemExit("\n".join(["dsbulk failed:", *said.splitlines()[-20:]]))
+            raise SystemExit("\n".join(["dsbulk failed:", *output.splitlines()[-20:]]))
         count, rate = (int(number.replace(",", "")) for number in found[-1])
-        self._refuse_unless_all(table, count)
+        self._expect_all(table, count)
         return float(rate)
 
     def empty(self) -> None:
@@ -153,7 +153,7 @@ class Keyspace:
     def _frame(self, table: Table) -> DataFrame:
         return self._spark.read.parquet(str(self._rows / table.name / "frame"))
 
-    def _refuse_unless_all(self, table: Table, count: int) -> None:
+    def _expect_all(self, table: Table, count: int) -> None:
         if count != self.count(table):
             raise SystemExit(f"wrote {count} rows of {table.name}, expected {self.count(table)}")
 

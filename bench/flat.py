@@ -81,23 +81,23 @@ def rebuilt(cluster: str, store: Path, messages: int) -> str:
     return url
 
 
-def questions(store: Path) -> dict[str, list[str]]:
+def request_paths(store: Path) -> dict[str, list[str]]:
     """Kind of request → paths with keys that have RARE_ROWS rows. Raises SystemExit if there are none."""
     database = store / (store / "CURRENT").read_text().strip()
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    asked = {}
+    requested = {}
     for kind, (table, key, path) in KINDS.items():
         grouped = f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) = ?"  # noqa: S608 (names of ours)
         keys = [value.hex() for (value,) in connection.execute(grouped, (RARE_ROWS,))]
         if not keys:
             raise SystemExit(f"{database}: no {key} has {RARE_ROWS} rows in {table}")
         chosen = random.Random(4).sample(keys, min(KEYS, len(keys)))
-        asked[kind] = [path.format(value[2:] if key == "address" else value) for value in chosen]
+        requested[kind] = [path.format(value[2:] if key == "address" else value) for value in chosen]
     connection.close()
-    return asked
+    return requested
 
 
-def run(urls: dict[str, str], asked: dict[str, dict[str, list[str]]], seconds: int, folder: Path) -> bool:
+def run(urls: dict[str, str], requested: dict[str, dict[str, list[str]]], seconds: int, folder: Path) -> bool:
     """Prints the figures of each kind, and returns whether all meet the bar without errors."""
     small, large = urls
     with serving(urls[small], GENERATED.network) as first, serving(urls[large], GENERATED.network) as second:
@@ -107,10 +107,10 @@ def run(urls: dict[str, str], asked: dict[str, dict[str, list[str]]], seconds: i
         for kind in KINDS:
             taken: dict[str, list[Figure]] = {name: [] for name in servers}
             for name, server in servers.items():
-                ask(server, asked[name][kind], 1, folder)
+                ask(server, requested[name][kind], 1, folder)
             for _ in range(ROUNDS):
                 for name, server in servers.items():
-                    taken[name].append(ask(server, asked[name][kind], seconds, folder))
+                    taken[name].append(ask(server, requested[name][kind], seconds, folder))
             rates = {name: statistics.median(each.per_second for each in seen) for name, seen in taken.items()}
             ratio = rates[small] / rates[large]
             for name, seen in taken.items():
@@ -119,7 +119,7 @@ def run(urls: dict[str, str], asked: dict[str, dict[str, list[str]]], seconds: i
                 flat &= errors == 0
                 shown = f"{ratio:.2f} x" if name == large else ""
                 print(
-                    f"{kind:12}{name:>12}{len(asked[name][kind]):6d}{rates[name]:9.0f}{p50:9.2f}{errors:8d}{shown:>9}"
+                    f"{kind:12}{name:>12}{len(requested[name][kind]):6d}{rates[name]:9.0f}{p50:9.2f}{errors:8d}{shown:>9}"
                 )
             flat &= ratio <= MOST
     print(f"bar: at most {MOST} x, no errors: {'met' if flat else 'missed'}")
@@ -138,16 +138,16 @@ def main() -> int:
     options = parser.parse_args()
     if wrk_is_missing():
         return 2
-    urls, asked = {}, {}
+    urls, requested = {}, {}
     for messages in (options.small, options.large):
         store, name = filled(options.folder, messages), f"{messages:,}"
         cluster = options.cluster
         urls[name] = rebuilt(cluster, store, messages) if cluster else f"sqlite:///{store.absolute()}"
-        asked[name] = questions(store)
+        requested[name] = request_paths(store)
     if options.only_prepare:
         return 0
     with tempfile.TemporaryDirectory() as name:
-        return 0 if run(urls, asked, options.seconds, Path(name)) else 1
+        return 0 if run(urls, requested, options.seconds, Path(name)) else 1
 
 
 if __name__ == "__main__":

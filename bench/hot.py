@@ -54,10 +54,10 @@ def a_day() -> bool:
     firsts = splits.first_milestones if splits else ()
     sizes = Counter(place(firsts, index) for index in range(milestones))
     largest = per_milestone * max(sizes.values())
-    return told("a day's arithmetic", per_milestone * milestones, len(sizes), largest, settings, per_milestone)
+    return report("a day's arithmetic", per_milestone * milestones, len(sizes), largest, settings, per_milestone)
 
 
-def told(name: str, rows: int, partitions: int, largest: int, settings: StoreSettings, milestone: int) -> bool:
+def report(name: str, rows: int, partitions: int, largest: int, settings: StoreSettings, milestone: int) -> bool:
     """Prints a line, and returns whether the largest partition is within its bound."""
     bound = settings.partition_size + milestone
     print(f"{name:20}{rows:12,} rows {partitions:6,} partitions, the largest of {largest:9,} rows (at most {bound:,})")
@@ -80,7 +80,7 @@ def loaded(folder: Path, archives: Path, messages: int) -> tuple[StoreSettings, 
     ]
     milestone = max(count for (count,) in connection.execute(f"SELECT count(*) {of_tag} milestone_index", (HOT_TAG,)))
     connection.close()
-    return settings, told("a load", sum(sizes), len(sizes), max(sizes), settings, milestone)
+    return settings, report("a load", sum(sizes), len(sizes), max(sizes), settings, milestone)
 
 
 def far_page(server: Server) -> str:
@@ -95,11 +95,11 @@ def far_page(server: Server) -> str:
 def pages(settings: StoreSettings, seconds: int, folder: Path) -> bool:
     """Prints the cost of both pages, and returns whether the bar is met without errors."""
     with serving(settings.url, settings.network) as server:
-        asked = {"page 1": PATH, f"page {FAR:,}": far_page(server)}
-        rates: dict[str, list[float]] = {name: [] for name in asked}
+        requested = {"page 1": PATH, f"page {FAR:,}": far_page(server)}
+        rates: dict[str, list[float]] = {name: [] for name in requested}
         errors = 0
         for _ in range(ROUNDS):
-            for name, path in asked.items():
+            for name, path in requested.items():
                 figure = ask(server, [path], seconds, folder)
                 rates[name].append(figure.per_second)
                 errors += figure.errors

@@ -102,7 +102,7 @@ def database_of(store: Path) -> Path:
     return store / (store / "CURRENT").read_text().strip()
 
 
-def questions(database: Path) -> dict[str, list[str]]:
+def request_paths(database: Path) -> dict[str, list[str]]:
     """Kind of request → paths with ids sampled from the file, for the eras that it contains."""
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
 
@@ -122,7 +122,7 @@ def questions(database: Path) -> dict[str, list[str]]:
     )
     connection.close()
     hashes = [address[2:] for address in addresses]
-    asked = {
+    requested = {
         "message by id": [f"/api/v1/messages/{each}" for each in messages],
         "metadata": [f"/api/v1/messages/{each}/metadata" for each in messages],
         "children": [f"/api/v1/messages/{each}/children" for each in messages],
@@ -135,7 +135,7 @@ def questions(database: Path) -> dict[str, list[str]]:
         "block metadata": [f"/api/core/v2/blocks/0x{each}/metadata" for each in blocks],
         "output": [f"/api/core/v2/outputs/0x{each}" for each in outputs],
     }
-    return {kind: paths for kind, paths in asked.items() if paths}
+    return {kind: paths for kind, paths in requested.items() if paths}
 
 
 def datasette_paths(database: Path, paths: list[str]) -> list[str]:
@@ -148,11 +148,11 @@ def datasette_paths(database: Path, paths: list[str]) -> list[str]:
 # --- the run ----------------------------------------------------------------------------------------------------------
 
 
-def record(base: str, asked: dict[str, list[str]], target: Path) -> dict[str, float]:
+def record(base: str, requested: dict[str, list[str]], target: Path) -> dict[str, float]:
     """Records the API's body for every path for the bare route. Returns the mean size in bytes by kind."""
     sizes = {}
     with target.open("w") as lines:
-        for kind, paths in asked.items():
+        for kind, paths in requested.items():
             bodies = [urllib.request.urlopen(base + path).read().decode() for path in paths]  # noqa: S310  (loopback)
             lines.writelines(json.dumps(pair) + "\n" for pair in zip(paths, bodies, strict=True))
             sizes[kind] = sum(map(len, bodies)) / len(bodies)
@@ -190,16 +190,16 @@ def oracle_stores(folder: Path) -> dict[Path, str]:
 def run(store: Path, network: str, seconds: int, folder: Path, peer_python: str) -> Figures:
     """Server → kind of request → figure: the median of ROUNDS in which the servers take turns."""
     database = database_of(store)
-    asked, bodies = questions(database), folder / "bodies.jsonl"
-    rows = {kind: datasette_paths(database, asked[kind]) for kind in BY_ID if kind in asked}
+    requested, bodies = request_paths(database), folder / "bodies.jsonl"
+    rows = {kind: datasette_paths(database, requested[kind]) for kind in BY_ID if kind in requested}
     port = free_port()
     datasette = [peer_python, "-m", "datasette", "serve", "-i", str(database), "--port", str(port)]
     with serving(f"sqlite:///{store.absolute()}", network) as own:
-        sizes = record(own.base, asked, bodies)
+        sizes = record(own.base, requested, bodies)
         with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
-            servers = {OURS: (own, asked), BARE: (bare_fastapi, asked), DATASETTE: (peer, rows)}
+            servers = {OURS: (own, requested), BARE: (bare_fastapi, requested), DATASETTE: (peer, rows)}
             figures: Figures = {name: {} for name in servers}
-            for kind in asked:
+            for kind in requested:
                 taken: dict[str, list[Figure]] = {name: [] for name in servers}
                 for _ in range(ROUNDS):
                     for name, (server, paths) in servers.items():

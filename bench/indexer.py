@@ -123,9 +123,9 @@ def path_of(bech32: str) -> str:
     return f"{PATH}?address={bech32}&hasExpiration=true&minNativeTokenCount=1"
 
 
-def http_ratio(folder: Path, asked: list[int], seconds: int) -> float:
+def http_ratio(folder: Path, requested: list[int], seconds: int) -> float:
     """The API's rate divided by the bare route's."""
-    paths = [path_of(format_address(HRP, address(number))) for number in asked]
+    paths = [path_of(format_address(HRP, address(number))) for number in requested]
     bodies = folder / "bodies.jsonl"
     url = f"sqlite:///{(folder / 'store').absolute()}"
     with serving(url, NETWORK, PERMANODE_STORE_STARDUST_FROM="0") as ours:
@@ -154,7 +154,7 @@ SQL = (
 )
 
 
-def sql_ratio(folder: Path, asked: list[int]) -> float:
+def sql_ratio(folder: Path, requested: list[int]) -> float:
     """The time of the query divided by the hand-written one's; both return the same ids."""
     store = open_store(StoreSettings(f"sqlite:///{folder / 'store'}", NETWORK))
     own = sqlite3.connect(folder / "hand.db")
@@ -167,21 +167,21 @@ def sql_ratio(folder: Path, asked: list[int]) -> float:
         )  # fmt: skip
         return [row["output_id"] for row in page.rows]
 
-    async def by_hand(number: int) -> list[str]:
+    async def plain_sql(number: int) -> list[str]:
         return [row[0].hex() for row in own.execute(SQL, (address(number),))]
 
     async def timed(query: Callable[[int], Any]) -> float:
         begin = time.perf_counter()
-        for number in asked:
+        for number in requested:
             await query(number)
-        return (time.perf_counter() - begin) / len(asked)
+        return (time.perf_counter() - begin) / len(requested)
 
     async def compare() -> float:
-        for number in asked[:20]:
+        for number in requested[:20]:
             found = await ours(number)
             assert len(found) == HITS_OF_KEY
-            assert found == await by_hand(number)
-        times: list[tuple[float, float]] = [(await timed(ours), await timed(by_hand)) for _ in range(2 * ROUNDS)]
+            assert found == await plain_sql(number)
+        times: list[tuple[float, float]] = [(await timed(ours), await timed(plain_sql)) for _ in range(2 * ROUNDS)]
         mine, theirs = statistics.median(each for each, _ in times), statistics.median(each for _, each in times)
         print(f"query {1e6 * mine:.0f} µs, hand-written SQL {1e6 * theirs:.0f} µs")
         return mine / theirs
@@ -205,9 +205,9 @@ def main() -> int:
         folder = options.folder or Path(name)
         if not (folder / "hand.db").exists():
             fill(folder, options.outputs)
-        asked = random.Random(7).sample(range(options.outputs // ROWS_OF_KEY), SAMPLE)
-        slower = sql_ratio(folder, asked)
-        rate = http_ratio(folder, asked, options.seconds)
+        requested = random.Random(7).sample(range(options.outputs // ROWS_OF_KEY), SAMPLE)
+        slower = sql_ratio(folder, requested)
+        rate = http_ratio(folder, requested, options.seconds)
     (bare_name, least), (sql_name, most) = BARS
     print(f"{rate:.2f} {bare_name} (at least {least}); {slower:.2f} {sql_name} (at most {most})")
     return 0 if rate >= least and slower <= most else 1

@@ -84,28 +84,28 @@ def paths() -> list[str]:
     return [f"{PATH}?start={each}&end={each + timedelta(SPAN - 1)}&pageSize=1000" for each in begins]
 
 
-def recorded(base: str, asked: list[str], media_type: str, target: Path) -> float:
+def recorded(base: str, requested: list[str], media_type: str, target: Path) -> float:
     """Records the API's body for every path for the bare route. Returns the mean size in bytes."""
     bodies = []
-    for path in asked:
+    for path in requested:
         request = urllib.request.Request(base + path, headers={"accept": media_type})  # noqa: S310 (loopback)
         bodies.append(urllib.request.urlopen(request).read().decode())  # noqa: S310 (loopback)
     with target.open("w") as lines:
-        lines.writelines(json.dumps(pair) + "\n" for pair in zip(asked, bodies, strict=True))
+        lines.writelines(json.dumps(pair) + "\n" for pair in zip(requested, bodies, strict=True))
     assert len(set(bodies)) == len(bodies)
     return sum(map(len, bodies)) / len(bodies)
 
 
 def ratio(name: str, folder: Path, seconds: int) -> float:
     """The API's rate for a format divided by the bare route's."""
-    asked, media_type, bodies = paths(), FORMS[name], folder / "bodies.jsonl"
+    requested, media_type, bodies = paths(), FORMS[name], folder / "bodies.jsonl"
     rates: dict[str, list[Figure]] = {"ours": [], "bare FastAPI": []}
     with serving(f"sqlite:///{(folder / 'store').absolute()}", NETWORK) as ours:
-        size = recorded(ours.base, asked, media_type, bodies)
+        size = recorded(ours.base, requested, media_type, bodies)
         with uvicorn("bench.series:bare", BENCH_BODIES=str(bodies), BENCH_MEDIA_TYPE=media_type) as peer:
             for _ in range(ROUNDS):
                 for server_name, server in (("ours", ours), ("bare FastAPI", peer)):
-                    rates[server_name].append(ask(server, asked, seconds, folder, accept=media_type))
+                    rates[server_name].append(ask(server, requested, seconds, folder, accept=media_type))
     print(f"{name}: {size:,.0f} bytes of {SPAN} days at most")
     for server_name, figures in rates.items():
         middle = sorted(figures, key=lambda each: each.per_second)[ROUNDS // 2]

@@ -17,7 +17,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from bench.http import database_of, oracle_store, questions
+from bench.http import database_of, oracle_store, request_paths
 from bench.load import family
 from bench.servers import Figure, Server, ask, serving, wrk_is_missing
 
@@ -72,10 +72,10 @@ def anonymous(process: int) -> float:
     return int(sizes[0]) / 1024 if sizes else 0.0
 
 
-def mixed(asked: dict[str, list[str]]) -> list[str]:
+def mixed(requested: dict[str, list[str]]) -> list[str]:
     """One path of each kind in turn; shorter lists start again."""
-    longest = max(map(len, asked.values()))
-    return [paths[position % len(paths)] for position in range(longest) for paths in asked.values()]
+    longest = max(map(len, requested.values()))
+    return [paths[position % len(paths)] for position in range(longest) for paths in requested.values()]
 
 
 def soak(server: Server, paths: list[str], seconds: int, folder: Path) -> tuple[list[Figure], Memory]:
@@ -134,7 +134,7 @@ def main() -> int:
         folder = Path(name)
         store = options.store or folder / "store"
         network = options.network if options.store else oracle_store(f"sqlite:///{store}")
-        paths = mixed(questions(database_of(store)))
+        paths = mixed(request_paths(database_of(store)))
         with serving(f"sqlite:///{store.absolute()}", network, options.workers) as server:
             figures, memory = soak(server, paths, 60 * options.minutes, folder)
     return 0 if report(figures, memory) else 1

@@ -69,12 +69,12 @@ def write_vaas(model: Vaa, signatures: int, count: int, file: Path) -> None:
                 sequence=number,
                 payload=payload,
             )
-            told = {
+            line = {
                 "vaa": base64.b64encode(encode_vaa(vaa)).decode(),
                 "tx_id": f"0x{random_numbers.randbytes(32).hex()}",
                 "observed_at": 1000 * at,
             }
-            lines.write(json.dumps(told) + "\n")
+            lines.write(json.dumps(line) + "\n")
 
 
 def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:
@@ -85,7 +85,7 @@ def run(model: Vaa, verified: list[bytes], count: int, seconds: int) -> int:
         folder = Path(name)
         loaded(model, verified, len(model.signatures), count, folder / "signed")
         store, rate = loaded(model, verified, 1, count, folder / "unsigned")
-        figures = asked_by_id(store, folder, seconds)
+        figures = measured_by_id(store, folder, seconds)
     of_iota = figures["IOTA message"].per_second
     for kind, each in figures.items():
         print(
@@ -127,22 +127,22 @@ def show(signatures: int, count: int, done: Run) -> None:
     )
 
 
-def asked_by_id(store: StoreSettings, folder: Path, seconds: int) -> dict[str, Figure]:
+def measured_by_id(store: StoreSettings, folder: Path, seconds: int) -> dict[str, Figure]:
     """The median of ROUNDS for each kind of request, with the servers taking turns."""
     iota = folder / "iota"
     network = oracle_store(f"sqlite:///{iota}")
     vaas = ids(store.url.removeprefix("sqlite:///"), VAA_IDS)
     messages = ids(str(iota), "SELECT lower(hex(message_id)) FROM messages")
     with serving(store.url, NETWORK) as own, serving(f"sqlite:///{iota}", network) as beside:
-        asked = {
+        requested = {
             "IOTA message": (beside, [f"/api/v1/messages/{each}" for each in messages]),
             "VAA, as a guardian answers": (own, [f"/v1/signed_vaa/{each}" for each in vaas]),
             "VAA, as wormholescan answers": (own, [f"/api/wormhole/v1/vaas/{each}" for each in vaas]),
             "VAA, its row of the event tables": (own, [readrow(each) for each in vaas]),
         }
-        taken: dict[str, list[Figure]] = {kind: [] for kind in asked}
+        taken: dict[str, list[Figure]] = {kind: [] for kind in requested}
         for _ in range(ROUNDS):
-            for kind, (server, paths) in asked.items():
+            for kind, (server, paths) in requested.items():
                 taken[kind].append(ask(server, paths, seconds, folder))
     return {
         kind: min(seen, key=lambda each: abs(each.per_second - statistics.median(one.per_second for one in seen)))

@@ -56,7 +56,7 @@ def validate_archive(
 
     files, check = archive_files(sources), None
     if level == "full":
-        check = Checks.of(context.obj.settings().network_alone(), codec_of(map(str, files))).refused
+        check = Checks.of(context.obj.settings().network_alone(), codec_of(map(str, files))).rejects_of
     wanted = None if first is None or last is None else [(first, last - 1)]
     found = validate(
         files,

@@ -100,24 +100,28 @@ def fetch_archive(
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--node" if node else "--guardian") from None
     settings = context.obj.settings()
-    asking = FetchSettings(requests=requests, tries=tries, timeout_s=timeout, backoff_s=backoff, max_bytes=max_size)
+    fetch_settings = FetchSettings(
+        requests=requests, tries=tries, timeout_s=timeout, backoff_s=backoff, max_bytes=max_size
+    )
     network = settings.store() if missing or load else settings.network_alone()
     with shown() as notify:
         if follow:
             pace = AT_HEAD if load else Pace()
             with following.loading(settings, network, into) if load else nullcontext(following.log_run) as hand_on:
                 done = keep_following(
-                    network, node or [], into, hand_on, first=first, settings=asking, pace=pace, notify=notify
+                    network, node or [], into, hand_on, first=first, settings=fetch_settings, pace=pace, notify=notify
                 )
         else:
             assert first is not None
             assert last is not None
             wanted = (first, last - 1)
             if emitter is not None:
-                done = _fetch_vaas(network, guardian or [], emitter, into, wanted, asking, notify, missing=missing)
+                done = _fetch_vaas(
+                    network, guardian or [], emitter, into, wanted, fetch_settings, notify, missing=missing
+                )
             else:
-                lacking = _incomplete(network, wanted) if missing else [wanted]
-                done = fetch(network, node or [], into, lacking, asking, notify)
+                intervals = _incomplete(network, wanted) if missing else [wanted]
+                done = fetch(network, node or [], into, intervals, fetch_settings, notify)
     # dataclasses.asdict does not copy a Counter correctly in Python 3.11.
     values = dataclasses.asdict(done) | {"faults": done.faults}
     typer.echo(json.dumps(values, indent=2) if as_json else "\n".join(fetched_lines(done)))
@@ -139,7 +143,7 @@ def _fetch_vaas(
     emitter: str,
     into: Path,
     wanted: tuple[int, int],
-    asking: "FetchSettings",
+    fetch_settings: "FetchSettings",
     notify: Notify,
     *,
     missing: bool,
@@ -153,8 +157,8 @@ def _fetch_vaas(
         sent = Emitter.parse(emitter)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--emitter") from None
-    lacking = [wanted]
+    intervals = [wanted]
     if missing:
         with closing(open_store(network)) as store:
-            lacking = asyncio.run(list_missing(store, sent.chain, sent.address.hex(), *wanted))
-    return fetch_vaas(network, urls, sent, into, lacking, asking, notify)
+            intervals = asyncio.run(list_missing(store, sent.chain, sent.address.hex(), *wanted))
+    return fetch_vaas(network, urls, sent, into, intervals, fetch_settings, notify)

@@ -22,7 +22,7 @@ from api.wormhole.scan.routes import BODY_MAX_BYTES as VAA_MAX_BYTES
 from cli.options import HOME
 from cli.progress import plan_text
 from cli.settings import FILE, PARTS, default, describe_kind, load_part, variable
-from db.admin.sizing import BY_MILESTONE, STANDING, Demand, load_sizes, plan
+from db.admin.sizing import BY_MILESTONE, FIXED_TABLES, Demand, load_sizes, plan
 from db.admin.wormhole_status import EXAMINED as STATUS_ROWS
 from db.connect import StoreSettings
 from db.listing.page import EXAMINED_AT_LEAST, EXAMINED_PER_ROW
@@ -121,7 +121,7 @@ def sizing_page() -> str:
     for unit, count, wanted in (("message", ledger.messages, False), ("milestone", ledger.milestones, True)):
         text += f"\n| per {unit} | rows | partitions | bytes, SQLite | bytes, Cassandra |\n|---|---|---|---|---|\n"
         for table in TABLES:
-            if table not in STANDING and table.name in ledger.tables and (table in BY_MILESTONE) is wanted:
+            if table not in FIXED_TABLES and table.name in ledger.tables and (table in BY_MILESTONE) is wanted:
                 row = ledger.tables[table.name]
                 shares = [each / count for each in (row.rows, row.partitions, row.sqlite_bytes, row.cassandra_bytes)]
                 text += f"| {table.name} | {shares[0]:.2f} | {shares[1]:.2f} | {shares[2]:.0f} | {shares[3]:.0f} |\n"

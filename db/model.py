@@ -104,7 +104,7 @@ class Lookup:
     hint_names: tuple[tuple[str, str], ...] = ()
 
     @property
-    def asked_by(self) -> tuple[str, ...]:
+    def query_columns(self) -> tuple[str, ...]:
         """The columns that a listing must specify: those of the partition key before the range."""
         return self.table.partition[:-2]
 

@@ -82,4 +82,4 @@ def listing_key(role: Role, key: str, *, included: bool) -> Key:
         "variant": role.variant,
         "included": included,
     }
-    return tuple(values[name] for name in LOOKUP_OF_TABLE[role.table].asked_by)
+    return tuple(values[name] for name in LOOKUP_OF_TABLE[role.table].query_columns)

@@ -19,7 +19,7 @@ from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.store_reads import StoreReads
-from etl.verification.chain import refuse_broken_links
+from etl.verification.chain import reject_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
 from etl.verification.expect import expect, expect_lake
 from etl.verification.full_verification import promote
@@ -72,7 +72,7 @@ def check_store(run: IotaRun) -> IotaRun:
     """Rejects a lake older than the store. Counts the store's newest milestones and reopens those that miss rows."""
     store, reads = run.publication.store, run.publication.reads
     chunk_size = run.publication.store_settings.chunk_size
-    refuse_older_lake(run.publication.lake, reads)
+    reject_older_lake(run.publication.lake, reads)
     reopen(store, reads, chunk_size, find_short(reads, chunk_size, CHECKED_BY_LOADS))
     return run
 
@@ -118,7 +118,7 @@ def compare_links(run: IotaRun) -> IotaRun:
     found = run.found
     if found is not None and found.links:
         with run.publication.report.timed("chain"):
-            return replace(run, found=refuse_broken_links(run.publication, found))
+            return replace(run, found=reject_broken_links(run.publication, found))
     return run
 
 
@@ -174,7 +174,7 @@ def verify_fully(run: IotaRun) -> IotaRun:
     return run
 
 
-def refuse_older_lake(lake: Lake, reads: StoreReads) -> None:
+def reject_older_lake(lake: Lake, reads: StoreReads) -> None:
     """Raises StoreMismatch when the store has milestones or a ledger state that the lake does not have.
 
     This happens when one of the two was restored from an older backup.

@@ -33,11 +33,11 @@ from etl.run_lease import AT_HEAD, held_lease
 from etl.sources.fields import MAX_MILESTONE_INDEX
 from etl.sources.files import archive_files
 from etl.store_reads import StoreReads
-from etl.verification.audit import Proved, reprove
+from etl.verification.audit import Proved, audit
 from etl.verification.decode import start_workers
 from etl.wormhole.places import vaa_files
 from etl.wormhole.steps import WormholeRun
-from etl.writers.choice import frame_writer, refuse_bulk
+from etl.writers.choice import frame_writer, reject_bulk
 from etl.writers.frame_writer import Staging
 from etl.writers.publish import Publication
 
@@ -80,9 +80,9 @@ def load(
     """
     if store_settings.wormhole_network is not None:
         only_iota = {"range": first is not None or last is not None, "force": force, "genesis": genesis, "bulk": bulk}
-        _refuse({name for name, given in only_iota.items() if given}, store_settings)
+        _reject_options({name for name, given in only_iota.items() if given}, store_settings)
         return _load_vaas(store_settings, settings, sources, prices, notify)
-    _refuse({"prices"} if prices else set(), store_settings)
+    _reject_options({"prices"} if prices else set(), store_settings)
     files = archive_files(sources) if sources or genesis is None else []
     with (
         open_run(store_settings, settings, notify, span_of(files), bulk=bulk, size=bytes_of(files)) as publication,
@@ -109,7 +109,7 @@ def rebuild(
     Takes the options of `load` and raises the same exceptions.
     """
     if store_settings.wormhole_network is not None:
-        _refuse({"bulk"} if bulk else set(), store_settings)
+        _reject_options({"bulk"} if bulk else set(), store_settings)
         with open_run(store_settings, settings, notify, protocol=protocols.WORMHOLE) as publication:
             run_steps(WORMHOLE_REBUILD, WormholeRun(publication))
         return publication.report
@@ -159,12 +159,12 @@ def verify(
     level: str | None = None,
     notify: Notify = quiet,
 ) -> tuple[str, list[Proved]]:
-    """Verifies the milestones of [first, last) in the lake again. Returns what etl.verification.audit.reprove does."""
+    """Verifies the milestones of [first, last) in the lake again. Returns what etl.verification.audit.audit does."""
     with open_run(store_settings, settings, notify) as publication:
         end = MAX_MILESTONE_INDEX if last is None else last - 1
         wanted = None if first is None and last is None else [(first or 0, end)]
         with watched(publication.spark, "verify", notify):
-            return reprove(publication, wanted, level)
+            return audit(publication, wanted, level)
 
 
 def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Notify = quiet) -> int:
@@ -224,7 +224,7 @@ def open_run(
     if store_settings.protocol != protocol:
         raise ValueError(f"network {store_settings.network} is of protocol {store_settings.protocol}, not {protocol}")
     if bulk:
-        refuse_bulk(store_settings)
+        reject_bulk(store_settings)
     root = lake_path(store_settings, settings)
     settings = replace(settings, engine=engine_of(store_settings, settings, bulk=bulk, size=size))
     run = (AT_HEAD if at_head else "") + uuid.uuid4().hex[:12]
@@ -270,7 +270,7 @@ def _load_vaas(
     return publication.report
 
 
-def _refuse(options: set[str], store_settings: StoreSettings) -> None:
+def _reject_options(options: set[str], store_settings: StoreSettings) -> None:
     if options:
         given = ", ".join(sorted(f"--{each}" for each in options))
         raise ValueError(

@@ -30,21 +30,21 @@ class StoreReads:
         self._store = store
         self.network = network
         self._runner = asyncio.Runner()
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
 
     def close(self) -> None:
         """Ends the event loop."""
         self._runner.close()
 
-    def _answer(self, question: Coroutine[Any, Any, T]) -> T:
+    def _answer(self, query: Coroutine[Any, Any, T]) -> T:
         """Threads are answered one after the other. The loop turns once more, which ends what a turn of it began."""
 
         async def answered() -> T:
-            answer = await question
+            answer = await query
             await asyncio.sleep(0)
             return answer
 
-        with self._asking:
+        with self._lock:
             return self._runner.run(answered())
 
     def held(self) -> sync.Held:
@@ -121,14 +121,14 @@ class StoreReads:
     ) -> list[tuple[Any, ...]]:
         """etl.analytics.calendar.ACTIVE of those of the owners that were, in the intervals up to that milestone."""
 
-        async def asked(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
+        async def find_all(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
             each = (calendar.list_active(self._store, owner.hex(), intervals, last) for owner in some)
             return await asyncio.gather(*each)
 
         found: list[tuple[Any, ...]] = []
         for start in range(0, len(owners), OWNERS_AT_ONCE):
             some = owners[start : start + OWNERS_AT_ONCE]
-            milestones = self._answer(asked(some))
+            milestones = self._answer(find_all(some))
             found += [(*each, owner) for owner, of_owner in zip(some, milestones, strict=True) for each in of_owner]
         return found
 

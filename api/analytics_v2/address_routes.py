@@ -71,7 +71,7 @@ async def address_series(
     serialized = network.address(address)
     as_of = await ledger.get_ledger_index(network.store, network.name)
     at = after or After(page_size)
-    question = f"address {serialized} {start} {end} {newest}"
+    cursor_text = f"address {serialized} {start} {end} {newest}"
     batches = address_batches(
         network,
         serialized,
@@ -79,10 +79,10 @@ async def address_series(
         end,
         newest=newest,
         as_of=as_of,
-        after=place(at, question),
+        after=place(at, cursor_text),
         at_once=max(at.page_size + 1, LEAST_AT_ONCE),
     )
-    page = await page_of(batches, address_point, "milestone_index", question, at)
+    page = await page_of(batches, address_point, "milestone_index", cursor_text, at)
     return {"address": network.bech32(serialized)} | page | {"ledgerIndex": as_of}
 
 

@@ -17,7 +17,7 @@ from ledger.stardust.protocol_parameters import ProtocolParameters
 AMOUNTS = ("_tokens", "_amount", "_owed")
 """Suffixes of columns that contain base tokens."""
 
-Told: TypeAlias = Callable[[Row, ProtocolParameters | None], int | None]
+ReadValue: TypeAlias = Callable[[Row, ProtocolParameters | None], int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Measure:
 
     columns: tuple[str, ...]
     meaning: str
-    told: Told
+    read_value: ReadValue
     is_amount: bool = False
     needs_parameters: bool = False
 

@@ -43,11 +43,11 @@ CHANGES_MAX = 100_000
 """Maximum number of created and spent outputs whose addresses one request reads."""
 
 
-async def ledger_row(network: NetworkMount, asked: int | None) -> Row:
+async def ledger_row(network: NetworkMount, requested: int | None) -> Row:
     """Returns the row of `ms_analytics` at a ledger index, by default the current one. Raises NotFound if it is
     missing.
     """
-    index = await known_index(network, asked)
+    index = await known_index(network, requested)
     return await state_row(network, index)
 
 
@@ -101,7 +101,7 @@ async def claimed_tokens(network: NetworkMount, ledger_index: LedgerIndex) -> Js
     return {"count": str(before["unclaimed_amount"] - row["unclaimed_amount"])}
 
 
-async def asked_milestones(network: NetworkMount, start: int | None, end: int | None) -> Intervals:
+async def requested_milestones(network: NetworkMount, start: int | None, end: int | None) -> Intervals:
     """Returns the complete milestones from `start` to before `end`.
 
     Raises BadParameter if `end` is lower than `start`, and NotKept if there are more than SUMMED_MAX.
@@ -110,16 +110,16 @@ async def asked_milestones(network: NetworkMount, start: int | None, end: int | 
         raise BadParameter(END_INDEX.name, f"{START_INDEX.name} ({start}) or later", str(end))
     first, last = start or 0, (PENDING_RANGE if end is None else end) - 1
     held = await complete(network.store, network.name)
-    asked = intersect(held, [(first, last)]) if first <= last else []
-    if size(asked) > SUMMED_MAX:
-        raise NotKept(f"{size(asked)} milestones are more than the maximum of {SUMMED_MAX}: request fewer")
-    return asked
+    requested = intersect(held, [(first, last)]) if first <= last else []
+    if size(requested) > SUMMED_MAX:
+        raise NotKept(f"{size(requested)} milestones are more than the maximum of {SUMMED_MAX}: request fewer")
+    return requested
 
 
 async def sums(network: NetworkMount, start: int | None, end: int | None, columns: Sequence[str]) -> list[int]:
     """Returns the sums of these columns of `ms_analytics` over the requested milestones. Unknown values count as 0."""
     found = [0] * len(columns)
-    for first, last in await asked_milestones(network, start, end):
+    for first, last in await requested_milestones(network, start, end):
         async for row in analytics.list_milestones(network.store, network.name, first, last, columns=columns):
             for position, name in enumerate(columns):
                 found[position] += row[name] or 0
@@ -129,7 +129,7 @@ async def sums(network: NetworkMount, start: int | None, end: int | None, column
 async def address_activity(network: NetworkMount, start: StartIndex, end: EndIndex) -> Json:
     """Returns the number of distinct addresses whose outputs were created or spent, up to the ledger index."""
     applied = await ledger.get_applied(network.store, network.name)
-    known = intersect(await asked_milestones(network, start, end), [(applied.start, applied.stop - 1)])
+    known = intersect(await requested_milestones(network, start, end), [(applied.start, applied.stop - 1)])
     received, sent = set[str](), set[str]()
     changes = 0
     for first, last in known:

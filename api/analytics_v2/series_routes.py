@@ -67,7 +67,7 @@ def edges(start: Edge | None, end: Edge | None) -> tuple[Edge, Edge]:
 
 async def measured(network: NetworkMount, measures: Measures) -> Render:
     """Returns the measures of a row. Amounts are text."""
-    asked = [(name, measure.told, measure.is_amount) for name, measure in measures.items()]
+    wanted = [(name, measure.read_value, measure.is_amount) for name, measure in measures.items()]
     needs_parameters = any(measure.needs_parameters for measure in measures.values())
     history = await parameter_history(network) if needs_parameters else None
 
@@ -76,26 +76,26 @@ async def measured(network: NetworkMount, measures: Measures) -> Render:
         if history is not None and row["milestone_index"] is not None:
             parameters = history.at(row["milestone_index"])
         found: Json = {}
-        for name, told, is_amount in asked:
-            value = told(row, parameters)
+        for name, read_value, is_amount in wanted:
+            value = read_value(row, parameters)
             found[name] = str(value) if is_amount and value is not None else value
         return found
 
     return render
 
 
-async def page_of(batches: AsyncIterator[Batch], render: Render, position: str, question: str, at: After) -> Json:
+async def page_of(batches: AsyncIterator[Batch], render: Render, position: str, cursor_text: str, at: After) -> Json:
     """Returns a page of a series. The column `position` orders its rows."""
     rows, last = await cut(batches, position, at.page_size)
-    cursor = None if last is None else format_cursor(Cursor((last,)), question)
+    cursor = None if last is None else format_cursor(Cursor((last,)), cursor_text)
     return {"items": [render(row) for row in rows], "cursor": at.next(Page(rows, cursor))}
 
 
-def place(at: After, question: str) -> int | None:
+def place(at: After, cursor_text: str) -> int | None:
     """Returns where the previous page ended. Raises CursorError for a cursor of another series."""
     if at.cursor is None:
         return None
-    (place,) = parse_cursor(at.cursor, question).key
+    (place,) = parse_cursor(at.cursor, cursor_text).key
     assert isinstance(place, int)
     return place
 
@@ -118,7 +118,7 @@ async def remaining_milestones(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SeriesQuery:
     """A requested series. `after`: where the previous page ended."""
 
     start: Edge | None
@@ -141,23 +141,23 @@ class Series:
     name: str
     head: Mapping[str, Callable[[Row], object]]
     position: str
-    batches: Callable[[NetworkMount, Asked], AsyncIterator[Batch]]
+    batches: Callable[[NetworkMount, SeriesQuery], AsyncIterator[Batch]]
 
     async def point(self, network: NetworkMount, measures: Measures) -> Render:
         """Returns one item."""
         values, head = await measured(network, measures), self.head.items()
-        return lambda row: {name: told(row) for name, told in head} | values(row)
+        return lambda row: {name: read_value(row) for name, read_value in head} | values(row)
 
-    def question(self, asked: Asked) -> str:
+    def cursor_text(self, query: SeriesQuery) -> str:
         """Returns the text that binds a cursor to this series."""
-        return f"{self.name} {asked.start} {asked.end} {list(asked.measures)} {asked.newest}"
+        return f"{self.name} {query.start} {query.end} {list(query.measures)} {query.newest}"
 
-    async def page(self, network: NetworkMount, asked: Asked, at: After) -> Json:
+    async def page(self, network: NetworkMount, query: SeriesQuery, at: After) -> Json:
         """Returns a page."""
-        question = self.question(asked)
-        batches = self.batches(network, replace(asked, after=place(at, question), at_once=at.page_size + 1))
-        point = await self.point(network, asked.measures)
-        return await page_of(batches, point, self.position, question, at)
+        cursor_text = self.cursor_text(query)
+        batches = self.batches(network, replace(query, after=place(at, cursor_text), at_once=at.page_size + 1))
+        point = await self.point(network, query.measures)
+        return await page_of(batches, point, self.position, cursor_text, at)
 
     def exports(self) -> Mapping[str, Export]:
         """Returns the writers of the whole series as CSV and NDJSON."""
@@ -166,7 +166,7 @@ class Series:
             network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
         ) -> AsyncGenerator[list[Json]]:
             point = await self.point(network, measures)
-            async for batch in self.batches(network, Asked(start, end, measures, newest)):
+            async for batch in self.batches(network, SeriesQuery(start, end, measures, newest)):
                 yield [point(row) for row in batch.rows]
 
         return exports_of(items, lambda measures, **_: (*self.head, *measures))
@@ -175,11 +175,11 @@ class Series:
 # --- milestones -------------------------------------------------------------------------------------------------------
 
 
-async def milestone_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+async def milestone_batches(network: NetworkMount, query: SeriesQuery) -> AsyncIterator[Batch]:
     """Yields batches of the milestones of a span."""
-    newest, at_once = asked.newest, max(asked.at_once, LEAST_AT_ONCE)
-    window = await remaining_milestones(network, asked.start, asked.end, asked.after, newest=newest)
-    batches = list_by_milestone(network.store, network.name, window, asked.columns, newest=newest, at_once=at_once)
+    newest, at_once = query.newest, max(query.at_once, LEAST_AT_ONCE)
+    window = await remaining_milestones(network, query.start, query.end, query.after, newest=newest)
+    batches = list_by_milestone(network.store, network.name, window, query.columns, newest=newest, at_once=at_once)
     async for batch in batches:
         yield batch
 
@@ -206,22 +206,22 @@ async def milestone_series(
     With Accept CSV or NDJSON, the response contains all milestones. Measures of the ledger state are null after the
     ledger index.
     """
-    return await MILESTONES.page(network, Asked(start, end, measures, newest), after or After(page_size))
+    return await MILESTONES.page(network, SeriesQuery(start, end, measures, newest), after or After(page_size))
 
 
 # --- hours ------------------------------------------------------------------------------------------------------------
 
 
-async def seconds_of(network: NetworkMount, asked: Asked, step: int) -> tuple[int, int]:
+async def seconds_of(network: NetworkMount, query: SeriesQuery, step: int) -> tuple[int, int]:
     """Returns the first and the last second of the rest of a span."""
-    span = await find_seconds(network.store, network.name, *edges(asked.start, asked.end))
-    return remaining(span, asked.after, step, newest=asked.newest)
+    span = await find_seconds(network.store, network.name, *edges(query.start, query.end))
+    return remaining(span, query.after, step, newest=query.newest)
 
 
-async def hour_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+async def hour_batches(network: NetworkMount, query: SeriesQuery) -> AsyncIterator[Batch]:
     """Yields batches of the hours of a span."""
-    left = await seconds_of(network, asked, HOUR_S)
-    async for batch in list_by_hour(network.store, network.name, left, asked.columns, newest=asked.newest):
+    left = await seconds_of(network, query, HOUR_S)
+    async for batch in list_by_hour(network.store, network.name, left, query.columns, newest=query.newest):
         yield batch
 
 
@@ -242,16 +242,16 @@ async def hour_series(
     With Accept CSV or NDJSON, the response contains all hours. A measure is null if it is unknown for a part of the
     hour, for example the ledger state after the ledger index.
     """
-    return await HOURS.page(network, Asked(start, end, measures, newest), after or After(page_size))
+    return await HOURS.page(network, SeriesQuery(start, end, measures, newest), after or After(page_size))
 
 
 # --- days -------------------------------------------------------------------------------------------------------------
 
 
-async def day_batches(network: NetworkMount, asked: Asked) -> AsyncIterator[Batch]:
+async def day_batches(network: NetworkMount, query: SeriesQuery) -> AsyncIterator[Batch]:
     """Yields batches of the days of a span."""
-    left = await seconds_of(network, asked, DAY_S)
-    batches = list_by_day(network.store, network.name, left, asked.columns, newest=asked.newest, at_once=asked.at_once)
+    left = await seconds_of(network, query, DAY_S)
+    batches = list_by_day(network.store, network.name, left, query.columns, newest=query.newest, at_once=query.at_once)
     async for batch in batches:
         yield batch
 
@@ -299,14 +299,14 @@ async def day_series(
 
     With Accept CSV or NDJSON, the response contains all days. Only days count distinct addresses, indexes and tags.
     """
-    at, asked = after or After(page_size), Asked(start, end, measures, newest)
+    at, query = after or After(page_size), SeriesQuery(start, end, measures, newest)
     if not are_kept(measures):
-        return await DAYS.page(network, asked, at)
-    question = DAYS.question(asked)
+        return await DAYS.page(network, query, at)
+    cursor_text = DAYS.cursor_text(query)
     days = await days_as(network, NDJSON, measures)
-    left = await seconds_of(network, replace(asked, after=place(at, question)), DAY_S)
+    left = await seconds_of(network, replace(query, after=place(at, cursor_text)), DAY_S)
     lines, last = days.between(left, at.page_size, newest=newest)
-    cursor = None if last is None else format_cursor(Cursor((last,)), question)
+    cursor = None if last is None else format_cursor(Cursor((last,)), cursor_text)
     return {"items": orjson.Fragment(f"[{','.join(lines)}]"), "cursor": at.next(Page([], cursor))}
 
 
@@ -320,13 +320,13 @@ def day_export(form: str, summed: Export) -> Export:
     async def parts(
         network: NetworkMount, start: Edge | None, end: Edge | None, measures: Measures, *, newest: bool
     ) -> AsyncGenerator[str]:
-        asked = Asked(start, end, measures, newest)
+        query = SeriesQuery(start, end, measures, newest)
         if not are_kept(measures):
             async for part in summed.parts(network, start=start, end=end, measures=measures, newest=newest):
                 yield part
             return
         days = await days_as(network, form, measures)
-        lines, _ = days.between(await seconds_of(network, asked, DAY_S), newest=newest)
+        lines, _ = days.between(await seconds_of(network, query, DAY_S), newest=newest)
         head = csv_text([(*DAYS.head, *measures)]) if form == CSV else ""
         yield head + "\n".join((*lines, ""))
 

@@ -137,18 +137,18 @@ async def create_snapshots(network: NetworkMount) -> Json:  # noqa: ARG001
     raise NotKept("an archive makes no snapshots")
 
 
-def refused(path: str, handler: Handler, method: str = "GET") -> Operation:
+def rejected(path: str, handler: Handler, method: str = "GET") -> Operation:
     """Returns an operation that always responds with an error that states why."""
     return Operation(path, handler, ErrorResponse, (501,), method=method, status=501)
 
 
 INFO_V2 = (
     Operation("/info", info, InfoV2, (501,)),
-    refused("/tips", tips),
-    refused("/blocks", submit_block, "POST"),
-    refused("/peers", peers),
-    refused("/peers/{peerId}", peer),
-    refused("/whiteflag", whiteflag, "POST"),
-    refused("/control/database/prune", prune_database, "POST"),
-    refused("/control/snapshots/create", create_snapshots, "POST"),
+    rejected("/tips", tips),
+    rejected("/blocks", submit_block, "POST"),
+    rejected("/peers", peers),
+    rejected("/peers/{peerId}", peer),
+    rejected("/whiteflag", whiteflag, "POST"),
+    rejected("/control/database/prune", prune_database, "POST"),
+    rejected("/control/snapshots/create", create_snapshots, "POST"),
 )

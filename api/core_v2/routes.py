@@ -163,7 +163,7 @@ CORE_V2 = Family(
     "core API v2",
     (
         *INFO_V2,
-        Operation("/sync", sync, SyncResponse, is_ours=True),
+        Operation("/sync", sync, SyncResponse, is_extension=True),
         Operation("/blocks/{blockId}", block, Block, (404,), immutable=BLOCK_ID, raw=block_raw),
         Operation("/blocks/{blockId}/metadata", block_metadata, BlockMetadata, (404,)),
         Operation(

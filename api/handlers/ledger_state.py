@@ -14,12 +14,12 @@ async def ledger_index(network: NetworkMount, as_of: int | None) -> int:
     return await milestones.get_ledger_index(network.store, network.name) if as_of is None else as_of
 
 
-async def known_index(network: NetworkMount, asked: int | None) -> int:
+async def known_index(network: NetworkMount, requested: int | None) -> int:
     """Returns the requested ledger index, by default the current one. Raises NotFound for a later one."""
     newest = await ledger.get_ledger_index(network.store, network.name)
-    if asked is not None and asked > newest:
-        raise NotFound(f"the ledger state of {asked}")
-    return newest if asked is None else asked
+    if requested is not None and requested > newest:
+        raise NotFound(f"the ledger state of {requested}")
+    return newest if requested is None else requested
 
 
 async def utxo_changes(network: NetworkMount, index: MilestoneIndex) -> Json:

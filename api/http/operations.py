@@ -48,7 +48,7 @@ class Operation:
         status: status of a response. Not 200 for an operation that only rejects.
         exports: media type → export of the whole listing, with the parameters that it takes.
         raw: handler with the same parameters that returns the object's bytes, for clients that accept SERIALIZED.
-        is_ours: an extension of this server. Unknown query parameters are rejected.
+        is_extension: an extension of this server. Unknown query parameters are rejected.
         alias_of: handler of the operation that this one repeats with another method. Only that one is documented.
     """
 
@@ -61,7 +61,7 @@ class Operation:
     status: int = 200
     exports: Mapping[str, Export] = field(default_factory=dict)
     raw: Handler | None = None
-    is_ours: bool = False
+    is_extension: bool = False
     alias_of: Handler | None = None
 
 
@@ -220,7 +220,7 @@ def application(operation: Operation, family: Family, mount: Mount) -> ASGIApp:
     media_types = tuple(by_type)
     first = by_type[media_types[0]]
     varying = [(b"vary", b"accept")] if operation.exports or operation.raw else []
-    is_strict = operation.is_ours or family.is_strict
+    is_strict = operation.is_extension or family.is_strict
 
     def read(scope: Scope) -> dict[str, Any]:
         scope["operation"], scope["error_body"] = operation_id, family.error_body

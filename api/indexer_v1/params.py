@@ -194,7 +194,7 @@ def params_of(filters: Mapping[str, OutputFilter]) -> Params:
     return Params((*(each.param for each in filters.values()), CREATED_BEFORE, CREATED_AFTER, *PAGED))
 
 
-def asked_of(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> OutputQuery:
+def query_of(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> OutputQuery:
     """The query that these parameters describe. Raises BadParameter for an address of another network."""
     found = [(each, given[name]) for name, each in filters.items() if given[name] is not None]
     return OutputQuery(
@@ -210,15 +210,15 @@ def key_of(network: NetworkMount, name: str, value: str | tuple[str, bytes]) -> 
 
 
 Paged = Annotated[Given, Params(PAGED)]
-AllAsked = Annotated[Given, params_of(filters_of(ALL))]
-BasicAsked = Annotated[Given, params_of(filters_of(BASIC))]
-AliasAsked = Annotated[Given, params_of(filters_of(ALIAS))]
-FoundryAsked = Annotated[Given, params_of(filters_of(FOUNDRY))]
-NftAsked = Annotated[Given, params_of(filters_of(NFT))]
-SeedBasicAsked = Annotated[Given, params_of(seed_filters_of(BASIC))]
-SeedAliasAsked = Annotated[Given, params_of(seed_filters_of(ALIAS))]
-SeedFoundryAsked = Annotated[Given, params_of(seed_filters_of(FOUNDRY))]
-SeedNftAsked = Annotated[Given, params_of(seed_filters_of(NFT))]
+AllParams = Annotated[Given, params_of(filters_of(ALL))]
+BasicParams = Annotated[Given, params_of(filters_of(BASIC))]
+AliasParams = Annotated[Given, params_of(filters_of(ALIAS))]
+FoundryParams = Annotated[Given, params_of(filters_of(FOUNDRY))]
+NftParams = Annotated[Given, params_of(filters_of(NFT))]
+SeedBasicParams = Annotated[Given, params_of(seed_filters_of(BASIC))]
+SeedAliasParams = Annotated[Given, params_of(seed_filters_of(ALIAS))]
+SeedFoundryParams = Annotated[Given, params_of(seed_filters_of(FOUNDRY))]
+SeedNftParams = Annotated[Given, params_of(seed_filters_of(NFT))]
 
 AliasId = Annotated[
     str, path("aliasId", ID, "ID of an alias", "0x3530d5878c92cdd5961f0be93bca3c035b692447a12999c2fe90e2f1344cdb04")

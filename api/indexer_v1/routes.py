@@ -21,23 +21,23 @@ from api.indexer_v1.params import (
     INDEXER_PAGE_SIZE,
     OLDEST_FIRST,
     SPENT,
-    AliasAsked,
     AliasId,
-    AllAsked,
-    BasicAsked,
-    FoundryAsked,
+    AliasParams,
+    AllParams,
+    BasicParams,
     FoundryId,
+    FoundryParams,
     Given,
-    NftAsked,
     NftId,
+    NftParams,
     OutputFilter,
     Paged,
-    SeedAliasAsked,
-    SeedBasicAsked,
-    SeedFoundryAsked,
-    SeedNftAsked,
-    asked_of,
+    SeedAliasParams,
+    SeedBasicParams,
+    SeedFoundryParams,
+    SeedNftParams,
     filters_of,
+    query_of,
     seed_filters_of,
 )
 from api.indexer_v1.responses import IndexedOutputs
@@ -55,7 +55,7 @@ SINGLE = 0
 """The page size in inx-indexer's response for a single output."""
 
 
-async def all_outputs(network: NetworkMount, given: AllAsked) -> Json:
+async def all_outputs(network: NetworkMount, given: AllParams) -> Json:
     """Returns the outputs of all kinds that match all filters.
 
     Chrysalis outputs that Stardust took over are basic outputs.
@@ -63,22 +63,22 @@ async def all_outputs(network: NetworkMount, given: AllAsked) -> Json:
     return await listed(network, ALL, filters_of(ALL), given)
 
 
-async def basic_outputs(network: NetworkMount, given: BasicAsked) -> Json:
+async def basic_outputs(network: NetworkMount, given: BasicParams) -> Json:
     """Returns the basic outputs that match all filters."""
     return await listed(network, BASIC, filters_of(BASIC), given)
 
 
-async def alias_outputs(network: NetworkMount, given: AliasAsked) -> Json:
+async def alias_outputs(network: NetworkMount, given: AliasParams) -> Json:
     """Returns the alias outputs that match all filters."""
     return await listed(network, ALIAS, filters_of(ALIAS), given)
 
 
-async def foundry_outputs(network: NetworkMount, given: FoundryAsked) -> Json:
+async def foundry_outputs(network: NetworkMount, given: FoundryParams) -> Json:
     """Returns the foundry outputs that match all filters."""
     return await listed(network, FOUNDRY, filters_of(FOUNDRY), given)
 
 
-async def nft_outputs(network: NetworkMount, given: NftAsked) -> Json:
+async def nft_outputs(network: NetworkMount, given: NftParams) -> Json:
     """Returns the NFT outputs that match all filters."""
     return await listed(network, NFT, filters_of(NFT), given)
 
@@ -107,22 +107,22 @@ async def nft_output(network: NetworkMount, nft_id: NftId, given: Paged) -> Json
     return await of_chain(network, NFT, nft_id, given)
 
 
-async def seed_outputs(network: NetworkMount, given: SeedBasicAsked) -> Json:
+async def seed_outputs(network: NetworkMount, given: SeedBasicParams) -> Json:
     """Returns the basic outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, BASIC, seed_filters_of(BASIC), given)
 
 
-async def seed_aliases(network: NetworkMount, given: SeedAliasAsked) -> Json:
+async def seed_aliases(network: NetworkMount, given: SeedAliasParams) -> Json:
     """Returns the alias outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, ALIAS, seed_filters_of(ALIAS), given)
 
 
-async def seed_foundries(network: NetworkMount, given: SeedFoundryAsked) -> Json:
+async def seed_foundries(network: NetworkMount, given: SeedFoundryParams) -> Json:
     """Returns the foundry outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, FOUNDRY, seed_filters_of(FOUNDRY), given)
 
 
-async def seed_nfts(network: NetworkMount, given: SeedNftAsked) -> Json:
+async def seed_nfts(network: NetworkMount, given: SeedNftParams) -> Json:
     """Returns the NFT outputs that match all filters, with the names of the Stardust schema plan."""
     return await listed(network, NFT, seed_filters_of(NFT), given)
 
@@ -144,15 +144,15 @@ async def seed_nft(network: NetworkMount, nft_id: NftId, given: Paged) -> Json:
 
 async def listed(network: NetworkMount, route: str, filters: Mapping[str, OutputFilter], given: Given) -> Json:
     """Returns a list of outputs. Raises NotKept for spent outputs without any key."""
-    asked, spent = asked_of(network, route, filters, given), given[SPENT.name]
-    expect_key(asked, spent)
+    query, spent = query_of(network, route, filters, given), given[SPENT.name]
+    expect_key(query, spent)
     page_size, cursor = paging(given)
     as_of = await get_ledger_index(network.store, network.name)
     window = await find_span(network.store, network.name, given[CREATED_AFTER.name], given[CREATED_BEFORE.name])
     page = await list_outputs(
         network.store,
         network.name,
-        asked,
+        query,
         spent,
         as_of=as_of,
         window=window,
@@ -163,9 +163,9 @@ async def listed(network: NetworkMount, route: str, filters: Mapping[str, Output
     return answer(page, page_size)
 
 
-def expect_key(asked: OutputQuery, spent: Spent) -> None:
+def expect_key(query: OutputQuery, spent: Spent) -> None:
     """Raises NotKept, which names the required keys, if these outputs cannot be listed."""
-    if spent is not Spent.UNSPENT and not asked.keys:
+    if spent is not Spent.UNSPENT and not query.keys:
         raise NotKept(f"parameter {SPENT.name}: {spent.value} also needs a parameter with an address or a tag")
 
 

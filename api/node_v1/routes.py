@@ -324,7 +324,9 @@ NODE_V1 = Family(
         Operation("/addresses/{address}/outputs", address_outputs, AddressOutputsResponse),
         Operation("/addresses/ed25519/{address}/outputs", ed25519_outputs, AddressOutputsResponse),
         Operation("/milestones/{index}", milestone, MilestoneResponse, (404,)),
-        Operation("/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,), is_ours=True),
+        Operation(
+            "/milestones/{index}/messages", milestone_messages, MilestoneMessagesResponse, (404,), is_extension=True
+        ),
         *LEDGER_V1,
         *HISTORY_V1,
     ),

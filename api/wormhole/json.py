@@ -61,9 +61,9 @@ def vaa_document(network: str, row: Row, written: Row | None, *, with_payload: b
         document["txHash"] = transaction_key(transaction)
     if row["payload_kind"] in APP_OF:
         document["appId"] = APP_OF[row["payload_kind"]]
-    said = payload_json(decode_payload(network, vaa)) if with_payload else None
-    if said is not None:
-        document["payload"] = said
+    payload = payload_json(decode_payload(network, vaa)) if with_payload else None
+    if payload is not None:
+        document["payload"] = payload
     return document | {"digest": row["digest"], "isDuplicated": row["digests"] > 1}
 
 

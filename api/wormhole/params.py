@@ -180,7 +180,7 @@ AppId = Annotated[str | None, Param("appId", words(APPS.keys()), "Only messages 
 Signer = Annotated[str, SIGNER]
 Digest = Annotated[str, path("hash", hexadecimal(32), "Digest of the message", _DIGEST)]
 Address = Annotated[str, ADDRESS]
-AddressAsked = Annotated[str | None, replace(ADDRESS, where="query", required=False)]
+AddressParam = Annotated[str | None, replace(ADDRESS, where="query", required=False)]
 OperationsPageSize = Annotated[int, replace(PAGE_SIZE, type=integer(1, OPERATIONS_MAX))]
 SourceChains = Annotated[
     tuple[int, ...] | None, Param("sourceChain", CHAIN_LIST, "Only messages that one of these chains emitted", "1,2")

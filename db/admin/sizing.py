@@ -30,7 +30,7 @@ partition, whose key takes most of their bytes.
 BY_MILESTONE = frozenset({schema.milestones, schema.milestone_ids, schema.sync, schema.ms_analytics})
 """Tables with one row per milestone."""
 
-STANDING = frozenset(
+FIXED_TABLES = frozenset(
     {
         schema.receipts,
         schema.treasury,
@@ -223,7 +223,7 @@ def _plan_table(table: Table, demand: Demand, ledger: Ledger) -> TablePlan:
 
 def _growth(table: Table, demand: Demand, ledger: Ledger) -> Fraction:
     """The factor for the measured rows."""
-    if table in STANDING:
+    if table in FIXED_TABLES:
         return Fraction(1)
     if table in BY_MILESTONE:
         return Fraction(demand.milestones, ledger.milestones)

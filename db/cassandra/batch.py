@@ -28,9 +28,9 @@ IN_FLIGHT = 256
 class CassandraBatch:
     """Writes to one keyspace, in the given order."""
 
-    def __init__(self, session: CassandraSession, keyspace: str, patience_s: float) -> None:
-        """`patience_s` is the time in seconds for which writes are retried while the cluster does not respond."""
-        self._session, self._keyspace, self._patience_s = session, keyspace, patience_s
+    def __init__(self, session: CassandraSession, keyspace: str, retry_s: float) -> None:
+        """`retry_s` is the time in seconds for which writes are retried while the cluster does not respond."""
+        self._session, self._keyspace, self._retry_s = session, keyspace, retry_s
 
     def upsert(
         self, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Value]], *, timed: bool = False
@@ -43,7 +43,7 @@ class CassandraBatch:
         facts = [] if keeps_nulls else [index for index, column in enumerate(kinds) if column.name not in table.key]
         ending = [] if table.ttl_s is None else [table.ttl_s]
         count = 0
-        with _InFlight(self._session, self._patience_s) as flight:
+        with _InFlight(self._session, self._retry_s) as flight:
             for row in rows:
                 values: list[Any] = list(row)
                 for index in ids:
@@ -63,19 +63,19 @@ class CassandraBatch:
         values = [value.hex() if isinstance(value, bytes) else value for value in key]
         cql = delete_cql(table, self._keyspace, len(key), is_timed=fact is not None)
         stamp = [] if fact is None else [deleted_at(fact)]
-        retry(lambda: self._session.run(cql, [*stamp, *values]), self._patience_s)
+        retry(lambda: self._session.run(cql, [*stamp, *values]), self._retry_s)
 
     def last_fact(self, table: Table, key: Sequence[Value]) -> int:
         """A fact that is not before that of the rows under this key prefix, nor before the present."""
         values = [value.hex() if isinstance(value, bytes) else value for value in key]
         cql = written_cql(table, self._keyspace, len(key))
-        rows = retry(lambda: self._session.run(cql, values), self._patience_s)
+        rows = retry(lambda: self._session.run(cql, values), self._retry_s)
         written: list[int] = [row["written"] for row in rows]
         return max([time.time_ns() // 1_000, *written]) // 4
 
     def clear(self, table: Table) -> None:
         """Deletes all rows of the table."""
-        retry(lambda: self._session.define(clear_cql(table, self._keyspace)), self._patience_s)
+        retry(lambda: self._session.define(clear_cql(table, self._keyspace)), self._retry_s)
 
 
 class _InFlight:
@@ -83,8 +83,8 @@ class _InFlight:
     fix.
     """
 
-    def __init__(self, session: CassandraSession, patience_s: float) -> None:
-        self._session, self._patience_s = session, patience_s
+    def __init__(self, session: CassandraSession, retry_s: float) -> None:
+        self._session, self._retry_s = session, retry_s
         self._places = threading.Semaphore(IN_FLIGHT)
         self._lost: deque[tuple[Any, Sequence[Any], Exception]] = deque()
 
@@ -114,7 +114,7 @@ class _InFlight:
 
     def _repeat(self) -> None:
         """Repeats lost writes until none is lost."""
-        backoff = Backoff(self._patience_s)
+        backoff = Backoff(self._retry_s)
         while self._lost:
             lost, self._lost = self._lost, deque()
             errors = [self._session.translated(error) for _, _, error in lost]

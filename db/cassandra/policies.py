@@ -29,10 +29,10 @@ class LateLast(TokenAwarePolicy):  # type: ignore[misc]
         super().__init__(DCAwareRoundRobinPolicy(datacenter))
         self._until: dict[Any, float] = {}
 
-    def note(self, asked: Sequence[Any], answered: Any) -> None:
+    def note(self, queried: Sequence[Any], answered: Any) -> None:
         """Records the nodes that a query was sent to, in order, and the one that responded."""
         until = time.monotonic() + LATE_S
-        self._until |= {node: until for node in asked if node is not answered}
+        self._until |= {node: until for node in queried if node is not answered}
 
     def make_query_plan(self, working_keyspace: str | None = None, query: Any = None) -> Iterable[Any]:
         """The nodes in the order in which they are tried."""

@@ -46,7 +46,7 @@ GRACE_S = 0.2
 TIMES = frozenset(column.name for table in TABLES for column in table.columns if column.type is Type.TIMESTAMP)
 """Columns that acsylla returns as a datetime, which cannot exceed the year 9999. The server returns them as numbers."""
 
-REFUSED = (
+REJECTED = (
     errors.CassErrorServerInvalidQuery,
     errors.CassErrorServerSyntaxError,
     errors.CassErrorServerUnauthorized,
@@ -92,7 +92,7 @@ class AcsyllaReader:
             if is_over():
                 raise DeadlinePassed("the cluster did not answer in time") from error
             raise _translated(self._address, error) from error
-        except REFUSED as error:
+        except REJECTED as error:
             raise _translated(self._address, error) from error
         except errors.CassErrorLibNoHostsAvailable:
             # The driver closes a connection on which a node reported an error, and reconnects later.
@@ -239,11 +239,11 @@ class _Client:
         """Whether a connected node does not respond. The driver measures the time, because the event loop may be
         late.
         """
-        asked = acsylla.create_statement("SELECT key FROM system.local", timeout=self._delay_s)
-        asked.set_host(host, port)
+        statement = acsylla.create_statement("SELECT key FROM system.local", timeout=self._delay_s)
+        statement.set_host(host, port)
         try:
             async with asyncio.timeout(self._delay_s + GRACE_S):
-                await self._session.execute(asked)
+                await self._session.execute(statement)
         except (errors.CassErrorLibRequestTimedOut, TimeoutError):
             return True
         except errors.CassException:
@@ -270,7 +270,7 @@ def _translated(address: Address, error: Exception) -> Exception:
     text = f"{address}: {type(error).__name__}: {error}"
     if isinstance(error, errors.CassErrorServerInvalidQuery) and "does not exist" in str(error):
         return StoreMismatch(f"{address}: a migration is missing; run `permanode migrate` ({error})")
-    return StoreError(text) if isinstance(error, REFUSED) else StoreUnavailable(text)
+    return StoreError(text) if isinstance(error, REJECTED) else StoreUnavailable(text)
 
 
 def _tls(settings: ClusterSettings) -> dict[str, Any]:

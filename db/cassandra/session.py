@@ -264,7 +264,7 @@ class CassandraSession:
         if isinstance(error, NoHostAvailable):
             causes = error.errors.values() if isinstance(error.errors, dict) else ()
             if any(isinstance(cause, AuthenticationFailed) for cause in causes):
-                return StoreError(f"{self.address}: {self._refused()}")
+                return StoreError(f"{self.address}: {self._rejected()}")
             distrusted = [found[1] for cause in causes if (found := DISTRUSTED.search(str(cause)))]
             if distrusted:
                 return StoreError(
@@ -285,7 +285,7 @@ class CassandraSession:
             return StoreUnavailable(f"{self.address}: {type(error).__name__}: {error}")
         return StoreError(f"{self.address}: {type(error).__name__}: {error}")
 
-    def _refused(self) -> str:
+    def _rejected(self) -> str:
         if self.address.user is None:
             return "authentication is required: add a user to the URL, as USER@HOST, and set `password`"
         return f"wrong user {self.address.user} or password"

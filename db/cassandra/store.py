@@ -30,7 +30,7 @@ from db.store import Bound, Key, Lease, Passed, Row, Scan, StoreError, TableSize
 
 GETS_IN_FLIGHT = 32
 
-Ask: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
+Query: TypeAlias = Callable[[str, Sequence[Value], str], Awaitable[list[Row]]]
 """(statement, values, consistency) → rows."""
 
 
@@ -46,11 +46,11 @@ class CassandraStore:
         """Connects. Raises StoreUnavailable if no node responds."""
         self.protocol = protocol
         self._session = CassandraSession(address, settings)
-        self._ask = _reader(address, settings, self._session)
+        self._query = _reader(address, settings, self._session)
         self._keyspace = address.keyspace
         self._writable = writable
         self._quorum, self._one = settings.consistency, settings.consistency_immutable
-        self._patience_s = settings.write_patience_s
+        self._retry_s = settings.write_patience_s
         self._lease_row = CassandraLease(self._session, address.keyspace)
         self._lease: tuple[Lease, int] | None = None
         self._plans: dict[tuple[str, tuple[str, ...] | None], ReadPlan] = {}
@@ -70,10 +70,10 @@ class CassandraStore:
         cql = (self._plans.get((table.name, None)) or self._plan(table)).get
         is_settled = IMMUTABLE.get(table.name)
         if is_settled is not None:
-            rows = await self._ask(cql, key, self._one)
+            rows = await self._query(cql, key, self._one)
             if rows and is_settled(rows[0]):
                 return rows[0]
-        rows = await self._ask(cql, key, self._quorum)
+        rows = await self._query(cql, key, self._quorum)
         return rows[0] if rows else None
 
     async def get_many(self, table: Table, keys: Sequence[Key]) -> list[Row | None]:
@@ -118,7 +118,7 @@ class CassandraStore:
     ) -> list[Row]:
         cql = plan.slice(shape_of(*ends, reverse=reverse))
         values = [value for end in ends if end for value in end.values]
-        return await self._ask(cql, [*partition, *values, limit], self._quorum)
+        return await self._query(cql, [*partition, *values, limit], self._quorum)
 
     async def scan(
         self,
@@ -146,7 +146,7 @@ class CassandraStore:
 
     async def ping(self) -> None:
         """Returns when a node responds."""
-        await self._ask("SELECT key FROM system.local", (), "ONE")
+        await self._query("SELECT key FROM system.local", (), "ONE")
 
     async def describe(self) -> list[TableSize]:
         """Bytes of every table as estimated by the nodes every few minutes, for data on disk only. Rows only if each is
@@ -180,9 +180,9 @@ class CassandraStore:
         `publish` has no effect: readers follow `ranges` and `ledger_frontier`, which are written last.
         """
         self._check_writable()
-        retry(self._check_lease, self._patience_s)
-        yield CassandraBatch(self._session, self._keyspace, self._patience_s)
-        retry(self._check_lease, self._patience_s)
+        retry(self._check_lease, self._retry_s)
+        yield CassandraBatch(self._session, self._keyspace, self._retry_s)
+        retry(self._check_lease, self._retry_s)
 
     def nodes(self) -> int:
         """The number of nodes known to be up."""
@@ -254,7 +254,7 @@ class CassandraStore:
             raise StoreError(f"{self._session.address} is open for reading only")
 
 
-def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Ask:
+def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Query:
     """The function for reads: the session's, or acsylla's."""
     if settings.reader != "acsylla":
         return session.ask

@@ -241,7 +241,7 @@ def lookup_source(
     lookup: Lookup, key: Key, columns: tuple[str, ...] | None = None, sieve: Sieve | None = None
 ) -> Source:
     """All partitions of one key of a lookup."""
-    named = dict(zip(lookup.asked_by, key, strict=True))
+    named = dict(zip(lookup.query_columns, key, strict=True))
     names, constants = dict(lookup.hint_names), dict(lookup.hint_constants)
     hint_partition = tuple(
         [constants[name] if name in constants else named[names.get(name, name)] for name in lookup.hints.partition]

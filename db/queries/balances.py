@@ -65,11 +65,11 @@ async def find_balance(store: Store, address: str, *, as_of: int, unix_time: int
     return found
 
 
-async def _unspent(store: Store, asked: Sequence[By], as_of: int) -> AsyncIterator[Row]:
+async def _unspent(store: Store, requested: Sequence[By], as_of: int) -> AsyncIterator[Row]:
     cursor: str | None = None
     while True:
         page = await list_unspent(
-            store, asked, as_of=as_of, columns=CONDITIONS, newest=False, page_size=AT_ONCE, cursor=cursor
+            store, requested, as_of=as_of, columns=CONDITIONS, newest=False, page_size=AT_ONCE, cursor=cursor
         )
         for row in page.rows:
             yield row

@@ -32,7 +32,7 @@ class By:
 
 async def list_created(
     store: Store,
-    asked: Sequence[By],
+    requested: Sequence[By],
     *,
     kinds: Sequence[str] = KINDS,
     included: bool = True,
@@ -52,7 +52,7 @@ async def list_created(
     """
     table = schema.outputs_by_address
     read = read_columns(table, columns, window)
-    role_keys = roles_under(asked, kinds)
+    role_keys = roles_under(requested, kinds)
     assert all(role.table.clustering == table.clustering for role, _ in role_keys), "chain ids have list_states"
     sieve = sieve_of(where)
     listing = Listing(
@@ -102,9 +102,9 @@ async def list_states(
     )
 
 
-def roles_under(asked: Sequence[By], kinds: Sequence[str]) -> list[tuple[Role, By]]:
+def roles_under(requested: Sequence[By], kinds: Sequence[str]) -> list[tuple[Role, By]]:
     """The roles of outputs of these kinds, for the requested keys."""
-    return [(role, by) for by in asked for role in roles_of(by.variant) if role.output_kind in kinds]
+    return [(role, by) for by in requested for role in roles_of(by.variant) if role.output_kind in kinds]
 
 
 def is_spent(output: Row, as_of: int | None) -> bool:

@@ -26,7 +26,7 @@ UNSPENT_FROM = "unspent_from"
 
 async def list_unspent(
     store: Store,
-    asked: Sequence[By],
+    requested: Sequence[By],
     *,
     as_of: int,
     kinds: Sequence[str] = KINDS,
@@ -45,7 +45,7 @@ async def list_unspent(
         CursorError: The state in which the listing began is no longer kept.
     """
     read, sieve = _read(columns, window), sieve_of(where)
-    role_keys = roles_under(asked, kinds)
+    role_keys = roles_under(requested, kinds)
     sources = [lookup_source(UNSPENT, (by.variant, role.output_kind, by.key), read, sieve) for role, by in role_keys]
     listing = Listing(
         schema.unspent_outputs,

@@ -43,7 +43,9 @@ def _own(specs: tuple[FamilyColumn, ...]) -> tuple[Column, ...]:
     kinds = {each.column: each.kind for each in specs}
     for each in specs:
         named.setdefault(each.column, []).append(f"{each.family}:{each.qualifier}")
-    return tuple(Column(name, kinds[name], ", ".join(told)) for name, told in named.items() if name not in _OF_KEY)
+    return tuple(
+        Column(name, kinds[name], ", ".join(meanings)) for name, meanings in named.items() if name not in _OF_KEY
+    )
 
 
 vaas = Table(

@@ -72,22 +72,22 @@ class SqliteBatch:
 def check_built(generation: Path) -> None:
     """Raises StoreError unless all pages of a finished generation are intact and its tables are consistent."""
 
-    def ask(query: str) -> list[str | int]:
+    def first_row(query: str) -> list[str | int]:
         # Immutable: nothing writes it any more, and readers would create side files.
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with closing(apsw.Connection(f"{generation.resolve().as_uri()}?immutable=1", flags=flags)) as connection:
             return [answer for (answer,) in connection.execute(query)]
 
     with ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="check") as pool:
-        tables = ask("SELECT name FROM sqlite_master WHERE type = 'table'")
-        sound = pool.map(ask, [f"PRAGMA quick_check({table})" for table in tables])
+        tables = first_row("SELECT name FROM sqlite_master WHERE type = 'table'")
+        sound = pool.map(first_row, [f"PRAGMA quick_check({table})" for table in tables])
         # During a migration the generation does not have the later tables yet.
-        asked = [(meaning, query) for table, meaning, query in DISAGREEMENTS if table in tables]
-        disagreeing = pool.map(ask, [query for _, query in asked])
+        checks = [(meaning, query) for table, meaning, query in DISAGREEMENTS if table in tables]
+        disagreeing = pool.map(first_row, [query for _, query in checks])
     for answer in sound:
         if answer != ["ok"]:
             raise StoreError(f"the new generation is damaged: {answer[0]}")
-    for (meaning, _), (found,) in zip(asked, disagreeing, strict=True):
+    for (meaning, _), (found,) in zip(checks, disagreeing, strict=True):
         if found:
             raise StoreError(f"the new generation is inconsistent: {found} {meaning}")
 

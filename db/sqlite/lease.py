@@ -32,7 +32,7 @@ class LeaseFile:
             held = _held(connection)
             lease = Lease(owner, run, self._now() + ttl_s * 1000)
             if held and not is_same(lease, held):
-                self._refuse_if_alive(held)
+                self._raise_if_alive(held)
             connection.execute("DELETE FROM lease WHERE name = ?", (NAME,))
             connection.execute(
                 "INSERT INTO lease (name, owner, run, expires_at) VALUES (?, ?, ?, ?)",
@@ -65,7 +65,7 @@ class LeaseFile:
         """Raises LeaseHeld if a live run holds the lease. For writes without a lease."""
         held = self.holder()
         if held:
-            self._refuse_if_alive(held)
+            self._raise_if_alive(held)
 
     @contextmanager
     def fence(self, lease: Lease) -> Iterator[apsw.Connection]:
@@ -91,7 +91,7 @@ class LeaseFile:
         finally:
             connection.close()
 
-    def _refuse_if_alive(self, held: Lease) -> None:
+    def _raise_if_alive(self, held: Lease) -> None:
         if held.expires_at > self._now() and not is_dead(held):
             raise held_by(held)
 

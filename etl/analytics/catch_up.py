@@ -81,14 +81,14 @@ def analyse(
         with publication.report.timed(f"analytics_{step.name}"):
             step.run(publication, wanted[step.name])
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         publication.notify(Progress("analytics", done, len(steps), "steps of the analytics"))
 
-    tell(0)
+    report(0)
     with ThreadPoolExecutor(len(STEPS), thread_name_prefix="analytics") as pool:
         for done, ended in enumerate(as_completed([pool.submit(run, step) for step in steps]), start=1):
             ended.result()
-            tell(done)
+            report(done)
     if (wanted["milestones"] or wanted["days"]) and only is None:
         due = subtract(add(due, wanted["milestones"]), wanted["days"])
         _note(publication, add(before, wanted["milestones"]), due)

@@ -26,7 +26,7 @@ class Checks:
         """
         return cls(settings.eras(codec or CHRYSALIS), settings.coordinator())
 
-    def refused(self, index: int | None, copy: Copy) -> list[Reject]:
+    def rejects_of(self, index: int | None, copy: Copy) -> list[Reject]:
         """The rejects of one copy of a milestone, or of pending messages if `index` is None."""
         return self.pending(copy).rejects if index is None else self.copy(index, copy).rejects
 

@@ -68,13 +68,15 @@ def export(
     ):
         whole = runner.run(complete(store, settings.network))
         if first is None and last is None:
-            asked = whole
+            requested = whole
         else:
             top = whole[-1][1] if whole else 0
-            asked = [(first if first is not None else whole[0][0] if whole else 0, top if last is None else last - 1)]
-        done.lacking = subtract(asked, whole)
-        wanted = intersect(asked, whole)
-        runner.run(_refuse_other_ledgers(store, into, wanted))
+            requested = [
+                (first if first is not None else whole[0][0] if whole else 0, top if last is None else last - 1)
+            ]
+        done.lacking = subtract(requested, whole)
+        wanted = intersect(requested, whole)
+        runner.run(_reject_other_ledgers(store, into, wanted))
         missing = subtract(wanted, writer.held())
         done.held = size(wanted) - size(missing)
         checks = Checks.of(settings, runner.run(_codec_of(store, settings.network)))
@@ -92,7 +94,7 @@ def export(
     return done
 
 
-async def _refuse_other_ledgers(store: Store, folder: Path, milestones: Intervals) -> None:
+async def _reject_other_ledgers(store: Store, folder: Path, milestones: Intervals) -> None:
     """Raises ValueError if the folder's first closed file that starts with one of these milestones has none of the
     milestone's messages.
     """

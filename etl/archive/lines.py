@@ -60,12 +60,12 @@ def _block(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
 def _metadata(entry: Entry, milestone_index: int | None) -> dict[str, Any]:
     """The metadata with a node's names. Unknown values are omitted."""
     state = None if entry.inclusion_state is None else STATE_NAMES[entry.inclusion_state]
-    told = {
+    fields = {
         "referencedByMilestoneIndex": milestone_index,
         "ledgerInclusionState": state,
         "conflictReason": entry.conflict_reason,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _line(document: dict[str, Any]) -> bytes:

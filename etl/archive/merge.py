@@ -69,7 +69,7 @@ def merge(
             raise ValueError(f"{into}: a folder that holds none of the files to merge expected, found {path}")
     done, checks = Merged(), Checks.of(settings, codec_of(map(str, files)))
     if level is not None:
-        done.faults += validate(files, level, checks.refused, max_bytes=max_bytes).faults
+        done.faults += validate(files, level, checks.rejects_of, max_bytes=max_bytes).faults
         if done.faults and not keep_going:
             return done
     kept = into / PENDING_FILE

@@ -77,14 +77,14 @@ def fault_of(reject: Reject) -> Fault:
 
 def checksum_fault(path: Path) -> Fault | None:
     """The fault of a file that does not match the checksum next to it; None if it matches or has no checksum."""
-    told = checksum_path(path)
-    if not told.exists():
+    checksum_file = checksum_path(path)
+    if not checksum_file.exists():
         return None
     with path.open("rb") as stream:
         found = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=DIGEST_BYTES)).hexdigest()
     if found == (expected := checksum_beside(path)):
         return None
-    return Fault(WRONG_CHECKSUM, str(path), 0, f"{expected} expected, as {told.name} has it, found {found}")
+    return Fault(WRONG_CHECKSUM, str(path), 0, f"{expected} expected, as {checksum_file.name} has it, found {found}")
 
 
 @dataclass(slots=True)
@@ -197,8 +197,8 @@ class _Reading:
             if not is_packed(line[:RAW_HEAD]):
                 claimed(line)
             indices = milestones_of(line)
-        except (JsonError, CodecError) as refusal:
-            yield Fault(MALFORMED_MILESTONE, str(self._path), number, str(refusal))
+        except (JsonError, CodecError) as error:
+            yield Fault(MALFORMED_MILESTONE, str(self._path), number, str(error))
             return
         if not indices:
             self.pending += 1

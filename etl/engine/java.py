@@ -41,8 +41,8 @@ def _fault_of(command: str, path: str) -> str | None:
     found = shutil.which(command, path=path)
     if found is None:
         return f"{wanted}; {command} was not found"
-    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
-    version = re.search(r'version "([^"]*)"', said.stderr + said.stdout)
+    output = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
+    version = re.search(r'version "([^"]*)"', output.stderr + output.stdout)
     if version is None:
         return f"{wanted}; {found} is not Java"
     if re.split(r"[.-]", version[1])[0] in map(str, VERSIONS):

@@ -32,7 +32,7 @@ class SpooledSet:
     """A TaskSet in files of a directory, for an engine without accumulators. A task's members are one file."""
 
     def __init__(self) -> None:
-        self._folder = scratch_folder("told")
+        self._folder = scratch_folder("results")
 
     def add(self, values: set[Any]) -> None:
         """Writes the members to a file. Its name ends in `.set` once it is whole."""

@@ -88,7 +88,7 @@ async def fill(
 ) -> None:
     """Fetches the lines of these numbers and writes them in ascending order. Starts nothing new once `stop` is set."""
     total = size(missing)
-    written, lacked = done.count, size(done.lacking)
+    written, missing_before = done.count, size(done.lacking)
     rest = (number for first, last in missing for number in range(first, last + 1))
     under_way: deque[tuple[int, asyncio.Task[bytes]]] = deque()
     try:
@@ -104,7 +104,7 @@ async def fill(
                 done.count += 1
             except Fault as fault:
                 done.failed(number, fault)
-            passed = done.count - written + size(done.lacking) - lacked
+            passed = done.count - written + size(done.lacking) - missing_before
             notify(Progress("fetch", passed, total, done.unit))
     finally:
         for _, task in under_way:
@@ -122,12 +122,12 @@ def stopped_by_signals() -> asyncio.Event:
     return stop
 
 
-async def retry(ask: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
+async def retry(request: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
     """Sends a request again until it succeeds or the attempts are used up; then raises its Fault."""
     tried = 0
     while True:
         try:
-            return await ask()
+            return await request()
         except Fault as fault:
             tried += 1
             if tried >= settings.tries:
@@ -135,24 +135,24 @@ async def retry(ask: Callable[[], Awaitable[T]], settings: FetchSettings) -> T:
             await asyncio.sleep(wait_s(settings, tried - 1, fault))
 
 
-async def answered(asking: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
+async def answered(requests: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
     """The responses of servers by URL. Logs and omits servers without a response. Raises Fault if no server
     responds.
     """
-    said: dict[str, T] = {}
+    answers: dict[str, T] = {}
     silent: dict[str, Fault] = {}
-    for url, answer in zip(asking, await asyncio.gather(*asking.values(), return_exceptions=True), strict=True):
+    for url, answer in zip(requests, await asyncio.gather(*requests.values(), return_exceptions=True), strict=True):
         if isinstance(answer, Fault):
             silent[url] = answer
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            said[url] = answer
-    if not said:
+            answers[url] = answer
+    if not answers:
         raise next(iter(silent.values()))
     for url, fault in silent.items():
         log.warning("%s is not used: %s: %s", url, fault.kind, fault)
-    return said
+    return answers
 
 
 async def stopped_within(stop: asyncio.Event, seconds: float) -> bool:

@@ -263,7 +263,7 @@ class _Following:
         if message_id == GENESIS or self._recent.has(message_id):
             return None
         try:
-            if (await node.told(self._codec, message_id)).referenced_by is not None:
+            if (await node.metadata(self._codec, message_id)).referenced_by is not None:
                 return None
             data = await node.raw(self._codec, message_id)
             entry = Entry(message_id, self._codec.decode(data), None, None, None)

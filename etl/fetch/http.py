@@ -13,12 +13,12 @@ import orjson
 
 TIMEOUT = "timeout"
 BROKEN = "broken connection"
-REFUSED = "status"
+BAD_STATUS = "status"
 UNREADABLE = "unreadable body"
 WRONG_ID = "wrong id"
 UNPROVED = "not proved"
 NOT_THERE = "not there"
-FAULTS = (TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID, UNPROVED, NOT_THERE)
+FAULTS = (TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID, UNPROVED, NOT_THERE)
 """The kinds of faults. The last two concern the requested item: it does not match its proof (Merkle root of a
 milestone, signatures of a VAA), or it is not available yet or any more.
 """
@@ -70,7 +70,7 @@ class Http:
     def __init__(self, url: str, *, at_once: int, timeout_s: float) -> None:
         self.url = base_url(url)
         self.path = urlsplit(self.url).path
-        self._asking = asyncio.Semaphore(at_once)
+        self._in_flight = asyncio.Semaphore(at_once)
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         self._timeout_s = timeout_s
         self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
@@ -87,7 +87,7 @@ class Http:
         """The body of a response with status 200. Raises Fault."""
         # Compressed responses could expand without limit. The requested data is small and hardly compresses.
         headers = {"accept": accept, "accept-encoding": "identity"}
-        async with self._asking:
+        async with self._in_flight:
             try:
                 # The timeout of the client restarts with each byte.
                 async with (
@@ -103,7 +103,7 @@ class Http:
             raise Fault(NOT_THERE, f"{url}: 404")
         if answer.status_code != httpx.codes.OK:
             status = answer.status_code
-            raise Fault(REFUSED, f"{url}: {status}", status=status, wait_s=_retry_after(answer))
+            raise Fault(BAD_STATUS, f"{url}: {status}", status=status, wait_s=_retry_after(answer))
         return body
 
     async def json(self, url: str, inside: str | None = None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ RAW = "application/vnd.iota.serializer-v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Metadata:
     """A node's metadata of a message. `referenced_by` is None if no milestone references it."""
 
     referenced_by: int | None
@@ -91,16 +91,16 @@ class Node:
             return await self._bytes(f"{self._v1}/messages/{message_id.hex()}/raw")
         return await self._bytes(f"{self._v2}/blocks/0x{message_id.hex()}")
 
-    async def told(self, codec: Codec, message_id: bytes) -> Told:
+    async def metadata(self, codec: Codec, message_id: bytes) -> Metadata:
         """The node's metadata of a message."""
         if codec is CHRYSALIS:
             found = await self._json(f"{self._v1}/messages/{message_id.hex()}/metadata")
         else:
             found = await self._json(f"{self._v2}/blocks/0x{message_id.hex()}/metadata")
 
-        def read() -> Told:
+        def read() -> Metadata:
             index = found.get("referencedByMilestoneIndex")
-            return Told(
+            return Metadata(
                 None if index is None else read_milestone_index(index, "referencedByMilestoneIndex"),
                 read_inclusion_state(found.get("ledgerInclusionState"), "ledgerInclusionState"),
                 read_conflict_reason(found.get("conflictReason"), "conflictReason"),

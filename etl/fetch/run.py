@@ -70,8 +70,8 @@ def fetch(
 async def opened(store: StoreSettings, urls: Sequence[str], settings: FetchSettings) -> AsyncIterator[Source]:
     """Opens connections to the nodes and requests their network. Omits nodes that do not respond."""
     async with AsyncExitStack() as stack:
-        asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
-        given = [Node(await stack.enter_async_context(each)) for each in asking]
+        clients = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
+        given = [Node(await stack.enter_async_context(each)) for each in clients]
         # Two entries for the same node would pass a milestone that it does not have back and forth forever.
         nodes = {each.url: each for each in given}
         spoken = await answered({url: _codecs(node, store, settings) for url, node in nodes.items()})

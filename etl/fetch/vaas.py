@@ -135,18 +135,18 @@ async def _fetch_vaa(source: Source, sequence: int, done: Fetched) -> bytes:
 async def _checked(source: Source, guardian: Guardian, sequence: int) -> bytes:
     emitter = source.emitter
     data = await guardian.signed_vaa(emitter, sequence)
-    asked = message_id(emitter.chain, emitter.address, sequence)
+    expected = message_id(emitter.chain, emitter.address, sequence)
     try:
         vaa = decode_vaa(data)
     except CodecError as error:
-        raise Fault(UNREADABLE, f"{guardian.url}: {asked}: {error}") from None
+        raise Fault(UNREADABLE, f"{guardian.url}: {expected}: {error}") from None
     found = message_id(vaa.emitter_chain, vaa.emitter_address, vaa.sequence)
-    if found != asked:
-        raise Fault(WRONG_ID, f"{guardian.url}: expected {asked}, found {found}")
+    if found != expected:
+        raise Fault(WRONG_ID, f"{guardian.url}: expected {expected}, found {found}")
     verdict = verify(vaa, source.history)
     if verdict.fault not in (None, UNKNOWN_SET):
-        raise Fault(UNPROVED, f"{guardian.url}: {asked}: {verdict.reason}")
-    line = {"id": asked, "vaaBytes": base64.b64encode(data).decode()}
+        raise Fault(UNPROVED, f"{guardian.url}: {expected}: {verdict.reason}")
+    line = {"id": expected, "vaaBytes": base64.b64encode(data).decode()}
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -162,12 +162,14 @@ async def _opened(
         raise ValueError(f"--guardian needs a Wormhole network, e.g. wormhole-mainnet; found {store.network}")
     history = {each.index: each for each in PUBLISHED[network]}
     async with AsyncExitStack() as stack:
-        asking = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
-        given = [Guardian(await stack.enter_async_context(each)) for each in asking]
+        clients = [Http(url, at_once=settings.requests, timeout_s=settings.timeout_s) for url in urls]
+        given = [Guardian(await stack.enter_async_context(each)) for each in clients]
         guardians = {each.url: each for each in given}
         sets = await answered({url: retry(each.current_set, settings) for url, each in guardians.items()})
-        for url, told in sets.items():
-            known = history.get(told[0]) if told else None
-            if told and known and known.addresses != told[1]:
-                raise ValueError(f"{url}: expected a guardian of {network}, found a different guardian set {told[0]}")
+        for url, guardian_set in sets.items():
+            known = history.get(guardian_set[0]) if guardian_set else None
+            if guardian_set and known and known.addresses != guardian_set[1]:
+                raise ValueError(
+                    f"{url}: expected a guardian of {network}, found a different guardian set {guardian_set[0]}"
+                )
         yield Source([guardians[url] for url in sets], emitter, history, settings, stopped_by_signals())

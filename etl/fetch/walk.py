@@ -11,7 +11,7 @@ import asyncio
 from etl.archive.checks import Checks
 from etl.archive.lines import milestone_line
 from etl.fetch.http import NOT_THERE, UNPROVED, UNREADABLE, WRONG_ID, Fault
-from etl.fetch.node import Head, Node, Told
+from etl.fetch.node import Head, Metadata, Node
 from etl.sources.cone import Cone, Entry
 from ledger.chrysalis import codec as chrysalis
 from ledger.eras import STARDUST, Codec
@@ -55,20 +55,20 @@ class Walk:
         self._codec, self._checks, self._recent = codec, checks, recent
         self._head: Head | None = None
         self._bytes: dict[bytes, bytes] = {}
-        self._told: dict[bytes, Told | None] = {}
-        self._asking = asyncio.Semaphore(at_once)
+        self._metadata: dict[bytes, Metadata | None] = {}
+        self._in_flight = asyncio.Semaphore(at_once)
         self._edges: set[str] = set()
         self._looking_for_edge = asyncio.Lock()
 
     @property
     def answered(self) -> int:
         """Number of requests that succeeded."""
-        return len(self._bytes) + len(self._told)
+        return len(self._bytes) + len(self._metadata)
 
     @property
     def message_ids(self) -> frozenset[bytes]:
         """The messages of the cone, once the walk is complete."""
-        return frozenset(each for each in self._bytes if self._is_ours(each))
+        return frozenset(each for each in self._bytes if self._is_in_cone(each))
 
     async def run(self, node: Node) -> bytes:
         """Fetches and verifies the line of the milestone. Raises the first Fault of `faults`; the next run continues
@@ -99,7 +99,7 @@ class Walk:
         """Follows a message to its parents, unless too many requests failed in this run."""
         if message_id == GENESIS or self._recent.has(message_id):
             return
-        async with self._asking:
+        async with self._in_flight:
             if len(self.faults) >= FAULTS_A_RUN:
                 return
             try:
@@ -114,9 +114,9 @@ class Walk:
 
     async def _parents(self, node: Node, message_id: bytes) -> tuple[bytes, ...]:
         """Fetches a message of this milestone and returns its parents; none for other messages."""
-        if message_id not in self._told:
-            self._told[message_id] = await self._ask(node, message_id)
-        if not self._is_ours(message_id):
+        if message_id not in self._metadata:
+            self._metadata[message_id] = await self._fetch_metadata(node, message_id)
+        if not self._is_in_cone(message_id):
             return ()
         if message_id not in self._bytes:
             data = await node.raw(self._codec, message_id)
@@ -125,10 +125,10 @@ class Walk:
             self._bytes[message_id] = data
         return self._decode(message_id).parents
 
-    async def _ask(self, node: Node, message_id: bytes) -> Told | None:
+    async def _fetch_metadata(self, node: Node, message_id: bytes) -> Metadata | None:
         """The node's metadata of a message; None if the message is older than the node's history."""
         try:
-            return await node.told(self._codec, message_id)
+            return await node.metadata(self._codec, message_id)
         except Fault as fault:
             if fault.kind != NOT_THERE:
                 raise
@@ -153,9 +153,9 @@ class Walk:
                 raise
         return False
 
-    def _is_ours(self, message_id: bytes) -> bool:
-        told = self._told.get(message_id)
-        return told is not None and told.referenced_by == self.milestone_index
+    def _is_in_cone(self, message_id: bytes) -> bool:
+        metadata = self._metadata.get(message_id)
+        return metadata is not None and metadata.referenced_by == self.milestone_index
 
     def _decode(self, message_id: bytes) -> chrysalis.Message:
         try:
@@ -168,16 +168,16 @@ class Walk:
         assert self._head is not None
         cone = Cone(self.milestone_index, self._head.milestone, codec=self._codec)
         for message_id in sorted(self.message_ids):
-            told = self._told[message_id]
-            assert told is not None
+            metadata = self._metadata[message_id]
+            assert metadata is not None
             message = self._decode(message_id)
             cone.entries.append(
-                Entry(message_id, message, told.referenced_by, told.inclusion_state, told.conflict_reason)
+                Entry(message_id, message, metadata.referenced_by, metadata.inclusion_state, metadata.conflict_reason)
             )
         checked = self._checks.cone(self.milestone_index, cone, "")
         if checked.verified in (None, BELIEVED):
             # The bytes are correct, so the node's metadata is wrong: the end of the cone, or an inclusion state.
-            self._told.clear()
+            self._metadata.clear()
             self._head = None
             reason = checked.rejects[0].reason if checked.rejects else "nothing proves its inclusion states"
             raise Fault(UNPROVED, f"milestone {self.milestone_index}: {reason}")

@@ -103,7 +103,7 @@ class Lake:
         self.root = root
         self._listing = threading.Lock()
         self._files: dict[str, list[LakeFile]] = {}
-        self._asking = threading.Lock()
+        self._lock = threading.Lock()
         self._stardust: dict[str, bool] = {}
         self._genesis_index: int | None = None
 
@@ -145,13 +145,13 @@ class Lake:
 
     def has_stardust(self, intervals: Intervals) -> bool:
         """Whether these milestones contain Stardust blocks."""
-        with self._asking:
-            asked = either(intervals)
-            if asked not in self._stardust:
+        with self._lock:
+            condition = either(intervals)
+            if condition not in self._stardust:
                 # The minimum and maximum version of a file's rows answer this without reading the rows.
                 blocks = self.messages(intervals).where(f"version = {STARDUST.protocol_version}")
-                self._stardust[asked] = not blocks.isEmpty()
-            return self._stardust[asked]
+                self._stardust[condition] = not blocks.isEmpty()
+            return self._stardust[condition]
 
     def known(self, run: Intervals) -> tuple[Intervals, Intervals]:
         """The milestones of the run that the lake contains, and those that it contains completely."""
@@ -221,7 +221,7 @@ class Lake:
         """Drops what is cached of a table that changed."""
         with self._listing:
             self._files.pop(table, None)
-        with self._asking:
+        with self._lock:
             self._stardust.clear()
 
     def add(self, table: str, rows: DataFrame, known: DataFrame, key: str) -> None:
@@ -252,7 +252,7 @@ class Lake:
 
     def genesis_index(self) -> int:
         """The milestone whose ledger state is the genesis."""
-        with self._asking:
+        with self._lock:
             if self._genesis_index is None:
                 row = self.genesis().agg(F.min("milestone_index")).first()
                 assert row is not None

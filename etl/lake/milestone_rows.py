@@ -33,8 +33,8 @@ def milestone_rows(messages: DataFrame, rejects: DataFrame | None) -> DataFrame:
     )
     counted = counted.join(own_rows, "milestone_index", "left")
     if rejects is not None:
-        refused = rejects.groupBy("milestone_index").agg(F.count("*").cast("int").alias("rejects"))
-        counted = counted.join(refused, "milestone_index", "full")
+        reject_counts = rejects.groupBy("milestone_index").agg(F.count("*").cast("int").alias("rejects"))
+        counted = counted.join(reject_counts, "milestone_index", "full")
         for name in COUNTS:
             counted = counted.withColumn(name, F.coalesce(name, F.lit(0)))
     else:

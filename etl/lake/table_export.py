@@ -17,7 +17,7 @@ from etl.engine.files import delete, exists
 from etl.engine.session import Session, engine_session, session_beside
 from etl.engine.settings import EtlSettings
 from etl.lake.delta import Lake, lake_root
-from etl.lake.views import ask, statements
+from etl.lake.views import run_query, statements
 
 CSV: dict[str, bool | str] = {
     "header": True,
@@ -46,7 +46,7 @@ def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str)
 
 
 def _export(apart: Session, lake: str, what: str, into: str, form: str) -> int:
-    rows = _named_once(ask(Lake(apart, lake_root(lake)), what))
+    rows = _named_once(run_query(Lake(apart, lake_root(lake)), what))
     if form == "csv":
         rows = _named_once(as_text(rows))
     options = CSV if form == "csv" else {}
@@ -75,7 +75,7 @@ def as_text(rows: DataFrame) -> DataFrame:
     def column(name: str) -> Column:
         return F.col("`" + name.replace("`", "``") + "`")
 
-    return rows.select(*(told.alias(path) for path, told in _flat(rows.schema, "", column)))
+    return rows.select(*(value.alias(path) for path, value in _flat(rows.schema, "", column)))
 
 
 def _flat(parts: StructType, above: str, part: Callable[[str], Column]) -> Iterator[tuple[str, Column]]:

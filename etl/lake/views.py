@@ -141,7 +141,7 @@ def _rows(lake: Lake, name: str, engine: str) -> str:
     return f"SELECT {', '.join(f'CAST(NULL AS {kind(each.dataType)}) AS {each.name}' for each in fields)} WHERE false"
 
 
-def ask(lake: Lake, what: str) -> DataFrame:
+def run_query(lake: Lake, what: str) -> DataFrame:
     """The rows of a table or view, or of a Spark SQL query over them. The session then has the views.
 
     Raises ValueError for a statement that is not a query, and ParseException for invalid SQL.

@@ -180,8 +180,8 @@ class Ledger:
         """The partitions of the ledger lookups' rows in these milestones."""
         chunk_size = self.publication.store_settings.chunk_size
         ranges = range(first // chunk_size, last // chunk_size + 1)
-        standing = self.publication.reads.splits(of, ranges)
-        hot = few_rows(self.publication.spark, SPLITS, standing) if standing else None
+        existing = self.publication.reads.splits(of, ranges)
+        hot = few_rows(self.publication.spark, SPLITS, existing) if existing else None
         return Placement(chunk_size, of, hot)
 
     def _write(

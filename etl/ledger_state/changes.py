@@ -119,19 +119,19 @@ def far(
     lake, chunk_size = publication.lake, publication.store_settings.chunk_size
     messages, held = lake.messages([(genesis + 1, to)]), lake.genesis()
     fields = publication.output_fields([(genesis + 1, to)])
-    null, told = dict[str, Column](), dict[str, Column]()
+    null, values = dict[str, Column](), dict[str, Column]()
     if "stardust" not in fields and held.where("stardust IS NOT NULL").isEmpty():
         # Null throughout, in a ledger of Chrysalis, where nothing expires: nothing reads, joins or writes them.
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
-        told = null | {"owner": F.col("address")}
+        values = null | {"owner": F.col("address")}
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])
     created = _with(created_by(genesis_outputs(held).unionByName(made)), null)
     known = created.select("output_id", *(name for name in OWNED if name not in null))
     spent = _with(_spent(tables.spent(messages)).join(known, "output_id", "left"), null)
-    whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in told))
+    whole = created.unionByName(_owned_at(spent)).select(*(name for name in columns if name not in values))
     folder = publication.staging.write("changes", whole)
     written = publication.spark.read.schema(whole.schema).parquet(str(folder))
-    changes = _with(written, told).select(*columns)
+    changes = _with(written, values).select(*columns)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
     return Found(changes, changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)

@@ -89,8 +89,8 @@ def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], gen
     """Cleans the partitions of outputs (SPENT) that were created in these ranges and spent by `dead_to`. Returns the
     number of deleted rows.
     """
-    standing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
-    hot = few_rows(publication.spark, SPLITS, standing) if standing else None
+    existing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
+    hot = few_rows(publication.spark, SPLITS, existing) if existing else None
     placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
     partitions = unspent.placed_outputs(spent, placement, genesis).select(*schema.unspent_hints.names).distinct()
     staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))

@@ -54,7 +54,7 @@ DUST_STEPS = pa.schema(
 
 AT = ("milestone_index", "white_flag_index", "message_id")
 
-ASKED = ("conflict_reason", "version", "ms_timestamp", "message")
+MESSAGE_COLUMNS = ("conflict_reason", "version", "ms_timestamp", "message")
 """The columns of the message itself that a verdict needs."""
 
 DIFFERENCES_SHOWN = 20
@@ -79,15 +79,15 @@ def reason_makers(
     steps = dust_steps(changes)
     if near:
         inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
-        facts, before = told_by_store(publication, frontier, flat(inputs), flat(receivers))
+        facts, before = facts_of_store(publication, frontier, flat(inputs), flat(receivers))
         steps = steps.unionByName(before)
     else:
         facts = known_facts(changes, conflicts)
     judged_folder = staging.write("judged", judged(conflicts, facts, steps))
     verdicts = spark.read.schema(JUDGED_DDL).parquet(str(judged_folder))
     _compare(verdicts, publication.report)
-    lacking = verdicts.where(F.col("conflict_reason").isNull() & (F.col("found_reason") != int(Conflict.NONE)))
-    return [lambda _: tables.conflict_reasons(lacking.withColumn("conflict_reason", F.col("found_reason")))]
+    missing = verdicts.where(F.col("conflict_reason").isNull() & (F.col("found_reason") != int(Conflict.NONE)))
+    return [lambda _: tables.conflict_reasons(missing.withColumn("conflict_reason", F.col("found_reason")))]
 
 
 def conflicting(messages: DataFrame) -> DataFrame:
@@ -105,7 +105,7 @@ def spending(messages: DataFrame) -> DataFrame:
         .withColumn("ms_timestamp", tables.ms_timestamp())
         .select(
             *AT,
-            *ASKED,
+            *MESSAGE_COLUMNS,
             "inclusion_state",
             F.col("transaction.transaction_id").alias("transaction_id"),
             F.col("transaction.inputs.output_id").alias("inputs"),
@@ -158,20 +158,20 @@ def dust_steps(changes: DataFrame) -> DataFrame:
     )
 
 
-def dust_before(asked: DataFrame, steps: DataFrame) -> DataFrame:
+def dust_before(requests: DataFrame, steps: DataFrame) -> DataFrame:
     """The dust of each address directly before each message that needs it (AT, address), with both sums.
 
     A message that only reads adds no step. The sums run once over the steps of the requested addresses.
     """
     sums = DUST_STEPS.names[3:]
-    questions = asked.withColumns({name: F.lit(0).cast("bigint") for name in sums})
-    wanted = steps.join(asked.select("address").distinct(), "address", "left_semi")
+    readers = requests.withColumns({name: F.lit(0).cast("bigint") for name in sums})
+    wanted = steps.join(requests.select("address").distinct(), "address", "left_semi")
     # A message asks before its own steps.
     is_step = F.col("message_id").isNull()
     so_far = Window.partitionBy("address").orderBy("milestone_index", "white_flag_index", is_step)
     so_far = so_far.rowsBetween(Window.unboundedPreceding, 0)
     return (
-        union_with_nulls(questions, wanted)
+        union_with_nulls(readers, wanted)
         .select(*AT, "address", *(F.sum(name).over(so_far).alias(name) for name in sums))
         .where("message_id IS NOT NULL")
     )
@@ -189,16 +189,16 @@ def with_facts(conflicts: DataFrame, facts: DataFrame, steps: DataFrame) -> Data
         F.sort_array(F.collect_list(F.struct("idx", *(name for name in FACTS.names[1:])))).alias("known")
     )
     senders = spends.where(_counts(F.col("output_type"), F.col("amount"))).select(*AT, "address")
-    asked = conflicts.select(*AT, F.explode("receivers").alias("address")).unionByName(senders).distinct()
+    requests = conflicts.select(*AT, F.explode("receivers").alias("address")).unionByName(senders).distinct()
     dust = (
-        dust_before(asked, steps)
+        dust_before(requests, steps)
         .groupBy(*AT)
         .agg(F.collect_list(F.struct("address", "dust_allowance", "dust_outputs")).alias("dust"))
     )
     return conflicts.join(known, list(AT)).join(dust, list(AT), "left")
 
 
-def told_by_store(
+def facts_of_store(
     publication: Publication, frontier: int, inputs: list[bytes], receivers: list[bytes]
 ) -> tuple[DataFrame, DataFrame]:
     """The facts of the store: FACTS of the inputs, and as DUST_STEPS the dust at the frontier of the addresses that the

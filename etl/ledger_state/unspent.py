@@ -12,7 +12,7 @@ from db.roles import ALL, ROLES
 from etl.engine.columns import bytes_at
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import inline_roles, told_by
+from etl.tables.lookups import filter_columns, inline_roles
 from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
 
 TABLE = schema.unspent_outputs
@@ -58,10 +58,12 @@ def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
 
 def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
     """The changes once for each lookup that contains them, with the output's columns for its rows."""
-    told = rows.withColumns(told_by(F.col("stardust")))
-    told = told.withColumn("output_kind", tables.output_kind(F.col("output_type")))
+    filtered = rows.withColumns(filter_columns(F.col("stardust")))
+    filtered = filtered.withColumn("output_kind", tables.output_kind(F.col("output_type")))
     among_all = _lookup_key(ALL, F.lit(None).cast("binary"))
-    keyed = told.select("*", inline_roles(ROLES, lambda role: _lookup_key(role.variant, F.col(role.column)), among_all))
+    keyed = filtered.select(
+        "*", inline_roles(ROLES, lambda role: _lookup_key(role.variant, F.col(role.column)), among_all)
+    )
     return keyed.withColumn("key", F.coalesce(hex_text(F.col("key")), key_of_all))
 
 

@@ -11,7 +11,7 @@ messages with their protocol.
 from collections.abc import Iterator
 from typing import Any
 
-from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, RejectedItem
 from etl.sources.fields import (
     has_key,
     read_conflict_reason,
@@ -64,8 +64,8 @@ class MessageMap:
                         bee_conflict_reason(metadata.get("conflictReason")),
                     )
                 )
-            except (JsonError, CodecError) as refusal:
-                cone.refused.append(Refused(text, str(refusal)))
+            except (JsonError, CodecError) as error:
+                cone.rejected.append(RejectedItem(text, str(error)))
         return [cone]
 
 
@@ -101,8 +101,8 @@ class RecordList:
                         bee_conflict_reason(record.get("conflict_reason")),
                     )
                 )
-            except (JsonError, CodecError) as refusal:
-                cone.refused.append(Refused(text, str(refusal)))
+            except (JsonError, CodecError) as error:
+                cone.rejected.append(RejectedItem(text, str(error)))
         return [cone]
 
 

@@ -7,7 +7,7 @@ has the form of the node's core API v2. The milestone's record contains its payl
 from typing import Any
 
 from etl.sources.archive import bee_conflict_reason, bee_inclusion_state, untagged
-from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, RejectedItem
 from etl.sources.fields import has_key, read_message_id
 from ledger.eras import STARDUST
 from ledger.json_reader import JsonError
@@ -57,8 +57,8 @@ def _take(cone: Cone, record: Any, path: str) -> None:
                 bee_conflict_reason(record.get("conflict_reason")),
             )
         )
-    except (JsonError, CodecError) as refusal:
-        cone.refused.append(Refused(item, str(refusal)))
+    except (JsonError, CodecError) as error:
+        cone.rejected.append(RejectedItem(item, str(error)))
 
 
 def _block(record: dict[str, Any]) -> Block:

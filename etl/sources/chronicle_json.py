@@ -8,7 +8,7 @@ from base64 import b64decode
 from collections.abc import Iterable
 from typing import Any
 
-from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, RejectedItem
 from etl.sources.fields import (
     has_key,
     read_conflict_reason,
@@ -98,8 +98,8 @@ def _cone(value: dict[str, Any]) -> Cone:
         cone.milestone = _milestone(essence, data["payload"]["signatures"])
         _check_id(data, stardust.milestone_id(cone.milestone))
         cone.coordinator = _coordinator(data.get("node_config"))
-    except MALFORMED as refusal:
-        cone.refused.append(Refused("", f"milestone: {_said(refusal)}"))
+    except MALFORMED as error:
+        cone.rejected.append(RejectedItem("", f"milestone: {_reason_of(error)}"))
     _take(cone, value["cone"].values(), "block_id")
     return cone
 
@@ -211,14 +211,14 @@ def _take(cone: Cone, records: Iterable[Any], id_key: str) -> None:
                 read_conflict_reason(CONFLICT_REASONS.get(reason, reason), "metadata.conflict_reason"),
             )
             cone.entries.append(entry)
-        except MALFORMED as refusal:
-            cone.refused.append(Refused(item, _said(refusal)))
+        except MALFORMED as error:
+            cone.rejected.append(RejectedItem(item, _reason_of(error)))
 
 
-def _said(refusal: Exception) -> str:
-    if isinstance(refusal, JsonError | CodecError):
-        return str(refusal)
-    return f"this format's keys expected, {type(refusal).__name__}: {refusal}"
+def _reason_of(error: Exception) -> str:
+    if isinstance(error, JsonError | CodecError):
+        return str(error)
+    return f"this format's keys expected, {type(error).__name__}: {error}"
 
 
 def _prefixed(value: Any, path: str) -> str:

@@ -39,7 +39,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedItem:
     """A rejected part of a line: the message id as hex ('' for the whole line), and the reason."""
 
     item: str
@@ -57,7 +57,7 @@ class Cone:
     milestone_index: int | None
     milestone: Milestone | None = None
     entries: list[Entry] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    rejected: list[RejectedItem] = field(default_factory=list)
     codec: Codec = CHRYSALIS
     coordinator: Coordinator | None = None
 
@@ -71,6 +71,6 @@ class Source(Protocol):
         """Whether a document has this format. Looks only at keys."""
 
     def read(self, document: Any) -> list[Cone]:
-        """Reads the cones of a document, usually one. An invalid message is added to `refused`; an invalid document
+        """Reads the cones of a document, usually one. An invalid message is added to `rejected`; an invalid document
         raises JsonError or CodecError.
         """

@@ -7,7 +7,7 @@ metadata?} with metadata that names no milestone. All hex except bytes_hex begin
 
 from typing import Any
 
-from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, RejectedItem
 from etl.sources.fields import (
     has_key,
     read_block_id,
@@ -44,8 +44,8 @@ class BlockLines:
         try:
             cone.milestone = parse_milestone_json(milestone.get("payload"))
             _check_milestone(milestone, cone.milestone)
-        except (JsonError, CodecError) as refusal:
-            cone.refused.append(Refused("", f"milestone: {refusal}"))
+        except (JsonError, CodecError) as error:
+            cone.rejected.append(RejectedItem("", f"milestone: {error}"))
         for position, record in enumerate(document["blocks"]):
             _take(cone, record, f"blocks[{position}]")
         return [cone]
@@ -80,9 +80,9 @@ def _check_milestone(value: dict[str, Any], milestone: stardust_values.Milestone
 def _take(cone: Cone, record: Any, path: str) -> None:
     try:
         cone.entries.append(_entry(record))
-    except (JsonError, CodecError) as refusal:
+    except (JsonError, CodecError) as error:
         text = str(record.get("id", path)) if isinstance(record, dict) else path
-        cone.refused.append(Refused(text.removeprefix("0x"), str(refusal)))
+        cone.rejected.append(RejectedItem(text.removeprefix("0x"), str(error)))
 
 
 def _entry(record: Any) -> Entry:

@@ -6,7 +6,7 @@ A milestone line is {milestone: {index, payload, …}, messages: [{id, message, 
 
 from typing import Any
 
-from etl.sources.cone import Cone, Entry, Refused
+from etl.sources.cone import Cone, Entry, RejectedItem
 from etl.sources.fields import (
     has_key,
     read_conflict_reason,
@@ -63,8 +63,8 @@ def _take(cone: Cone, record: Any, path: str) -> None:
     text = record.get("id", path) if isinstance(record, dict) else path
     try:
         cone.entries.append(_entry(record))
-    except (JsonError, CodecError) as refusal:
-        cone.refused.append(Refused(str(text), str(refusal)))
+    except (JsonError, CodecError) as error:
+        cone.rejected.append(RejectedItem(str(text), str(error)))
 
 
 def _entry(record: Any) -> Entry:

@@ -152,8 +152,8 @@ def scan_file(path: str, note: Note) -> Scanned:
 def _note(found: Scanned, number: int, offset: int, line: bytes) -> None:
     try:
         indices = milestones_of(line)
-    except (JsonError, CodecError) as refusal:
-        found.broken.append(Reject(found.path, number, "", str(refusal)))
+    except (JsonError, CodecError) as error:
+        found.broken.append(Reject(found.path, number, "", str(error)))
         return
     if not indices:
         found.pending.append((number, offset, len(line)))

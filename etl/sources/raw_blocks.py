@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from etl.sources.cone import NO_TRANSACTION, Cone, Entry, Refused
+from etl.sources.cone import NO_TRANSACTION, Cone, Entry, RejectedItem
 from ledger.eras import STARDUST
 from ledger.ids import message_id
 from ledger.reader import CodecError
@@ -87,8 +87,8 @@ def _take(cone: Cone, data: bytes) -> None:
     block_id = message_id(data)
     try:
         block = stardust.decode_block(data)
-    except CodecError as refusal:
-        cone.refused.append(Refused(block_id.hex(), str(refusal)))
+    except CodecError as error:
+        cone.rejected.append(RejectedItem(block_id.hex(), str(error)))
         return
     state = None
     if cone.milestone_index is not None and not isinstance(block.payload, Transaction):

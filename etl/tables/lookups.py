@@ -38,13 +38,13 @@ def tables_of(fields: Collection[str]) -> tuple[Table, ...]:
     return TABLES_OF_ROLES if "stardust" in fields else TABLES_OF_LEGACY
 
 
-def told_by(stardust: Column) -> dict[str, Column]:
+def filter_columns(stardust: Column) -> dict[str, Column]:
     """STARDUST_NAMES of the lake's struct."""
-    told = {name: stardust[name] for name in STARDUST_NAMES}
-    return told | {AMOUNT_BACK: told[AMOUNT_BACK].try_cast("bigint")}
+    named = {name: stardust[name] for name in STARDUST_NAMES}
+    return named | {AMOUNT_BACK: named[AMOUNT_BACK].try_cast("bigint")}
 
 
-def standing(outputs: DataFrame, table: Table) -> DataFrame:
+def lookup_rows(outputs: DataFrame, table: Table) -> DataFrame:
     """`outputs` (etl.tables.frames.owned), once for each of their roles in a table, with all columns of the rows.
 
     Chain objects appear only if they changed the ledger, because nothing else is a state of them, and only in a cone
@@ -53,10 +53,12 @@ def standing(outputs: DataFrame, table: Table) -> DataFrame:
     (column,) = KEYS.intersection(table.partition)
     if table in CHAIN_TABLES:
         outputs = outputs.where("included AND white_flag_index IS NOT NULL")
-    told = outputs.withColumns(told_by(F.col("stardust")))
-    told = told.withColumn("output_kind", output_kind(F.col("output_type")))
+    filtered = outputs.withColumns(filter_columns(F.col("stardust")))
+    filtered = filtered.withColumn("output_kind", output_kind(F.col("output_type")))
     return (
-        told.select("*", inline_roles(in_table(table), _variant_and_key)).drop(column).withColumnRenamed("key", column)
+        filtered.select("*", inline_roles(in_table(table), _variant_and_key))
+        .drop(column)
+        .withColumnRenamed("key", column)
     )
 
 
@@ -64,7 +66,7 @@ def inline_roles(roles: Sequence[Role], row_of: Callable[[Role], Column], *alway
     """Explodes an output into its roles: `row_of` each role that it has, and the roles in `always`."""
 
     def rows(some: Sequence[Role]) -> Column:
-        return F.array_compact(F.array(*(F.when(_stands_by(role), row_of(role)) for role in some), *always))
+        return F.array_compact(F.array(*(F.when(_has_role(role), row_of(role)) for role in some), *always))
 
     legacy = [role for role in roles if role.output_kind == LEGACY]
     if not legacy:
@@ -74,7 +76,7 @@ def inline_roles(roles: Sequence[Role], row_of: Callable[[Role], Column], *alway
     return F.inline(F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(rows(others)))
 
 
-def _stands_by(role: Role) -> Column:
+def _has_role(role: Role) -> Column:
     numbers = [number for number, kind in KIND_OF_TYPE.items() if kind == role.output_kind]
     return F.col("output_type").isin(numbers) & F.col(role.column).isNotNull()
 
@@ -85,7 +87,7 @@ def _variant_and_key(role: Role) -> Column:
 
 def placed(outputs: DataFrame, placement: Placement, table: Table) -> TableFrame:
     """The rows of one lookup table."""
-    return conform(placement.place(standing(outputs, table), table), table)
+    return conform(placement.place(lookup_rows(outputs, table), table), table)
 
 
 def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]:

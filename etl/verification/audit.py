@@ -56,7 +56,7 @@ class Proved:
     reason: str
 
 
-def reprove(publication: Publication, wanted: Intervals | None, level: str | None) -> tuple[str, list[Proved]]:
+def audit(publication: Publication, wanted: Intervals | None, level: str | None) -> tuple[str, list[Proved]]:
     """The required level, and the proof level of each of the lake's milestones in `wanted` (default: all), ascending;
     at most the first SHOWN intervals. `level` defaults to the strongest level below `full` that can be reached.
 
@@ -66,19 +66,19 @@ def reprove(publication: Publication, wanted: Intervals | None, level: str | Non
     held = intervals_of(lake.read("milestones")) if lake.exists() else []
     chosen = held if wanted is None else intersect(wanted, held)
     coordinator = find_coordinator(publication.store_settings, lake)
-    asked = level or (MERKLE if coordinator is None else SIGNED)
+    required = level or (MERKLE if coordinator is None else SIGNED)
     if not chosen:
-        return asked, []
-    if coordinator is None and asked in (SIGNED, FULL):
+        return required, []
+    if coordinator is None and required in (SIGNED, FULL):
         raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
     known = known_rows(lake.messages(add(chosen, intersect(beside(chosen), held))))
     proved = known.mapInArrow(partial(_prove, eras=eras, coordinator=coordinator), PROVED_DDL)
     folder = publication.staging.write("proved", proved)
     rows = _chained(publication.spark.read.schema(PROVED_DDL).parquet(str(folder))).where(either(chosen))
-    if asked == FULL:
+    if required == FULL:
         rows = _with_faults(publication, rows, held, chosen)
-    return asked, _told(rows)
+    return required, _proved_intervals(rows)
 
 
 def reaches(proved: Proved, level: str) -> bool:
@@ -138,7 +138,7 @@ def _with_faults(publication: Publication, rows: DataFrame, held: Intervals, cho
     )
 
 
-def _told(rows: DataFrame) -> list[Proved]:
+def _proved_intervals(rows: DataFrame) -> list[Proved]:
     """Intervals of milestones with equal results. Collects one row per interval in the driver."""
     same = Window.partitionBy("level", "reason").orderBy("milestone_index")
     islands = (

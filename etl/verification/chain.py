@@ -57,7 +57,7 @@ def broken_links(ends: DataFrame) -> DataFrame:
     return beside.select(own, reason.alias("reason")).where("reason IS NOT NULL")
 
 
-def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
+def reject_broken_links(publication: Publication, found: Ingested) -> Ingested:
     """Marks milestones of this load that do not match their neighbours as incomplete in the uncommitted lake rows, and
     rejects their lines.
     """
@@ -71,14 +71,14 @@ def refuse_broken_links(publication: Publication, found: Ingested) -> Ingested:
         return found
     folder = publication.staging.write("chain", broken)
     broken = publication.spark.read.schema("milestone_index INT, reason STRING").parquet(str(folder))
-    refused = intervals_of(broken)
+    rejected = intervals_of(broken)
     no_place = {name: F.lit(None).cast(kind) for name, kind in (("verified", "string"), ("white_flag_index", "int"))}
-    lake.replace_messages(lake.messages(refused).withColumns(no_place), refused)
-    lines = arrow_frame(publication.spark, found.plan.places(refused))
+    lake.replace_messages(lake.messages(rejected).withColumns(no_place), rejected)
+    lines = arrow_frame(publication.spark, found.plan.places(rejected))
     rows = broken.join(lines, "milestone_index").withColumn("item", F.lit(""))
-    before = lake.read("rejects").where(either(refused))
-    lake.replace("rejects", before.unionByName(rows), either(refused))
-    return replace(found, rejects=True, changed=add(found.changed, refused))
+    before = lake.read("rejects").where(either(rejected))
+    lake.replace("rejects", before.unionByName(rows), either(rejected))
+    return replace(found, rejects=True, changed=add(found.changed, rejected))
 
 
 def beside(those: Intervals) -> Intervals:

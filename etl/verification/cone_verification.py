@@ -69,8 +69,8 @@ def check_copy(index: int, copy: Copy, eras: Eras, coordinator: Coordinator | No
     era = eras.at(index)
     try:
         cone = copy.read()
-    except (JsonError, CodecError, EOFError) as refusal:
-        return Checked(index, rejects=[Reject(copy.file, copy.line, "", str(refusal))], codec=era.codec)
+    except (JsonError, CodecError, EOFError) as error:
+        return Checked(index, rejects=[Reject(copy.file, copy.line, "", str(error))], codec=era.codec)
     if cone.codec.protocol_version != era.codec.protocol_version:
         reason = f"protocol: milestone {index} is of {era.codec.name}, found a line of {cone.codec.name}"
         return Checked(index, rejects=[Reject(copy.file, copy.line, "", reason)], codec=era.codec)
@@ -84,8 +84,8 @@ def check_pending(copy: Copy, eras: Eras) -> Checked:
     """Verifies a line of messages that no milestone references: ids and network only."""
     try:
         cone = copy.read()
-    except (JsonError, CodecError, EOFError) as refusal:
-        return Checked(-1, rejects=[Reject(copy.file, copy.line, "", str(refusal))])
+    except (JsonError, CodecError, EOFError) as error:
+        return Checked(-1, rejects=[Reject(copy.file, copy.line, "", str(error))])
     era = eras.read_by(cone.codec)
     if era is None:
         reason = f"protocol: nothing of this network is of {cone.codec.name}"
@@ -96,7 +96,7 @@ def check_pending(copy: Copy, eras: Eras) -> Checked:
 def _known_by_id(index: int | None, cone: Cone, copy: Copy, era: Era) -> Checked:
     """The messages of a cone whose bytes match their ids."""
     result = Checked(-1 if index is None else index, cone.milestone, codec=era.codec, named=cone.coordinator)
-    result.rejects = [Reject(copy.file, copy.line, refused.item, refused.reason) for refused in cone.refused]
+    result.rejects = [Reject(copy.file, copy.line, rejected.item, rejected.reason) for rejected in cone.rejected]
     network_id = era.network_id
     for entry in cone.entries:
         data = era.codec.encode(entry.message)
@@ -150,7 +150,7 @@ def _order(result: Checked, copy: Copy, coordinator: Coordinator | None) -> None
     if not result.rejects:
         proof = prove(milestone, result.messages, coordinator, result.named)
         result.messages, result.verified = proof.messages, proof.level
-        result.rejects += [Reject(copy.file, copy.line, each.item, each.reason) for each in proof.refused]
+        result.rejects += [Reject(copy.file, copy.line, each.item, each.reason) for each in proof.rejected]
 
 
 def _chrysalis_order(result: Checked, by_id: ById) -> Order | str:
@@ -200,16 +200,16 @@ def _united(index: int, checked: list[Checked], coordinator: Coordinator | None)
     may be complete.
     """
     right = {entry.message_id.hex(): (entry, data) for one in reversed(checked) for entry, data in one.messages}
-    unmended: list[Reject] = []
+    incomplete: list[Reject] = []
     for one in checked:
-        refused = {reject.item for reject in one.rejects}
-        if refused and refused <= right.keys():
-            own = refused.union(entry.message_id.hex() for entry, _ in one.messages)
-            mended = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec)
-            _order(mended, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)), coordinator)
-            if mended.verified:
-                return mended
-            unmended += mended.rejects
+        rejected = {reject.item for reject in one.rejects}
+        if rejected and rejected <= right.keys():
+            own = rejected.union(entry.message_id.hex() for entry, _ in one.messages)
+            completed = Checked(index, one.milestone, [right[item] for item in own], codec=one.codec)
+            _order(completed, Copy(one.rejects[0].file, one.rejects[0].line, lambda: Cone(index)), coordinator)
+            if completed.verified:
+                return completed
+            incomplete += completed.rejects
     milestone = next((one.milestone for one in checked if one.milestone is not None), None)
     rejects = [reject for one in checked for reject in one.rejects if reject.item not in right]
-    return Checked(index, milestone, list(right.values()), rejects or unmended, codec=checked[0].codec)
+    return Checked(index, milestone, list(right.values()), rejects or incomplete, codec=checked[0].codec)

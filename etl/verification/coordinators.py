@@ -15,9 +15,9 @@ from ledger.eras import Coordinator, KeyRange
 
 def find_coordinator(settings: StoreSettings, lake: Lake) -> Coordinator | None:
     """The coordinator; None if it is unknown. Raises ValueError if the settings contradict each other."""
-    told = settings.coordinator()
-    if told is not None:
-        return told
+    configured = settings.coordinator()
+    if configured is not None:
+        return configured
     if not lake.has("key_ranges"):
         return None
     row = lake.read("key_ranges").agg(F.collect_list(F.struct(*KEY_RANGES.names))).first()

@@ -47,7 +47,7 @@ Link: TypeAlias = tuple[int, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TaskResults:
     """Results of tasks for the driver: the milestones with rejects, those whose inclusion states are not proved, and
     the links at both ends of each task's sequence of milestones that name each other, and what must be written
     (members of etl.expectations.expected.Expected).
@@ -58,7 +58,7 @@ class Told:
     links: TaskSet
     expected: TaskSet
 
-    def tell(self, checked: Checked) -> None:
+    def add(self, checked: Checked) -> None:
         """Adds results. Repeating a task does not change them."""
         if checked.rejects:
             self.rejected.add({checked.milestone_index})
@@ -75,15 +75,17 @@ class Told:
         return link
 
 
-def decode_milestones(planned: DataFrame, eras: Eras, coordinator: Coordinator | None, told: Told | None) -> DataFrame:
+def decode_milestones(
+    planned: DataFrame, eras: Eras, coordinator: Coordinator | None, results: TaskResults | None
+) -> DataFrame:
     """(milestone_index, copies, known) → DECODED_DDL: a row per message and a row per reject."""
     check = partial(_check, eras=eras, coordinator=coordinator)
-    return planned.mapInArrow(partial(_decode, check=check, told=told), DECODED_DDL)
+    return planned.mapInArrow(partial(_decode, check=check, results=results), DECODED_DDL)
 
 
-def decode_pending(planned: DataFrame, eras: Eras, told: Told | None) -> DataFrame:
+def decode_pending(planned: DataFrame, eras: Eras, results: TaskResults | None) -> DataFrame:
     """(copies) of pending lines → DECODED_DDL with milestone_index UNKNOWN_MILESTONE."""
-    return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), told=told), DECODED_DDL)
+    return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), results=results), DECODED_DDL)
 
 
 def start_workers(spark: Session) -> None:
@@ -102,7 +104,7 @@ def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _decode(
     batches: Iterator[pa.RecordBatch],
     check: Callable[[dict[str, Any], LineReader], Checked],
-    told: Told | None,
+    results: TaskResults | None,
 ) -> Iterator[pa.RecordBatch]:
     collect_rarely()
     reader = LineReader()
@@ -112,23 +114,23 @@ def _decode(
         for planned in batch.to_pylist():
             checked = check(planned, reader)
             rows.add(checked)
-            if told is not None:
-                told.tell(checked)
-                last = told.follow(last, _link(checked))
+            if results is not None:
+                results.add(checked)
+                last = results.follow(last, _link(checked))
             if rows.count >= BATCH_MESSAGES:
-                yield _batch(rows, told)
+                yield _batch(rows, results)
                 rows = MessageRows()
     if rows.count:
-        yield _batch(rows, told)
-    if told is not None:
-        told.follow(last, None)
+        yield _batch(rows, results)
+    if results is not None:
+        results.follow(last, None)
     reader.close()
 
 
-def _batch(rows: MessageRows, told: Told | None) -> pa.RecordBatch:
+def _batch(rows: MessageRows, results: TaskResults | None) -> pa.RecordBatch:
     batch = rows.batch()
-    if told is not None:
-        told.expected.add(set(sums_by_milestone(batch)))
+    if results is not None:
+        results.expected.add(set(sums_by_milestone(batch)))
     return batch
 
 
@@ -166,14 +168,14 @@ def _copy(place: dict[str, Any], reader: LineReader, index: int | None) -> Copy:
 
 def _keep_reasons(checked: Checked, known: list[dict[str, Any]]) -> None:
     """Keeps the conflict reasons of an earlier source where this source has none."""
-    told = {row["message_id"]: row["conflict_reason"] for row in known if row["conflict_reason"] is not None}
+    reasons = {row["message_id"]: row["conflict_reason"] for row in known if row["conflict_reason"] is not None}
     checked.messages = [
-        (replace(entry, conflict_reason=told.get(entry.message_id)) if _lacks_reason(entry) else entry, data)
+        (replace(entry, conflict_reason=reasons.get(entry.message_id)) if _has_no_reason(entry) else entry, data)
         for entry, data in checked.messages
     ]
 
 
-def _lacks_reason(entry: Entry) -> bool:
+def _has_no_reason(entry: Entry) -> bool:
     return entry.conflict_reason is None and entry.inclusion_state not in (NO_TRANSACTION, INCLUDED)
 
 

@@ -84,11 +84,11 @@ def find_faults(publication: Publication, first: int, last: int) -> DataFrame:
 def _wrong_verdicts(publication: Publication, genesis: int, first: int, last: int) -> DataFrame:
     """Transactions whose inclusion state is wrong."""
     changes = far(publication, genesis, genesis, last).changes
-    asked = spending(publication.lake.messages([(first, last)]))
-    folder = publication.staging.write("verdicts", asked)
-    asked = publication.spark.read.schema(asked.schema).parquet(str(folder))
-    verdicts = judged(asked, known_facts(changes, asked), dust_steps(changes))
-    states = asked.select(*AT, "inclusion_state")
+    spends = spending(publication.lake.messages([(first, last)]))
+    folder = publication.staging.write("verdicts", spends)
+    spends = publication.spark.read.schema(spends.schema).parquet(str(folder))
+    verdicts = judged(spends, known_facts(changes, spends), dust_steps(changes))
+    states = spends.select(*AT, "inclusion_state")
     found, state = F.col("found_reason"), F.col("inclusion_state")
     reason = (
         F.when(state.isNull(), F.lit("inclusion state: nothing tells it"))
@@ -129,7 +129,7 @@ def _violations(publication: Publication, genesis: int, first: int, last: int) -
     """Stardust transactions that changed the ledger although the parameters of their milestone forbid them, and invalid
     parameters.
     """
-    lake, eras, refused = publication.lake, publication.store_settings.eras(STARDUST), []
+    lake, eras, rejected = publication.lake, publication.store_settings.eras(STARDUST), []
     announcing = lake.milestones([(genesis + 1, last)]).where("parameters IS NOT NULL")
     row = announcing.agg(F.sort_array(F.collect_list(F.struct("milestone_index", "milestone_id", "payload")))).first()
     for each in row[0] if row else []:
@@ -138,12 +138,12 @@ def _violations(publication: Publication, genesis: int, first: int, last: int) -
         try:
             eras = eras.learn(milestone)
         except ValueError as error:
-            refused.append((each["milestone_index"], bytes(each["milestone_id"]), str(error)))
+            rejected.append((each["milestone_index"], bytes(each["milestone_id"]), str(error)))
     spent = lake.messages([(first, last)]).where(
         (F.col("version") == STARDUST.protocol_version)
         & (F.col("inclusion_state") == INCLUDED)
         & F.col("transaction").isNotNull()
     )
-    asked = spent.select("milestone_index", "message_id", "message")
-    found = asked.mapInArrow(partial(find_violations, eras), FAULTS_DDL)
-    return found.unionByName(few_rows(publication.spark, FAULTS, refused).where(f"milestone_index >= {first}"))
+    spends = spent.select("milestone_index", "message_id", "message")
+    found = spends.mapInArrow(partial(find_violations, eras), FAULTS_DDL)
+    return found.unionByName(few_rows(publication.spark, FAULTS, rejected).where(f"milestone_index >= {first}"))

@@ -142,8 +142,8 @@ class Changes:
             row = (address, after.allowance, after.outputs)
             self._database.execute("INSERT OR REPLACE INTO dust VALUES (?, ?, ?)", row)
 
-    def _one(self, question: str, key: bytes) -> Any:
-        return self._database.execute(question, (key,)).fetchone()
+    def _one(self, sql: str, key: bytes) -> Any:
+        return self._database.execute(sql, (key,)).fetchone()
 
 
 def _is_legacy(output: Any) -> bool:

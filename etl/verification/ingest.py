@@ -30,7 +30,7 @@ from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
 from etl.verification.coordinators import find_coordinator, keep_keys
-from etl.verification.decode import KNOWN_TYPE, Link, Told, decode_milestones, decode_pending, known_rows
+from etl.verification.decode import KNOWN_TYPE, Link, TaskResults, decode_milestones, decode_pending, known_rows
 from etl.verification.load_eras import eras_of
 from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.codec import encode_output
@@ -110,18 +110,18 @@ class Ingest:
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
-        told = Told(*(task_set(self.spark) for _ in range(4)))
+        results = TaskResults(*(task_set(self.spark) for _ in range(4)))
         coordinator = find_coordinator(self.settings, self.lake)
         eras = eras_of(self.settings, self.reads, plan)
         if todo:
-            rows = decode_milestones(self._planned(plan, todo, in_lake), eras, coordinator, told)
+            rows = decode_milestones(self._planned(plan, todo, in_lake), eras, coordinator, results)
             self.lake.replace("messages", _messages(rows), within(todo))
         if plan.pending.num_rows:
-            rows = decode_pending(arrow_frame(self.spark, plan.pending), eras, told)
+            rows = decode_pending(arrow_frame(self.spark, plan.pending), eras, results)
             self.lake.add_pending(_messages(rows))
-        if told.rejected.value or plan.broken or self.lake.has("rejects"):
-            decode = partial(decode_milestones, eras=eras, coordinator=coordinator, told=None)
-            self._replace_rejects(plan, eras, decode, todo, in_lake, told.rejected.value)
+        if results.rejected.value or plan.broken or self.lake.has("rejects"):
+            decode = partial(decode_milestones, eras=eras, coordinator=coordinator, results=None)
+            self._replace_rejects(plan, eras, decode, todo, in_lake, results.rejected.value)
         run, skipped = add(wanted, reopened), size(held) - size(wanted)
         return Ingested(
             plan=plan,
@@ -129,12 +129,12 @@ class Ingest:
             skipped=skipped,
             reopened=reopened,
             decoded=todo,
-            rejects=bool(told.rejected.value),
+            rejects=bool(results.rejected.value),
             pending=plan.pending.num_rows,
-            believed=of_indices(told.believed.value),
+            believed=of_indices(results.believed.value),
             level=MERKLE if coordinator is None else SIGNED,
-            links=told.links.value,
-            expected=Expected(dict(told.expected.value)),
+            links=results.links.value,
+            expected=Expected(dict(results.expected.value)),
         )
 
     def commit(self, found: Ingested) -> None:
@@ -162,7 +162,7 @@ class Ingest:
             if genesis.network_id not in (None, *ids):
                 expected = " or ".join(map(str, ids))
                 raise ValueError(f"{file}: network id {expected} expected, found {genesis.network_id}")
-            _refuse_other_era(file, genesis, self.settings.eras(genesis.codec))
+            _reject_other_era(file, genesis, self.settings.eras(genesis.codec))
             folder.mkdir(parents=True)
             with pq.ParquetWriter(folder / "part-0.parquet", GENESIS) as writer:
                 rest = _genesis_rows(genesis)
@@ -213,7 +213,7 @@ class Ingest:
         self.lake.replace("rejects", rows, f"({either(todo)}) OR ({unknown})")
 
 
-def _refuse_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:
+def _reject_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:
     """Raises ValueError for a genesis whose era is not that of the milestone after it."""
     first = genesis.ledger_index + 1
     codec = eras.at(first).codec

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, Refused
+from etl.sources.cone import CONFLICTING, INCLUDED, INCLUSION_STATES, NO_TRANSACTION, Entry, RejectedItem
 from ledger import ids
 from ledger.chrysalis import codec as chrysalis
 from ledger.crypto.merkle import merkle_root
@@ -38,7 +38,7 @@ class Proof:
 
     level: str | None
     messages: Messages
-    refused: list[Refused] = field(default_factory=list)
+    rejected: list[RejectedItem] = field(default_factory=list)
 
 
 def prove(
@@ -49,11 +49,11 @@ def prove(
     """
     signers = coordinator or named
     if signers is not None and (fault := find_signature_fault(milestone, signers)):
-        return Proof(None, messages, [Refused("", fault)])
+        return Proof(None, messages, [RejectedItem("", fault)])
     ends = [(entry.message_id, entry.message.payload) for entry, _ in messages]
     cone_root = milestone.inclusion_merkle_root if isinstance(milestone, stardust_values.Milestone) else None
     if cone_root is not None and merkle_root([message_id for message_id, _ in ends]) != cone_root:
-        return Proof(None, messages, [Refused("", OTHER_BLOCKS)])
+        return Proof(None, messages, [RejectedItem("", OTHER_BLOCKS)])
     applied = applied_root(milestone)
     for included in _guesses(milestone, messages):
         leaves = [message_id for (message_id, _), each in zip(ends, included, strict=True) if each]
@@ -71,9 +71,9 @@ def prove(
             for entry, _ in messages
         ]
         if any(state in (INCLUDED, CONFLICTING) for state in states):
-            proof.refused.append(Refused("", WRONG_STATES))
+            proof.rejected.append(RejectedItem("", WRONG_STATES))
     for (entry, data), state in zip(messages, states, strict=True):
-        proof.messages.append((_settle(entry, state, proof.refused), data))
+        proof.messages.append((_settle(entry, state, proof.rejected), data))
     return proof
 
 
@@ -84,24 +84,26 @@ def applied_root(milestone: Milestone) -> bytes:
     return milestone.inclusion_merkle_proof
 
 
-def state_refused(message_id: bytes, expected: int, found: int) -> Refused:
+def state_rejected(message_id: bytes, expected: int, found: int) -> RejectedItem:
     """The reject for a claim of the source that is proved wrong."""
     reason = f"inclusion state: {STATE_NAMES[expected]} expected, as is proved, found {STATE_NAMES[found]}"
-    return Refused(message_id.hex(), reason)
+    return RejectedItem(message_id.hex(), reason)
 
 
-def _settle(entry: Entry, state: int | None, refused: list[Refused]) -> Entry:
-    """A message with its final state. A contradicting claim of the source is added to `refused`."""
-    told, reason = entry.inclusion_state, entry.conflict_reason
-    if state is not None and told is not None and told != state:
-        refused.append(state_refused(entry.message_id, state, told))
-    if state is None and told is not None:
-        refused.append(Refused(entry.message_id.hex(), "inclusion state: included or conflicting expected, found none"))
+def _settle(entry: Entry, state: int | None, rejected: list[RejectedItem]) -> Entry:
+    """A message with its final state. A contradicting claim of the source is added to `rejected`."""
+    claimed, reason = entry.inclusion_state, entry.conflict_reason
+    if state is not None and claimed is not None and claimed != state:
+        rejected.append(state_rejected(entry.message_id, state, claimed))
+    if state is None and claimed is not None:
+        rejected.append(
+            RejectedItem(entry.message_id.hex(), "inclusion state: included or conflicting expected, found none")
+        )
     if reason is not None and state in (NO_TRANSACTION, INCLUDED):
         text = f"conflict reason: none expected where nothing conflicts, found {reason}"
-        refused.append(Refused(entry.message_id.hex(), text))
+        rejected.append(RejectedItem(entry.message_id.hex(), text))
         reason = None
-    if (told, entry.conflict_reason) == (state, reason):
+    if (claimed, entry.conflict_reason) == (state, reason):
         return entry
     return replace(entry, inclusion_state=state, conflict_reason=reason)
 
@@ -112,9 +114,9 @@ def _guesses(milestone: Milestone, messages: Messages) -> Iterator[Sequence[bool
     """
     payloads = [entry.message.payload for entry, _ in messages]
     every = [isinstance(payload, TRANSACTIONS) for payload in payloads]
-    told = [each and entry.inclusion_state != CONFLICTING for each, (entry, _) in zip(every, messages, strict=True)]
-    yield told
-    if told != every:
+    claimed = [each and entry.inclusion_state != CONFLICTING for each, (entry, _) in zip(every, messages, strict=True)]
+    yield claimed
+    if claimed != every:
         yield every
     codec = STARDUST if isinstance(milestone, stardust_values.Milestone) else CHRYSALIS
     spent: set[bytes] = set()
@@ -131,5 +133,5 @@ def _guesses(milestone: Milestone, messages: Messages) -> Iterator[Sequence[bool
         created[transaction_id] = good or created.get(transaction_id, False)
         spent |= consumed if good else set()
         guess.append(good)
-    if guess not in (told, every):
+    if guess not in (claimed, every):
         yield guess

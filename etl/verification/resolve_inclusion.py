@@ -17,7 +17,7 @@ from etl.engine.columns import union_with_nulls
 from etl.engine.ordering import map_in_order
 from etl.lake.delta import either, intervals_of
 from etl.ledger_state.changes import far, near
-from etl.ledger_state.conflict_reasons import FACTS, dust_steps, flat, known_facts, spending, told_by_store, with_facts
+from etl.ledger_state.conflict_reasons import FACTS, dust_steps, facts_of_store, flat, known_facts, spending, with_facts
 from etl.sources.cone import INCLUDED
 from etl.tables.partition_columns import hex_text
 from etl.verification.inclusion_worker import DECIDED_DDL, decide
@@ -40,40 +40,40 @@ def decide_states(publication: Publication, believed: Intervals, level: str) -> 
     if not believed:
         return []
     messages = lake.messages(believed)
-    asked = spending(messages)
-    folder = publication.staging.write("undecided", asked)
-    asked = publication.spark.read.schema(asked.schema).parquet(str(folder))
-    facts, steps = _known(publication, genesis, believed, asked, folder)
+    spends = spending(messages)
+    folder = publication.staging.write("undecided", spends)
+    spends = publication.spark.read.schema(spends.schema).parquet(str(folder))
+    facts, steps = _known(publication, genesis, believed, spends, folder)
     own = messages.where("milestone.milestone_index = milestone_index").groupBy("milestone_index")
     ends = own.agg(F.min("version").alias("version"), F.min("milestone.payload").alias("payload"))
     closing = ends.withColumn("white_flag_index", F.lit(LAST))
-    whole = union_with_nulls(with_facts(asked, facts, steps), closing)
+    whole = union_with_nulls(with_facts(spends, facts, steps), closing)
     order = ("milestone_index", "white_flag_index")
     decided = map_in_order(whole, order, decide, DECIDED_DDL, publication.staging.folder("decided"))
     if done := intervals_of(decided):
         _settle(publication, done, decided, level)
-        _refuse(publication, done, decided, asked)
+        _reject_claims(publication, done, decided, spends)
     return done
 
 
 def _known(
-    publication: Publication, genesis: int, believed: Intervals, asked: DataFrame, folder: Path
+    publication: Publication, genesis: int, believed: Intervals, spends: DataFrame, folder: Path
 ) -> tuple[DataFrame, DataFrame]:
-    """FACTS of the inputs and DUST_STEPS from all milestones with final states. `asked` is in `folder`."""
+    """FACTS of the inputs and DUST_STEPS from all milestones with final states. `spends` is in `folder`."""
     frontier, last = publication.reads.ledger_index(), believed[-1][1]
     is_near = frontier is not None and frontier < believed[0][0] and last - frontier <= publication.settings.ledger_near
     if frontier is None or not is_near:
         changes = far(publication, genesis, genesis, last).changes
     else:
         changes = near(publication, genesis, frontier, last).changes
-    undecided = asked.select("milestone_index", "transaction_id").distinct()
+    undecided = spends.select("milestone_index", "transaction_id").distinct()
     settled = changes.join(undecided, ["milestone_index", "transaction_id"], "left_anti")
-    facts, steps = known_facts(settled, asked), dust_steps(settled)
+    facts, steps = known_facts(settled, spends), dust_steps(settled)
     if frontier is None or not is_near:
         return facts, steps
     inputs, receivers = pq.read_table(folder, columns=["inputs", "receivers"]).columns
-    told, before = told_by_store(publication, frontier, flat(inputs), flat(receivers))
-    return _merged(told.unionByName(facts)), steps.unionByName(before)
+    stored, before = facts_of_store(publication, frontier, flat(inputs), flat(receivers))
+    return _merged(stored.unionByName(facts)), steps.unionByName(before)
 
 
 def _merged(facts: DataFrame) -> DataFrame:
@@ -89,8 +89,8 @@ def _merged(facts: DataFrame) -> DataFrame:
 
 def _settle(publication: Publication, done: Intervals, decided: DataFrame, level: str) -> None:
     """Rewrites the lake's messages of these milestones."""
-    told = decided.withColumnRenamed("inclusion_state", "decided")
-    rows = publication.lake.messages(done).join(told, ["milestone_index", "message_id"], "left")
+    states = decided.withColumnRenamed("inclusion_state", "decided")
+    rows = publication.lake.messages(done).join(states, ["milestone_index", "message_id"], "left")
     rows = rows.withColumns(
         {
             "inclusion_state": F.coalesce("decided", "inclusion_state"),
@@ -101,7 +101,7 @@ def _settle(publication: Publication, done: Intervals, decided: DataFrame, level
     publication.lake.replace_messages(rows, done)
 
 
-def _refuse(publication: Publication, done: Intervals, decided: DataFrame, asked: DataFrame) -> None:
+def _reject_claims(publication: Publication, done: Intervals, decided: DataFrame, spends: DataFrame) -> None:
     """Rejects for claims of the source about states, one per line whose claims were not confirmed."""
     lake = publication.lake
     if not lake.has("rejects"):
@@ -109,11 +109,11 @@ def _refuse(publication: Publication, done: Intervals, decided: DataFrame, asked
     before = lake.read("rejects").where(either(done))
     is_line = F.col("reason") == WRONG_STATES
     lines = before.where(is_line).select("milestone_index", "file", "line").distinct()
-    told = asked.select("milestone_index", "message_id", F.col("inclusion_state").alias("told"))
-    differing = decided.join(told, ["milestone_index", "message_id"]).where("told != inclusion_state")
+    claimed = spends.select("milestone_index", "message_id", F.col("inclusion_state").alias("claimed"))
+    differing = decided.join(claimed, ["milestone_index", "message_id"]).where("claimed != inclusion_state")
     names = F.create_map(*(F.lit(each) for pair in STATE_NAMES.items() for each in pair))
     reason = F.format_string(
-        "inclusion state: %s expected, as is proved, found %s", names[F.col("inclusion_state")], names[F.col("told")]
+        "inclusion state: %s expected, as is proved, found %s", names[F.col("inclusion_state")], names[F.col("claimed")]
     )
     rows = differing.join(lines, "milestone_index").select(
         "milestone_index", "file", "line", hex_text(F.col("message_id")).alias("item"), reason.alias("reason")

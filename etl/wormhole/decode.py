@@ -81,7 +81,9 @@ def _rows_of(table: Table) -> pa.DataType:
 
 
 CELLS = pa.schema([*VAAS, pa.field("reject", REJECT)])
-ROWS = pa.schema({"is_asked": pa.bool_(), **{table.name: _rows_of(table) for table in ASSEMBLED}, "counted": COUNTED})
+ROWS = pa.schema(
+    {"is_requested": pa.bool_(), **{table.name: _rows_of(table) for table in ASSEMBLED}, "counted": COUNTED}
+)
 METAS = pa.schema(
     {
         "token_key": pa.string(),
@@ -186,7 +188,7 @@ def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: Histo
                 made = assemble(network, cells, history, _token(group["token"], group["prices"] or ()))
                 counted = made.counted
                 yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
-                    "is_asked": group["is_asked"],
+                    "is_requested": group["is_requested"],
                     "counted": None if counted is None else asdict(counted),
                 }
 

@@ -72,8 +72,8 @@ def first_metas(metas: DataFrame) -> DataFrame:
     """(token_key, meta) from etl.wormhole.decode.METAS. Of several messages about a token, the earliest counts, then
     the one with the smaller digest.
     """
-    told = F.struct("timestamp", "digest", "decimals", "symbol", "name", "symbol_key")
-    return metas.groupBy("token_key").agg(F.min(told).alias("meta"))
+    meta = F.struct("timestamp", "digest", "decimals", "symbol", "name", "symbol_key")
+    return metas.groupBy("token_key").agg(F.min(meta).alias("meta"))
 
 
 def known_tokens(moved: DataFrame, metas: DataFrame, prices: DataFrame) -> DataFrame:
@@ -81,8 +81,8 @@ def known_tokens(moved: DataFrame, metas: DataFrame, prices: DataFrame) -> DataF
     is the last one up to that day, or the first one if all prices are later; that of the token, else that of its
     symbol.
     """
-    told = F.sort_array(F.collect_list(F.struct("day", "price_usd")))
-    of_token = prices.groupBy("token_key").agg(told.alias("of_token"))
+    history = F.sort_array(F.collect_list(F.struct("day", "price_usd")))
+    of_token = prices.groupBy("token_key").agg(history.alias("of_token"))
     of_symbol = of_token.toDF("symbol_key", "of_symbol")
     held = F.coalesce("of_token", "of_symbol")
     until = F.filter(held, lambda each: each["day"] <= F.col("day"))

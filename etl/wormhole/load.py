@@ -83,7 +83,7 @@ class VaaLoad:
         """Replaces all rows of the store by those of the lake."""
         lake = self.publication.lake
         ids = lake.read("vaas").select(*ID).distinct()
-        self._write(self._assembled(ids), lake.read("prices"), publish=True, anew=True)
+        self._write(self._assembled(ids), lake.read("prices"), publish=True, is_rebuild=True)
 
     def _decode(self, files: Sequence[Path]) -> DataFrame:
         """The cells of the files, after they were written to the lake."""
@@ -98,9 +98,9 @@ class VaaLoad:
         names = ", ".join(f"'{_quoted(each.file)}'" for each in sources)
         report.rejects = rejects.count()
         if sources:
-            told_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})"
-            if report.rejects or not lake.read("rejects").where(told_before).isEmpty():
-                lake.replace("rejects", rejects, told_before)
+            rejected_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})"
+            if report.rejects or not lake.read("rejects").where(rejected_before).isEmpty():
+                lake.replace("rejects", rejects, rejected_before)
             lake.add_sources(astuple(each) for each in sources)
         row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
         assert row is not None
@@ -120,10 +120,10 @@ class VaaLoad:
         changed = cells
         if changed_sets := self._changed_sets():
             changed = cells.unionByName(lake.where(F.col("guardian_set_index").isin(changed_sets)))
-        told = changed.where("payload_kind = 'asset_meta'").select("token_key")
+        tokens = changed.where("payload_kind = 'asset_meta'").select("token_key")
         if priced is not None:
-            told = told.unionByName(priced.select("token_key")).unionByName(self._called(priced))
-        waiting = lake.where(F.col("payload_kind").isin(*frames.TRANSFERS)).join(told.distinct(), "token_key", "semi")
+            tokens = tokens.unionByName(priced.select("token_key")).unionByName(self._called(priced))
+        waiting = lake.where(F.col("payload_kind").isin(*frames.TRANSFERS)).join(tokens.distinct(), "token_key", "semi")
         return self._assembled(changed.select(*ID).unionByName(waiting.select(*ID)).distinct())
 
     def _called(self, priced: DataFrame) -> DataFrame:
@@ -144,10 +144,10 @@ class VaaLoad:
         counted_days, body_days = sorted(found[0]), sorted(found[1])
         beside = lake.where(F.col("day").isin(counted_days) | F.col("body_day").isin(body_days)).select(*ID)
         everything = (
-            ids.withColumn("is_asked", F.lit(1))
-            .unionByName(beside.withColumn("is_asked", F.lit(0)))
+            ids.withColumn("is_requested", F.lit(1))
+            .unionByName(beside.withColumn("is_requested", F.lit(0)))
             .groupBy(*ID)
-            .agg((F.max("is_asked") == 1).alias("is_asked"))
+            .agg((F.max("is_requested") == 1).alias("is_requested"))
         )
         cells = lake.join(everything, [*ID])
         history = self._history
@@ -158,7 +158,7 @@ class VaaLoad:
         transfers = moved.where(F.col("payload_kind").isin(*frames.TRANSFERS))
         known = frames.known_tokens(transfers, metas, publication.lake.read("prices"))
         of_token = F.struct("token_key", "day", "price_usd")
-        told = (
+        details = (
             transfers.join(known, ["token_key", "day"])
             .groupBy(*ID)
             .agg(F.max(F.struct("token_key", "meta")).alias("token"), F.collect_set(of_token).alias("prices"))
@@ -166,10 +166,10 @@ class VaaLoad:
         grouped = (
             cells.groupBy(*ID)
             .agg(
-                F.first("is_asked").alias("is_asked"),
+                F.first("is_requested").alias("is_requested"),
                 F.collect_list(F.struct("family", "qualifier", "time_ms", "value")).alias("cells"),
             )
-            .join(told, [*ID], "left")
+            .join(details, [*ID], "left")
         )
         rows = self._staged("rows", decode.to_rows(grouped, self.network, history))
         return Touched(rows, metas, counted_days, body_days, history)
@@ -199,26 +199,28 @@ class VaaLoad:
         publication = self.publication
         return [*publication.reads.partition(guardian_sets, (publication.store_settings.network,))]
 
-    def _write(self, touched: Touched, priced: DataFrame | None, *, publish: bool, anew: bool = False) -> None:
+    def _write(self, touched: Touched, priced: DataFrame | None, *, publish: bool, is_rebuild: bool = False) -> None:
         publication = self.publication
-        asked = touched.rows.where("is_asked")
+        requested = touched.rows.where("is_requested")
         lookup_rows = frames.inlined(touched.rows, vaa_lookups).where(F.col("day").isin(touched.body_days))
         keys = [rows_of_keys(lookup_rows, LOOKUP, publication.store_settings.range_size)]
-        opened = publication.grown((LOOKUP,), keys, of_indices(touched.body_days), known=not anew, window=DAY_WINDOW)
+        opened = publication.grown(
+            (LOOKUP,), keys, of_indices(touched.body_days), known=not is_rebuild, window=DAY_WINDOW
+        )
         makers: list[FrameMaker] = [
-            *(partial(_of_table, asked, table) for table in decode.ASSEMBLED if table is not vaa_lookups),
+            *(partial(_of_table, requested, table) for table in decode.ASSEMBLED if table is not vaa_lookups),
             lambda _: frames.tokens_of(touched.metas),
             *([] if priced is None else [lambda _: frames.prices_of(priced)]),
-            lambda _: frames.lookups(asked, opened.placement),
+            lambda _: frames.lookups(requested, opened.placement),
             lambda earlier: tables.hints(earlier.read, vaa_hints, {vaa_lookups}),
-            lambda _: frames.sequences(asked),
-            lambda _: frames.emitters_of(asked),
+            lambda _: frames.sequences(requested),
+            lambda _: frames.emitters_of(requested),
             lambda _: frames.daily(touched.rows, touched.counted_days),
         ]
-        if anew:
+        if is_rebuild:
             makers.append(lambda _: tables.rejects(publication.lake.read("rejects")))
         with publication.store.batch(publish=publish) as batch:
-            for table in (*OWN, schema.splits, schema.tails, schema.rejects) if anew else ():
+            for table in (*OWN, schema.splits, schema.tails, schema.rejects) if is_rebuild else ():
                 batch.clear(table)
             for day in touched.counted_days:
                 for measure in frames.MEASURES:

@@ -18,7 +18,7 @@ from db.schema.event_columns import FAMILY_COLUMNS, PUBLICATION, QUORUM, SIGNATU
 from db.schema.wormhole_tables import SEQUENCE_RANGE_DIGITS
 from db.utc_days import DAY_S
 from etl.wormhole.cells import Cell, state_set
-from etl.wormhole.transfers import Row, Token, details, kind_of, token_of, told_by
+from etl.wormhole.transfers import Row, Token, details, kind_of, payload_columns, token_of
 from etl.wormhole.values import read_value
 from ledger.wormhole.chains import PYTHNET
 from ledger.wormhole.ids import row_key, sequence_key
@@ -98,12 +98,12 @@ def assemble(network: str, cells: Sequence[Cell], history: History, token: Token
         head = _place(first) | {"digest": body.digest, "row_key": name}
         is_served = body is served
         rows.vaas.append(head | _message(body, is_served=is_served, digests=len(verified or bodies)))
-        told = told_by(body.payload) | details(body.payload, token, body.vaa.timestamp, day_of(body))
-        if told:
-            rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | told)
+        columns = payload_columns(body.payload) | details(body.payload, token, body.vaa.timestamp, day_of(body))
+        if columns:
+            rows.vaa_payloads.append({"row_key": name, "digest": body.digest} | columns)
         rows.vaa_lookups += _lookups(head, body, named, is_served=is_served)
         if is_served and body.verdict.verified:
-            rows.counted = _counted(first, body, told | _details_written(written))
+            rows.counted = _counted(first, body, columns | _details_written(written))
     rows.vaa_lookups += _written_lookups(_place(first) | {"row_key": name}, named)
     payload = {each: written[each] for each in written if each not in _PUBLISHED}
     if payload:
@@ -325,13 +325,13 @@ def _states(name: str, cells: Iterable[Cell]) -> list[Row]:
     ]
 
 
-def _counted(cell: Cell, body: _Body, told: Row) -> Counted:
+def _counted(cell: Cell, body: _Body, columns: Row) -> Counted:
     payload = body.payload
     found = Counted(day_of(body), cell.chain, cell.emitter, kind_of(payload))
     if isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         found.target_chain = payload.to_chain
         found.token_key = token_of(payload)
         found.recipient = payload.to_address
-        found.amount = told.get("details_amount")
-        found.notional_usd = told.get("details_notional_usd")
+        found.amount = columns.get("details_amount")
+        found.notional_usd = columns.get("details_notional_usd")
     return found

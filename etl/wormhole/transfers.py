@@ -71,10 +71,10 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-def told_by(payload: Payload) -> Row:
+def payload_columns(payload: Payload) -> Row:
     """The column families that the bytes of the payload determine."""
     if isinstance(payload, TokenTransfer | TokenTransferWithPayload):
-        told: Row = {
+        columns: Row = {
             "transfer_payload_id": payload.ID,
             "transfer_amount": str(payload.amount),
             "transfer_origin_address": payload.token_address,
@@ -83,8 +83,8 @@ def told_by(payload: Payload) -> Row:
             "transfer_target_chain": payload.to_chain,
         }
         if isinstance(payload, TokenTransfer):
-            return told | {"transfer_fee": str(payload.fee)}
-        return told | {"transfer_from_address": payload.from_address, "transfer_payload": payload.payload}
+            return columns | {"transfer_fee": str(payload.fee)}
+        return columns | {"transfer_from_address": payload.from_address, "transfer_payload": payload.payload}
     if isinstance(payload, AssetMeta):
         return {
             "asset_payload_id": payload.ID,
@@ -120,16 +120,16 @@ def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
     """
     if not isinstance(payload, TokenTransfer | TokenTransferWithPayload):
         return {}
-    told: Row = {
+    columns: Row = {
         "details_origin_token_address": format_address(payload.token_chain, payload.token_address),
         "details_transfer_timestamp": format_time(timestamp * 1000),
     }
     if token.meta is None or token.key != token_of(payload):
-        return told
+        return columns
     decimals, symbol, name = token.meta
     with localcontext(prec=100):
         amount = Decimal(payload.amount).scaleb(-min(decimals, MAX_DECIMALS))
-        told |= {
+        columns |= {
             "details_amount": plain(amount),
             "details_decimals": decimals,
             "details_origin_symbol": symbol,
@@ -138,5 +138,5 @@ def details(payload: Payload, token: Token, timestamp: int, day: int) -> Row:
         price = token.price_on(day)
         if price is not None:
             notional = (amount * price).quantize(USD_STEP, ROUND_HALF_EVEN)
-            told |= {"details_token_price_usd": plain(price), "details_notional_usd": plain(notional)}
-    return told
+            columns |= {"details_token_price_usd": plain(price), "details_notional_usd": plain(notional)}
+    return columns

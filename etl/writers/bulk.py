@@ -30,7 +30,7 @@ from db.schema.dialects import create_table_cql, spark_type
 from db.store import Batch, Key, StoreError, StoreUnavailable
 from etl.tables.frames import TableFrame
 from etl.writers.cassandra_java import cassandra_jars
-from etl.writers.connector import Cluster, ClusterWriter, Spread, told
+from etl.writers.connector import Cluster, ClusterWriter, Spread, writetime_columns
 from etl.writers.sstables import CARRIED, KINDS, ROWS, NotStreamed, Target, stream_rows
 
 COMPILER = ("janino", "commons-compiler")
@@ -63,7 +63,7 @@ class BulkWriter:
     def target(self, frame: TableFrame, columns: Sequence[str], folder: Path) -> Target:
         """The target of rows with these columns, followed by the write time of each row if the frame has one."""
         table, address = frame.table, self.beside.cluster.address
-        timed = bool(told(frame))
+        timed = bool(writetime_columns(frame))
         return Target(
             folder=str(folder),
             classpath=self.classpath,
@@ -109,7 +109,7 @@ class Streamed:
         cluster = self.writer.beside.cluster
         count, sample = self._stream(cluster)
         # Rows with a milestone's write time may have been deleted since, with the time of a later milestone.
-        if not told(self.spread.frame):
+        if not writetime_columns(self.spread.frame):
             read_back(cluster, self.table, [key_of(self.table, row) for row in sample])
         return count
 
@@ -130,7 +130,7 @@ class Streamed:
         folder = self.writer.beside.staging.folder(table.name)
         target = self.writer.target(frame, columns, folder)
         keys = ", ".join(f"{name} {spark_type(table.column(name).type)}" for name in table.key)
-        rows = frame.frame.select(*columns, *told(frame))
+        rows = frame.frame.select(*columns, *writetime_columns(frame))
         streamed = rows.mapInArrow(partial(stream_rows, target), f"{keys}, {ROWS} BIGINT")
         try:
             found = streamed.agg(F.sum(ROWS), F.collect_list(F.struct(*table.key))).first()

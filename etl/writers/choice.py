@@ -15,7 +15,7 @@ from etl.writers.frame_writer import EmbeddedWriter, FrameWriter, ProcessWriter,
 CASSANDRA = "cassandra://"
 
 
-def refuse_bulk(store: StoreSettings) -> None:
+def reject_bulk(store: StoreSettings) -> None:
     """Raises ValueError for a store that does not accept SSTables."""
     if not store.url.startswith(CASSANDRA):
         scheme = store.url.partition(":")[0]

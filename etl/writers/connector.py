@@ -34,7 +34,7 @@ from etl.writers.frame_writer import KEPT, Staging
 FORMAT = "org.apache.spark.sql.cassandra"
 ROWS = "rows"
 OBSERVED_S = 10.0
-TOLD_AT = "told_at"
+WRITETIME = "write_time"
 
 PAUSES_S = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Pauses between attempts for a frame, while the cluster responds to this process but does not accept the rows of the
@@ -63,7 +63,7 @@ class Cluster:
 
     store: Store
     address: Address
-    patience_s: float
+    retry_s: float
     options: Mapping[str, str] = field(repr=False)
 
     def append(self, table: Table, rows: DataFrame) -> int:
@@ -77,11 +77,11 @@ class Cluster:
                 with self._watched(rows.sparkSession.sparkContext, broken_off):
                     return self._append(table, rows)
             except (Py4JJavaError, PySparkException) as error:
-                refusal = self._refusal(table, error, is_broken_off=broken_off.is_set())
-                if refusal is None:
+                rejection = self._rejection(table, error, is_broken_off=broken_off.is_set())
+                if rejection is None:
                     raise
                 if pause_s is None:
-                    raise refusal from error
+                    raise rejection from error
             broken_off.clear()
             self.wait()
             time.sleep(pause_s)
@@ -89,9 +89,9 @@ class Cluster:
 
     def wait(self) -> None:
         """Returns when a node responds. Raises StoreUnavailable after the timeout."""
-        retry(self._ping, self.patience_s)
+        retry(self._ping, self.retry_s)
 
-    def _refusal(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
+    def _rejection(self, table: Table, error: Exception, *, is_broken_off: bool) -> StoreUnavailable | None:
         """The port's error if the cluster failed; None for any other error."""
         text = str(error)
         if not is_broken_off and DRIVER not in text:
@@ -104,8 +104,8 @@ class Cluster:
         counted = Observation()
         writer = rows.observe(counted, F.count(F.lit(1)).alias(ROWS)).write.format(FORMAT).mode("append")
         writer.options(**self.options, **table_options(table, rows)).save()
-        told = counted_rows(counted)
-        return rows.count() if told is None else told
+        row_count = counted_rows(counted)
+        return rows.count() if row_count is None else row_count
 
     @contextmanager
     def _watched(self, context: SparkContext, broken_off: threading.Event) -> Iterator[None]:
@@ -183,7 +183,9 @@ class Spread:
 
     def write(self, batch: Batch) -> int:  # noqa: ARG002 (of a batch on a cluster only the order counts)
         """Returns when all rows are acknowledged."""
-        rows = self.frame.frame.select(*(native(self.table, name) for name in self.frame.columns), *told(self.frame))
+        rows = self.frame.frame.select(
+            *(native(self.table, name) for name in self.frame.columns), *writetime_columns(self.frame)
+        )
         return self.cluster.append(self.table, rows)
 
     def again(self) -> DataFrame:
@@ -208,9 +210,9 @@ def counted_rows(counted: Observation) -> int | None:
     return int(counted.get[ROWS])
 
 
-def told(frame: TableFrame) -> list[Column]:
+def writetime_columns(frame: TableFrame) -> list[Column]:
     """The write time of each row, if it follows from a milestone."""
-    return [F.expr(f"{FACT} * 4L + 4").alias(TOLD_AT)] if frame.has_fact else []
+    return [F.expr(f"{FACT} * 4L + 4").alias(WRITETIME)] if frame.has_fact else []
 
 
 def native(table: Table, name: str) -> Column:
@@ -228,8 +230,8 @@ def table_options(table: Table, rows: DataFrame) -> dict[str, str]:
     time, and wide rows are written in small batches. The table itself defines the expiry.
     """
     options = {"table": table.name, "spark.cassandra.output.ignoreNulls": str(table.name not in STATES).lower()}
-    if TOLD_AT in rows.columns:
-        options["writetime"] = TOLD_AT
+    if WRITETIME in rows.columns:
+        options["writetime"] = WRITETIME
     if len(rows.columns) >= WIDE:
         options["spark.cassandra.output.batch.size.rows"] = str(max(1, CELLS // len(rows.columns)))
     return options

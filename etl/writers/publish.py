@@ -38,7 +38,7 @@ from etl.tables import frames as tables
 from etl.tables import milestones as tables_milestones
 from etl.tables import pending as tables_pending
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import KEY_FIELDS, standing, tables_of
+from etl.tables.lookups import KEY_FIELDS, lookup_rows, tables_of
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
 from etl.tables.run_frames import RunRows, run_makers
 from etl.writers.archived_marks import find_logged, write_logged
@@ -154,7 +154,7 @@ class Publication:
         rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
         fields = self.output_fields(run)
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
-        rows |= {table: standing(owned, table) for table in tables_of(fields)}
+        rows |= {table: lookup_rows(owned, table) for table in tables_of(fields)}
         filled = tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in rows)
         keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
         return self.grown(filled, keys, run, known=known)
@@ -193,9 +193,9 @@ class Publication:
         prepared = FewRowsWriter().prepare(frame) if size(run) <= WINDOW else self.staging.stage(frame)
         opened = list(prepared.rows())
         prepared.drop()
-        standing: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
-        standing |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
-        hot = few_rows(self.spark, SPLITS, standing.values()) if standing else None
+        splits: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
+        splits |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
+        hot = few_rows(self.spark, SPLITS, splits.values()) if splits else None
         return Opened(opened, _tails(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
 
     def record(self, batch: Batch, opened: Opened) -> None:

@@ -122,14 +122,14 @@ class _Jvm:
 
     def __init__(self, classpath: str) -> None:
         options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{HEAP}", "-Djava.net.preferIPv4Stack=true"]
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (it is the process's own, and ends with it)
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is the process's own, and ends with it)
         self._process = subprocess.Popen(
             [
                 java(), *JAVA_OPTIONS, *options, f"-Dlogback.configurationFile={HERE / 'logback.xml'}",
                 "-classpath", classpath,
                 "org.codehaus.janino.SimpleCompiler", str(HERE / "SSTables.java"), "SSTables",
             ],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
 
     def send(self, *parts: bytes | pa.Buffer) -> None:
@@ -158,13 +158,13 @@ class _Jvm:
         """Kills the process."""
         self._process.kill()
         self._process.communicate()
-        self._said.close()
+        self._errors.close()
 
     def _failure(self) -> NotStreamed:
         """The innermost cause in the stack trace."""
         self._process.wait()
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").splitlines()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").splitlines()
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         return NotStreamed(causes[-1] if causes else "\n".join(lines[-5:]) or f"{java()} ended")
 

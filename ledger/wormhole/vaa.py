@@ -68,7 +68,7 @@ def decode_vaa(data: bytes) -> Vaa:
     signatures = _signatures(reader)
     start = reader.offset
     if len(data) < start + _BODY.size:
-        _refuse_body(reader)
+        _reject_body(reader)
     body: tuple[Any, ...] = (*reader.unpack(_BODY, "body"), data[reader.offset :])
     return Vaa(guardian_set_index, signatures, *body)
 
@@ -88,7 +88,7 @@ def _signatures(reader: Reader) -> tuple[Signature, ...]:
     return tuple([Signature(*reader.unpack(_SIGNATURE, f"signature {n} of {count}")) for n in range(1, count + 1)])
 
 
-def _refuse_body(reader: Reader) -> None:
+def _reject_body(reader: Reader) -> None:
     for name, size in _BODY_FIELDS:
         reader.take(size, name)
 

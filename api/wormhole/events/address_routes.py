@@ -59,7 +59,7 @@ async def addressestransferredto(network: NetworkMount, given: Given) -> Json:
         "Last24Hours": days.get(last, {}) if last_alone else None,
         "WithinPeriod": total(days.values()) if for_period else None,
     }
-    return {"PeriodDurationDays": span} | told(given, whole, days if daily else None)
+    return {"PeriodDurationDays": span} | sums_json(given, whole, days if daily else None)
 
 
 async def addressestransferredtocumulative(network: NetworkMount, given: Given) -> Json:
@@ -75,7 +75,7 @@ async def addressestransferredtocumulative(network: NetworkMount, given: Given) 
         running = list(accumulate(shown.values(), lambda *pair: total(pair), initial=before))
         daily = dict(zip(shown, running[1:], strict=True))
     whole = {"AllTime": ever if given[ALL_TIME.name] or not given[DAILY.name] else None}
-    return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | told(given, whole, daily)
+    return {"AllTimeDurationDays": max(last - LAUNCH_DAY, 0)} | sums_json(given, whole, daily)
 
 
 async def received(network: NetworkMount, given: Given, first: int, last: int) -> dict[int, Received]:
@@ -95,7 +95,7 @@ def check_dates(addresses: Received, dates: int) -> None:
         raise NotKept(f"more than {DATED_MAX} numbers, of {len(addresses)} addresses on {dates} dates: {FEWER}")
 
 
-def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:
+def sums_json(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int, Received] | None) -> Json:
     """Returns amounts and counts as requested, by default counts. All dates have the same keys."""
     shapes: list[tuple[str, bool, Callable[[Received, Received], Json]]] = [
         ("Amounts", given[AMOUNTS.name], amounts_json),
@@ -103,12 +103,12 @@ def told(given: Given, whole: Mapping[str, Received | None], daily: Mapping[int,
     ]
     every = total((daily or {}).values())
     found: Json = {}
-    for name, is_asked, shape in shapes:
+    for name, is_requested, shape in shapes:
         for part, held in whole.items():
-            found[f"{part}{name}"] = shape(held, held) if is_asked and held is not None else None
+            found[f"{part}{name}"] = shape(held, held) if is_requested and held is not None else None
         dates = (
             {format_day(day): shape(held, every) for day, held in daily.items()}
-            if is_asked and daily is not None
+            if is_requested and daily is not None
             else None
         )
         found[f"Daily{name}"] = dates

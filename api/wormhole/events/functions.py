@@ -54,12 +54,14 @@ def function(
     empty = b"" if any(each.required for each in members) else b"{}"
     body = Body("The parameters, as text", model, lambda document: posted(members, document), BODY_MAX_BYTES, empty)
 
-    async def asked(network: NetworkMount, given: Annotated[Given, Params(members)]) -> Json | list[Json]:
+    async def handle(network: NetworkMount, given: Annotated[Given, Params(members)]) -> Json | list[Json]:
         return await answers(network, given)
 
     async def sent(network: NetworkMount, given: Annotated[Given, body]) -> Json | list[Json]:
         return await answers(network, given)
 
-    asked.__name__, sent.__name__ = name, f"{name}_posted"
-    asked.__doc__ = sent.__doc__ = meaning
-    return Operation(path, asked, answer, errors), Operation(path, sent, answer, errors, method="POST", alias_of=asked)
+    handle.__name__, sent.__name__ = name, f"{name}_posted"
+    handle.__doc__ = sent.__doc__ = meaning
+    return Operation(path, handle, answer, errors), Operation(
+        path, sent, answer, errors, method="POST", alias_of=handle
+    )

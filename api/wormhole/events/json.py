@@ -1,7 +1,7 @@
 """Rows of the event tables as the functions write them: Summary and Details.
 
 All values are text, missing values are null. `served` is the canonical row of `vaas`, `written` the row of the
-published message, `told` has the column families of its payload; each is None if there is none. By default a row has
+published message, `payload` has the column families of its payload; each is None if there is none. By default a row has
 the columns of the functions' last revision. A family requested by name has all columns.
 """
 
@@ -40,7 +40,7 @@ LEFT_OUT = {
 }
 """Columns that the functions never returned. They are returned only if their family is requested by name."""
 
-SAID = {"TargetAdress", "Sequence", "EmitterChain", "EmitterAddress", "InitiatingTxID", "Payload"}
+ELSEWHERE = {"TargetAdress", "Sequence", "EmitterChain", "EmitterAddress", "InitiatingTxID", "Payload"}
 """Columns that have their correct name elsewhere, or are in the row itself."""
 
 OTHERWISE = {
@@ -60,7 +60,7 @@ OF_PAYLOAD = {
 }
 """Column families in vaa_payloads, by their names in Details."""
 
-TOLD_BY = {
+COLUMNS_OF_FAMILY = {
     PUBLICATION: ("InitiatingTxID", "Payload", "MessagePublication"),
     SIGNATURES: ("GuardiansThatSigned", "Signatures"),
     STATE: ("VAAState",),
@@ -79,7 +79,7 @@ class EventRow:
     sequence: int
     served: Row | None
     written: Row | None
-    told: Row | None
+    payload: Row | None
     signatures: Sequence[Row] = ()
     states: Sequence[Row] = ()
 
@@ -97,7 +97,7 @@ def summary_json(row: EventRow) -> Json:
         "Payload": None if payload is None else base64.b64encode(payload).decode(),
         "SignedVAABytes": None if row.served is None else base64.b64encode(row.served["signed_vaa"]).decode(),
         "QuorumTime": time_text(seen_ms),
-        "TransferDetails": family_json(DETAILS, row.told),
+        "TransferDetails": family_json(DETAILS, row.payload),
     }
 
 
@@ -120,26 +120,26 @@ def details_json(row: EventRow) -> Json:
         }
     return summary_json(row) | {
         "SignedVAA": signed,
-        "TokenTransferPayload": family_json(TRANSFER, row.told),
-        "AssetMetaPayload": family_json(ASSET, row.told),
-        "NFTTransferPayload": family_json(NFT, row.told),
-        "ChainDetails": family_json(CHAIN, row.told),
+        "TokenTransferPayload": family_json(TRANSFER, row.payload),
+        "AssetMetaPayload": family_json(ASSET, row.payload),
+        "NFTTransferPayload": family_json(NFT, row.payload),
+        "ChainDetails": family_json(CHAIN, row.payload),
     }
 
 
 def chosen_json(row: EventRow, families: Collection[str] | None) -> Json:
     """Returns the columns of these families, by default all details."""
-    told = details_json(row)
+    document = details_json(row)
     if families is None:
-        return told
-    told |= {name: family_json(family, row.told, whole=True) for family, name in OF_PAYLOAD.items()}
-    told |= {
+        return document
+    document |= {name: family_json(family, row.payload, whole=True) for family, name in OF_PAYLOAD.items()}
+    document |= {
         "MessagePublication": family_json(PUBLICATION, row.written, whole=True),
         "VAAState": [state_json(each) for each in row.states] or None,
         **signatures_json(row.signatures),
     }
-    names = {*KEY, *(name for family in families for name in TOLD_BY[family])}
-    return {name: value for name, value in told.items() if name in names}
+    names = {*KEY, *(name for family in families for name in COLUMNS_OF_FAMILY[family])}
+    return {name: value for name, value in document.items() if name in names}
 
 
 def keyed_json(row: EventRow, families: Collection[str] | None = None) -> Json:
@@ -178,17 +178,17 @@ def indexed_json(signatures: Sequence[Signature]) -> list[Json]:
     return [{"Index": each.index, "Signature": each.signature.hex()} for each in signatures]
 
 
-def family_json(family: str, told: Row | None, *, whole: bool = False) -> dict[str, str] | None:
+def family_json(family: str, payload: Row | None, *, whole: bool = False) -> dict[str, str] | None:
     """Returns the columns of a family as text: those of the functions, or the `whole` family. None if the row has
     none.
     """
-    left_out = SAID | (set() if whole else LEFT_OUT[family])
+    left_out = ELSEWHERE | (set() if whole else LEFT_OUT[family])
     columns = [
         each
         for each in (*PUBLICATION_COLUMNS, *PAYLOAD_COLUMNS)
         if each.family == family and each.qualifier not in left_out
     ]
-    known = told or {}
+    known = payload or {}
     values = {
         each.qualifier: known.get(
             OTHERWISE.get(each.column, each.column) if known.get(each.column) is None else each.column

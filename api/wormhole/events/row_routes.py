@@ -55,7 +55,7 @@ RECENT_MAX = 8_000
 of 200.
 """
 
-TOLD = (PUBLICATION, QUORUM, *OF_PAYLOAD)
+DEFAULT_FAMILIES = (PUBLICATION, QUORUM, *OF_PAYLOAD)
 """Column families that rows have by default: those of the functions' last revision."""
 
 PLACE = ("digest", "canonical", "row_key")
@@ -66,7 +66,7 @@ async def readrow(network: NetworkMount, given: Given) -> Json:
     """Returns the row of a message, complete or only some column families."""
     place = given[EMITTER_CHAIN.name], given[EMITTER_ADDRESS.name], given[SEQUENCE_TEXT.name]
     families = given[FAMILIES.name]
-    return chosen_json(await event_row(network, *place, families or TOLD), families)
+    return chosen_json(await event_row(network, *place, families or DEFAULT_FAMILIES), families)
 
 
 async def readrows(network: NetworkMount, given: Given) -> Json:
@@ -75,7 +75,7 @@ async def readrows(network: NetworkMount, given: Given) -> Json:
     page = await list_prefix(
         network.store, chain, emitter, page_size=given[NUM_ROWS.name], cursor=given[NEXT.name] or None
     )
-    rows = await event_rows(network, page.rows, families or TOLD)
+    rows = await event_rows(network, page.rows, families or DEFAULT_FAMILIES)
     return {"Rows": [keyed_json(row, families) for row in rows], "Next": page.cursor or ""}
 
 
@@ -100,11 +100,11 @@ async def recent(network: NetworkMount, given: Given) -> Json:
             f"request fewer with {NUM_ROWS.name} or {FOR_CHAIN.name}"
         )
     pages = await gather(
-        *(list_vaas(network.store, [asked], newest=True, page_size=most, cursor=None) for asked in groups.values())
+        *(list_vaas(network.store, [source], newest=True, page_size=most, cursor=None) for source in groups.values())
     )
     found = await event_rows(network, [row for page in pages for row in page.rows])
-    told = iter([summary_json(row) for row in found])
-    return {name: [next(told) for _ in page.rows] for name, page in zip(groups, pages, strict=True) if page.rows}
+    summaries = iter([summary_json(row) for row in found])
+    return {name: [next(summaries) for _ in page.rows] for name, page in zip(groups, pages, strict=True) if page.rows}
 
 
 async def groups_of(network: NetworkMount, given: Given) -> dict[str, tuple[str, str]]:
@@ -137,12 +137,12 @@ def scope_of(given: Given) -> tuple[int | None, str | None]:
 def group_of(given: Given) -> str | None:
     """Returns the grouping: as requested, by default as fine as the filter."""
     chain, address = scope_of(given)
-    asked: str | None = given[GROUP_BY.name]
-    return asked or ("address" if address is not None else "chain" if chain is not None else None)
+    requested: str | None = given[GROUP_BY.name]
+    return requested or ("address" if address is not None else "chain" if chain is not None else None)
 
 
 async def event_row(
-    network: NetworkMount, chain: int, emitter: str, sequence: int, families: Collection[str] = TOLD
+    network: NetworkMount, chain: int, emitter: str, sequence: int, families: Collection[str] = DEFAULT_FAMILIES
 ) -> EventRow:
     """Returns these column families of a message and reads no others. Raises NotFound if the message is unknown."""
     whole = any(each in families for each in (PUBLICATION, QUORUM))
@@ -151,20 +151,22 @@ async def event_row(
         raise NotFound(f"row {row_key(chain, bytes.fromhex(emitter), sequence)}")
     served = next((row for row in bodies if row["canonical"]), None)
     written = next((row for row in bodies if not row["digest"]), None)
-    told, key, digest = None, bodies[0]["row_key"], "" if served is None else served["digest"]
+    payload, key, digest = None, bodies[0]["row_key"], "" if served is None else served["digest"]
     if of_payload := [each for each in families if each in OF_PAYLOAD]:
-        told = await find_families(network.store, key, digest, of_payload)
+        payload = await find_families(network.store, key, digest, of_payload)
     cells = await accumulated(network, key, digest, families)
-    return EventRow(chain, emitter, sequence, served if whole else None, written if whole else None, told, *cells)
+    return EventRow(chain, emitter, sequence, served if whole else None, written if whole else None, payload, *cells)
 
 
-async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Collection[str] = TOLD) -> list[EventRow]:
+async def event_rows(
+    network: NetworkMount, listed: Sequence[Row], families: Collection[str] = DEFAULT_FAMILIES
+) -> list[EventRow]:
     """Returns the same for rows of `vaas`."""
     found = await read_listed(network.store, listed)
-    told: Sequence[Row | None] = [None] * len(found)
+    payloads: Sequence[Row | None] = [None] * len(found)
     places = [(row["row_key"], row["digest"]) for row, _ in found]
     if any(each in OF_PAYLOAD for each in families):
-        told = await find_payloads(network.store, places)
+        payloads = await find_payloads(network.store, places)
     cells = await gather(*(accumulated(network, *place, families) for place in places))
     return [
         EventRow(
@@ -176,7 +178,7 @@ async def event_rows(network: NetworkMount, listed: Sequence[Row], families: Col
             columns,
             *held,
         )
-        for (row, written), columns, held in zip(found, told, cells, strict=True)
+        for (row, written), columns, held in zip(found, payloads, cells, strict=True)
     ]
 
 

@@ -99,12 +99,12 @@ async def notionaltransferredtocumulative(network: NetworkMount, given: Given) -
     }
 
 
-async def moved(network: NetworkMount, given: Given, told_by: tuple[int, ...]) -> Json:
+async def moved(network: NetworkMount, given: Given, group_by: tuple[int, ...]) -> Json:
     """Returns the USD of the last day, of the period and of each of its days, as requested."""
     last, span = last_day(given), given[NUM_DAYS.name]
     for_period, daily = given[FOR_PERIOD.name], given[DAILY.name]
     last_alone = given[LAST_24_HOURS.name] or not (for_period or daily)
-    sums = await daily_sums(network, given, first_day(last, span) if for_period or daily else last, last, told_by)
+    sums = await daily_sums(network, given, first_day(last, span) if for_period or daily else last, last, group_by)
     return {
         "Last24Hours": nested(sums.get(last, {})) if last_alone else None,
         "WithinPeriod": nested(total(sums.values())) if for_period else None,
@@ -114,17 +114,17 @@ async def moved(network: NetworkMount, given: Given, told_by: tuple[int, ...]) -
 
 
 async def daily_sums(
-    network: NetworkMount, given: Given, first: int, last: int, told_by: tuple[int, ...]
+    network: NetworkMount, given: Given, first: int, last: int, group_by: tuple[int, ...]
 ) -> dict[int, Sums]:
-    """Returns the USD of each day, by those of sending chain, destination and symbol that `told_by` names."""
+    """Returns the USD of each day, by those of sending chain, destination and symbol that `group_by` names."""
     assert network.wormhole is not None
     chain, address = scope_of(given) if FOR_CHAIN.name in given else (None, None)
     by_day: dict[int, Sums] = {}
     async for day, rows in each_day(network.store, "transfers", max(first, 0), last, chain=chain, emitter=address):
         by_day[day] = defaultdict(Decimal)
         for way, usd in sum_notional(rows, allowed_tokens(network.wormhole, day)).items():
-            by_day[day][tuple(str(way[each]) for each in told_by)] += usd
-    keys = sorted({place[-1] for sums in by_day.values() for place in sums}) if SYMBOL in told_by else []
+            by_day[day][tuple(str(way[each]) for each in group_by)] += usd
+    keys = sorted({place[-1] for sums in by_day.values() for place in sums}) if SYMBOL in group_by else []
     tokens = await find_tokens(network.store, keys)
     symbols = {key: token["symbol"] for key, token in zip(keys, tokens, strict=True) if token is not None}
     return {day: with_all(sums, symbols) for day, sums in by_day.items()}

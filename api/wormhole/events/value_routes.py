@@ -33,9 +33,9 @@ from db.queries.wormhole.values import INDEXED, list_values
 
 async def findvalues(network: NetworkMount, given: Given) -> list[Json]:
     """Returns the rows whose column has this value, newest first: all, or the newest."""
-    asked: int = given[NUM_ROWS.name]
-    page = await found(network, given, asked or ROWS_MAX, None)
-    if page.cursor is not None and not 0 < asked == len(page.rows):
+    requested: int = given[NUM_ROWS.name]
+    page = await found(network, given, requested or ROWS_MAX, None)
+    if page.cursor is not None and not 0 < requested == len(page.rows):
         raise NotKept(
             f"more rows than one response reads: request fewer with {NUM_ROWS.name}, or use findrows, which has pages"
         )

@@ -146,11 +146,13 @@ def spans(intervals: Intervals) -> list[Json]:
     return [{"first": str(first), "last": str(last)} for first, last in intervals]
 
 
-OURS = (
-    Operation("/vaas/{chain}/{emitter}/{sequence}/signatures", signatures_of_vaa, Signatures, (404,), is_ours=True),
+EXTENSIONS = (
     Operation(
-        "/vaas/{chain}/{emitter}/{sequence}/verification", verification_of_vaa, Verification, (404,), is_ours=True
+        "/vaas/{chain}/{emitter}/{sequence}/signatures", signatures_of_vaa, Signatures, (404,), is_extension=True
     ),
-    Operation("/gaps/{chain}/{emitter}", gaps, GapReport, is_ours=True),
-    Operation("/guardian-sets", guardian_sets, GuardianSets, is_ours=True),
+    Operation(
+        "/vaas/{chain}/{emitter}/{sequence}/verification", verification_of_vaa, Verification, (404,), is_extension=True
+    ),
+    Operation("/gaps/{chain}/{emitter}", gaps, GapReport, is_extension=True),
+    Operation("/guardian-sets", guardian_sets, GuardianSets, is_extension=True),
 )

@@ -49,8 +49,8 @@ async def observations(
     last: ObservedLast,
 ) -> list[Json]:
     """Returns observations of messages of all chains except Pythnet, or of the messages of a transaction."""
-    asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
-    return await listed(network, asked, page, page_size, last, newest=newest)
+    source = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
+    return await listed(network, source, page, page_size, last, newest=newest)
 
 
 async def observations_of_chain(
@@ -70,8 +70,8 @@ async def observations_of_emitter(
     last: ObservedLast,
 ) -> list[Json]:
     """Returns observations of the messages of a contract."""
-    asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
-    return await listed(network, asked, page, page_size, last, newest=newest)
+    source = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    return await listed(network, source, page, page_size, last, newest=newest)
 
 
 async def observations_of_vaa(
@@ -98,7 +98,7 @@ async def observation(
 
 
 async def listed(
-    network: NetworkMount, asked: tuple[str, str], page: int, page_size: int, last: Observed | None, *, newest: bool
+    network: NetworkMount, source: tuple[str, str], page: int, page_size: int, last: Observed | None, *, newest: bool
 ) -> list[Json]:
     """Returns a page of observations after the `last` one, or by its number. Raises BadParameter if too many results
     precede it.
@@ -111,7 +111,7 @@ async def listed(
     cursor: str | None = None
     while len(found) < skipped + page_size:
         vaas = await list_vaas(
-            network.store, [asked], start=start, newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor
+            network.store, [source], start=start, newest=newest, page_size=VAAS_AT_ONCE, cursor=cursor
         )
         rows = await read_listed(network.store, vaas.rows)
         for each in await asyncio.gather(*(of_body(network, row, written, last) for row, written in rows)):

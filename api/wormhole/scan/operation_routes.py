@@ -18,7 +18,7 @@ from api.wormhole.params import (
     TO,
     TX_HASH,
     Address,
-    AddressAsked,
+    AddressParam,
     AppIds,
     Chain,
     Cursor,
@@ -62,7 +62,7 @@ its payload.
 
 async def operations(
     network: NetworkMount,
-    address: AddressAsked,
+    address: AddressParam,
     tx_hash: TxHash,
     source_chains: SourceChains,
     target_chains: TargetChains,
@@ -80,10 +80,10 @@ async def operations(
 
     Filters: an address or a transaction, source and target chains, applications, payload types, a time range.
     """
-    asked = asked_by(address, tx_hash, source_chains)
+    sources = sources_of(address, tx_hash, source_chains)
     kinds = kinds_of(app_ids, payload_types)
     if kinds is not None and not kinds:
-        asked = []
+        sources = []
     where = ANY
     if kinds is not None or target_chains is not None or source_chains is not None:
         where = Filter(
@@ -94,7 +94,7 @@ async def operations(
                 and (target_chains is None or row["target_chain"] in target_chains)
             ),
         )
-    pages = lister(network, asked, where, span=span_of(first_us, last_us), newest=newest)
+    pages = lister(network, sources, where, span=span_of(first_us, last_us), newest=newest)
     return await shaped(network, await numbered(pages, page, page_size, cursor), "operations", operation_json)
 
 
@@ -105,7 +105,7 @@ async def operation(network: NetworkMount, chain: Chain, emitter: Emitter, seque
 
 async def transactions(
     network: NetworkMount,
-    address: AddressAsked,
+    address: AddressParam,
     tx_hash: TxHash,
     page: PageNumber,
     page_size: PageSize,
@@ -113,8 +113,8 @@ async def transactions(
     cursor: Cursor,
 ) -> Json:
     """Returns messages with what they moved, of all chains except Pythnet or of an address or a transaction."""
-    asked = asked_by(address, tx_hash, None)
-    found = await numbered(lister(network, asked, ANY, newest=newest), page, page_size, cursor)
+    sources = sources_of(address, tx_hash, None)
+    found = await numbered(lister(network, sources, ANY, newest=newest), page, page_size, cursor)
     return await shaped(network, found, "transactions", transaction_json)
 
 
@@ -136,14 +136,16 @@ async def vaas_of_address(
 
     The address may have any format. The status is 404 if there are none.
     """
-    found = await numbered(lister(network, asked_by(address, None, None), ANY, newest=newest), page, page_size, cursor)
+    found = await numbered(
+        lister(network, sources_of(address, None, None), ANY, newest=newest), page, page_size, cursor
+    )
     if not found.rows and not page and cursor is None and found.cursor is None:
         raise NotFound(f"any message of address {address}")
     held = await documents(network, found, with_payload=with_payload)
     return {"data": {"vaas": held}, "pagination": {"next": found.cursor or ""}}
 
 
-def asked_by(address: str | None, tx_hash: str | None, source_chains: Sequence[int] | None) -> list[tuple[str, str]]:
+def sources_of(address: str | None, tx_hash: str | None, source_chains: Sequence[int] | None) -> list[tuple[str, str]]:
     """Returns the lookup for the most selective parameter. Raises BadParameter for an address together with a
     transaction.
     """
@@ -184,7 +186,8 @@ async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> 
     found = await read_listed(network.store, page.rows)
     payloads = await find_payloads(network.store, [(row["row_key"], row["digest"]) for row, _ in found])
     items = [
-        shape(contracts_of(network), row, written, told) for (row, written), told in zip(found, payloads, strict=True)
+        shape(contracts_of(network), row, written, payload_row)
+        for (row, written), payload_row in zip(found, payloads, strict=True)
     ]
     return {name: items, "pagination": {"next": page.cursor or ""}}
 
@@ -192,16 +195,16 @@ async def shaped(network: NetworkMount, page: Page, name: str, shape: Shape) -> 
 async def one(network: NetworkMount, chain: int, emitter: str, sequence: int, shape: Shape) -> Json:
     """Returns a message in either shape."""
     row, written = await get_verified(network.store, chain, emitter_of(chain, emitter), sequence)
-    (told,) = await find_payloads(network.store, [(row["row_key"], row["digest"])])
-    return shape(contracts_of(network), row, written, told)
+    (payload_row,) = await find_payloads(network.store, [(row["row_key"], row["digest"])])
+    return shape(contracts_of(network), row, written, payload_row)
 
 
-def operation_json(contracts: str, row: Row, written: Row | None, told: Row | None) -> Json:
+def operation_json(contracts: str, row: Row, written: Row | None, payload_row: Row | None) -> Json:
     """Returns a message as an operation."""
     vaa = decode_vaa(row["signed_vaa"])
     payload = decode_payload(contracts, vaa)
     properties = properties_json(vaa, payload)
-    sender = None if told is None else told["chain_sender_address"]
+    sender = None if payload_row is None else payload_row["chain_sender_address"]
     found: Json = {
         "id": message_id(row),
         "emitterChain": vaa.emitter_chain,
@@ -224,11 +227,11 @@ def operation_json(contracts: str, row: Row, written: Row | None, told: Row | No
             "status": "confirmed",
         },
     }
-    amounts = amounts_of(told)
+    amounts = amounts_of(payload_row)
     return found | ({"data": amounts} if amounts["tokenAmount"] is not None else {})
 
 
-def transaction_json(contracts: str, row: Row, written: Row | None, told: Row | None) -> Json:
+def transaction_json(contracts: str, row: Row, written: Row | None, payload_row: Row | None) -> Json:
     """Returns a message as a transaction."""
     vaa = decode_vaa(row["signed_vaa"])
     payload = decode_payload(contracts, vaa)
@@ -239,7 +242,7 @@ def transaction_json(contracts: str, row: Row, written: Row | None, told: Row | 
         "emitterChain": vaa.emitter_chain,
         "emitterAddress": vaa.emitter_address.hex(),
         "emitterNativeAddress": format_emitter(contracts, vaa.emitter_chain, vaa.emitter_address),
-        **amounts_of(told),
+        **amounts_of(payload_row),
         "payload": payload_json(payload),
         "standardizedProperties": properties_json(vaa, payload),
     }
@@ -251,9 +254,9 @@ def hash_of(written: Row | None) -> str | None:
     return None if text is None else transaction_key(text)
 
 
-def amounts_of(told: Row | None) -> Json:
+def amounts_of(payload_row: Row | None) -> Json:
     """Returns what a transfer moved. A field is null if the symbol or the price of its token is unknown."""
-    found = told or {}
+    found = payload_row or {}
     return {
         "symbol": found.get("details_origin_symbol"),
         "tokenAmount": found.get("details_amount"),

@@ -74,9 +74,9 @@ async def vaas(
     cursor: Cursor,
 ) -> Json:
     """Returns messages of all chains except Pythnet, or those of a transaction."""
-    asked = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
+    source = ("recent", "") if tx_hash is None else ("transaction", transaction_key(tx_hash))
     where = ANY if app_id is None else Filter(app_id, lambda row: row["payload_kind"] in APPS[app_id])
-    found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
+    found = await numbered(lister(network, [source], where, newest=newest), page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
 
@@ -106,9 +106,9 @@ async def vaas_of_emitter(
     cursor: Cursor,
 ) -> Json:
     """Returns messages of a contract."""
-    asked = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
+    source = ("emitter", f"{chain}/{emitter_of(chain, emitter)}")
     where = ANY if to_chain is None else Filter(f"to {to_chain}", lambda row: row["target_chain"] == to_chain)
-    found = await numbered(lister(network, [asked], where, newest=newest), page, page_size, cursor)
+    found = await numbered(lister(network, [source], where, newest=newest), page, page_size, cursor)
     return await listed(network, found, with_payload=with_payload)
 
 
@@ -153,10 +153,10 @@ async def parse_vaa(network: NetworkMount, posted: Posted) -> Json:
     The status is 404 if the payload cannot be decoded.
     """
     payload = decode_payload(contracts_of(network), posted)
-    said = payload_json(payload)
-    if said is None:
+    parsed = payload_json(payload)
+    if parsed is None:
         raise NotFound("the meaning of this payload")
-    return {"parsedPayload": said, "standardizedProperties": properties_json(posted, payload)}
+    return {"parsedPayload": parsed, "standardizedProperties": properties_json(posted, payload)}
 
 
 async def listed(network: NetworkMount, page: Page, *, with_payload: bool) -> Json:

@@ -24,13 +24,13 @@ def contracts_of(network: NetworkMount) -> str:
 
 
 def lister(
-    network: NetworkMount, asked: Sequence[tuple[str, str]], where: Filter, *, span: Span | None = None, newest: bool
+    network: NetworkMount, sources: Sequence[tuple[str, str]], where: Filter, *, span: Span | None = None, newest: bool
 ) -> Lister:
     """Returns a function that reads a page of VAAs by page size and cursor."""
 
     def pages(page_size: int, cursor: str | None) -> Awaitable[Page]:
         return list_vaas(
-            network.store, asked, where=where, span=span, newest=newest, page_size=page_size, cursor=cursor
+            network.store, sources, where=where, span=span, newest=newest, page_size=page_size, cursor=cursor
         )
 
     return pages

@@ -31,23 +31,23 @@ Value = TypeVar("Value")
 async def find_prices(store: Store, token_keys: Collection[str], day: int) -> dict[str, Decimal]:
     """The price in USD of one token by token_key, on a day since 1970; only tokens with a price."""
 
-    async def ask(key: str) -> Decimal | None:
+    async def find(key: str) -> Decimal | None:
         rows = await store.slice(prices, (key,), upper=Bound((day,)), limit=1)
         if not rows:
             rows = await store.slice(prices, (key,), reverse=True, limit=1)
         return Decimal(rows[0]["price_usd"]) if rows else None
 
-    return await _of_each(store, token_keys, ask)
+    return await _of_each(store, token_keys, find)
 
 
 async def read_histories(store: Store, token_keys: Collection[str]) -> dict[str, History]:
     """All prices by token_key; only tokens with any."""
 
-    async def ask(key: str) -> History | None:
+    async def find(key: str) -> History | None:
         rows = await store.slice(prices, (key,), reverse=True, limit=DAYS_MAX)
         return [(row["day"], Decimal(row["price_usd"])) for row in rows] or None
 
-    return await _of_each(store, token_keys, ask)
+    return await _of_each(store, token_keys, find)
 
 
 def price_on(history: History, day: int) -> Decimal:
@@ -56,18 +56,18 @@ def price_on(history: History, day: int) -> Decimal:
 
 
 async def _of_each(
-    store: Store, token_keys: Collection[str], ask: Callable[[str], Awaitable[Value | None]]
+    store: Store, token_keys: Collection[str], find: Callable[[str], Awaitable[Value | None]]
 ) -> dict[str, Value]:
     async def own_or_symbol_s(token_key: str) -> Value | None:
-        own = await ask(token_key)
+        own = await find(token_key)
         if own is not None:
             return own
         token = await find_token(store, token_key)
-        return None if token is None else await ask(symbol_key(token["symbol"]))
+        return None if token is None else await find(symbol_key(token["symbol"]))
 
     every, found = [*token_keys], dict[str, Value]()
     for start in range(0, len(every), AT_ONCE):
         keys = every[start : start + AT_ONCE]
-        told = await gather(*(own_or_symbol_s(key) for key in keys))
-        found |= {key: value for key, value in zip(keys, told, strict=True) if value is not None}
+        values = await gather(*(own_or_symbol_s(key) for key in keys))
+        found |= {key: value for key, value in zip(keys, values, strict=True) if value is not None}
     return found

@@ -119,15 +119,15 @@ async def find_families(store: Store, key: str, digest: str, families: Collectio
 
 async def find_payloads(store: Store, bodies: Sequence[tuple[str, str]]) -> list[Row | None]:
     """Like `find_payload`, for several (row key, digest) pairs."""
-    told = await store.get_many(vaa_payloads, bodies)
+    stored = await store.get_many(vaa_payloads, bodies)
     written = await store.get_many(vaa_payloads, [(key, "") for key, _ in bodies])
-    return [_payload(*pair) for pair in zip(told, written, strict=True)]
+    return [_payload(*pair) for pair in zip(stored, written, strict=True)]
 
 
-def _payload(told: Row | None, written: Row | None) -> Row | None:
-    if told is None or written is None:
-        return told or written
-    first = {name: (written, told) if name in WRITTEN_FIRST else (told, written) for name in told}
+def _payload(stored: Row | None, written: Row | None) -> Row | None:
+    if stored is None or written is None:
+        return stored or written
+    first = {name: (written, stored) if name in WRITTEN_FIRST else (stored, written) for name in stored}
     return {name: one[name] if one[name] is not None else other[name] for name, (one, other) in first.items()}
 
 
@@ -143,7 +143,7 @@ async def list_states(store: Store, key: str) -> list[Row]:
 
 async def list_vaas(
     store: Store,
-    asked: Sequence[tuple[str, str]],
+    lookup_keys: Sequence[tuple[str, str]],
     *,
     with_unverified: bool = False,
     where: Filter = ANY,
@@ -163,11 +163,11 @@ async def list_vaas(
     async def keep(rows: list[Row], _: int | None) -> list[Row]:
         return [row for row in rows if row["canonical"] and (with_unverified or row["verified"]) and where.holds(row)]
 
-    sources = [lookup_source(LOOKUP, key) for key in asked]
+    sources = [lookup_source(LOOKUP, key) for key in lookup_keys]
     if span is not None:
         spans = [span] if span[0] <= span[1] else []
         sources = [within(each, spans, SENT_AT) for each in sources]
-    texts = " ".join(map(lookup_key_text, asked))
+    texts = " ".join(map(lookup_key_text, lookup_keys))
     shown = "with unverified" if with_unverified else "verified"
     query = f"{LOOKUP.table.name} {texts} {shown} {where.text} {span or ''}"
     listing = Listing(LOOKUP.table, sources, query, keep=keep)

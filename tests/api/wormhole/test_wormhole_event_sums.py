@@ -63,12 +63,12 @@ def date(day: int) -> str:
     return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
 
 
-def tree(found: Iterable[Moved], told_by: slice, keys: Iterable[Moved] = ()) -> Json:
+def tree(found: Iterable[Moved], group_by: slice, keys: Iterable[Moved] = ()) -> Json:
     """Sums in objects; keys in `keys` also where the sum is zero."""
     sums: dict[tuple[str, ...], Decimal] = defaultdict(Decimal)
     for rows, factor in ((found, 1), (keys, 0)):
         for _, place, usd in rows:
-            for each in product(*(("*", name) for name in place[told_by])):
+            for each in product(*(("*", name) for name in place[group_by])):
                 sums[each] += usd * factor
     whole: Json = {}
     for each, usd in sums.items():
@@ -84,20 +84,20 @@ TO = {"notionaltransferred": slice(0, 3), "notionaltransferredto": slice(1, 3)}
 
 @pytest.mark.parametrize("function", TO)
 async def test_what_moved_in_a_period(signed: httpx.AsyncClient, world: World, function: str) -> None:
-    every, told_by = transfers(world), TO[function]
+    every, group_by = transfers(world), TO[function]
     for days, contract in ((40, (None, None)), *((SPAN, each) for each in contracts(world))):
         held = [each for each in transfers(world, contract) if LAST - days <= each[0] <= LAST]
         given = {"numDays": str(days), "until": date(LAST), "daily": "true", "forPeriod": "x", "last24Hours": "false"}
         by_day = {day: [each for each in held if each[0] == day] for day in range(LAST - days, LAST + 1)}
         assert await both(signed, function, **given, **asked(contract)) == {
-            "Last24Hours": tree(by_day[LAST], told_by),
-            "WithinPeriod": tree(held, told_by),
+            "Last24Hours": tree(by_day[LAST], group_by),
+            "WithinPeriod": tree(held, group_by),
             "PeriodDurationDays": days,
-            "Daily": {date(day): tree(moved, told_by, keys=held) for day, moved in by_day.items()},
+            "Daily": {date(day): tree(moved, group_by, keys=held) for day, moved in by_day.items()},
         }
         assert bool(held) is (contract != contracts(world)[-1])
     alone = (await signed.get(f"{API}/{function}", params={"until": date(LAST)})).json()
-    last_day = tree([each for each in every if each[0] == LAST], told_by)
+    last_day = tree([each for each in every if each[0] == LAST], group_by)
     assert last_day
     assert alone == {"Last24Hours": last_day, "WithinPeriod": None, "PeriodDurationDays": 30, "Daily": None}
 

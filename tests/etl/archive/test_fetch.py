@@ -38,10 +38,10 @@ from etl.fetch import follow as following
 from etl.fetch.fill import BACKOFF_MOST_S, Fetched, FetchSettings, fill, wait_s
 from etl.fetch.follow import Pace, Run
 from etl.fetch.http import (
+    BAD_STATUS,
     BROKEN,
     MAX_BODY_BYTES,
     NOT_THERE,
-    REFUSED,
     TIMEOUT,
     UNPROVED,
     UNREADABLE,
@@ -105,7 +105,7 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledge
     with proxied(node, spoil=spoil) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 8)], QUICK)
     assert done.lacking == []
-    assert {TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID} <= done.faults.keys()
+    assert {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID} <= done.faults.keys()
     assert lines_of(tmp_path) == ledger.lines(1, 9)
     assert max(proxy.asked.values()) <= 8
 
@@ -198,7 +198,7 @@ def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_p
 
     with proxied(node, edit=edit) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(3, 3)], FetchSettings(backoff_s=1.0, tries=3))
-    assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {REFUSED: 1})
+    assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {BAD_STATUS: 1})
 
 
 async def test_what_fails_beside_a_write_that_fails_is_not_told_of(
@@ -342,7 +342,7 @@ def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
     assert all(span[-1]["timestamp"] - span[0]["timestamp"] >= 60 for span in spans)
     assert [each["index"] for span in spans for each in span] == list(range(1, done.count + 1))
     assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
-    assert done.faults[REFUSED] == away
+    assert done.faults[BAD_STATUS] == away
     told = [json.loads(line) for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
     content = "message" if ledger.codec is CHRYSALIS else "block"
     expected = [{"id": entry["id"], content: entry[content], "metadata": {}} for entry in ledger.pending]
@@ -689,9 +689,9 @@ def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str
 
 def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
     settings = FetchSettings(backoff_s=0.5)
-    waited = [wait_s(settings, tries, Fault(REFUSED, "")) for tries in range(8)]
+    waited = [wait_s(settings, tries, Fault(BAD_STATUS, "")) for tries in range(8)]
     assert waited == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
-    assert [wait_s(settings, tries, Fault(REFUSED, "", wait_s=5.0)) for tries in (0, 3, 4)] == [5.0, 5.0, 8.0]
+    assert [wait_s(settings, tries, Fault(BAD_STATUS, "", wait_s=5.0)) for tries in (0, 3, 4)] == [5.0, 5.0, 8.0]
 
 
 @pytest.mark.parametrize(
@@ -704,4 +704,4 @@ async def test_a_node_that_is_busy_says_how_long(asked: str | None, waits: float
         node._client = httpx.AsyncClient(transport=answers)
         with pytest.raises(Fault, match="429") as told:
             await node.get("http://node/health", "application/json")
-    assert (told.value.kind, told.value.wait_s) == (REFUSED, waits)
+    assert (told.value.kind, told.value.wait_s) == (BAD_STATUS, waits)

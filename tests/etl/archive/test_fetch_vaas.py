@@ -27,7 +27,7 @@ from db.intervals import of_indices, subtract
 from db.schema.wormhole_tables import sequence_hints, vaas
 from etl.fetch.fill import FetchSettings
 from etl.fetch.guardian import Emitter
-from etl.fetch.http import BROKEN, NOT_THERE, REFUSED, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
+from etl.fetch.http import BAD_STATUS, BROKEN, NOT_THERE, TIMEOUT, UNPROVED, UNREADABLE, WRONG_ID
 from etl.fetch.vaas import fetch_vaas, folder_of
 from etl.report import Progress
 from etl.wormhole.cells import read_line
@@ -118,7 +118,7 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(guardian: str
     with proxied(guardian, spoil, edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path / "bad", [(FIRST, END - 1)], QUICK)
     assert (done.count, done.lacking) == (END - FIRST, [])
-    assert done.faults.keys() == {TIMEOUT, BROKEN, REFUSED, UNREADABLE, WRONG_ID}
+    assert done.faults.keys() == {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID}
     assert fetched(tmp_path / "bad") == expected(MADE, FIRST, END)
     assert contents(tmp_path / "bad") == contents(tmp_path / "good")
 
@@ -233,7 +233,7 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_to
 
     with proxied(guardian, edit=edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], Emitter(26, MADE.address), tmp_path, [(1, 3)], QUICK)
-    assert (done.lacking, dict(done.faults)) == ([(1, 3)], {REFUSED: 3})
+    assert (done.lacking, dict(done.faults)) == ([(1, 3)], {BAD_STATUS: 3})
     testnet = StoreSettings("", "mine", wormhole="testnet")
 
     def older(path: str, status: int, body: bytes) -> tuple[int, bytes]:
@@ -271,7 +271,7 @@ def test_a_signal_ends_the_wait_for_another_try(guardian: str, tmp_path: Path) -
 
     with proxied(guardian, edit=edit) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST)], FetchSettings(backoff_s=1.0, tries=3))
-    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {REFUSED: 1})
+    assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {BAD_STATUS: 1})
 
 
 def run(*arguments: str, **environment: str) -> Result:

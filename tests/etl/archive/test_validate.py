@@ -18,7 +18,7 @@ from ledger.eras import CHRYSALIS
 from tests.conftest import SAMPLE
 from tests.etl.archives import NETWORK
 
-CHECK = Checks.of(StoreSettings("", NETWORK), CHRYSALIS).refused
+CHECK = Checks.of(StoreSettings("", NETWORK), CHRYSALIS).rejects_of
 
 
 @pytest.fixture

@@ -53,9 +53,9 @@ def written(path: Path, data: bytes) -> Path:
 
 def refusal(path: Path) -> str:
     """The reason for rejecting a file; it starts with the file's name, and the context is never entered."""
-    with pytest.raises(GenesisError) as refused, open_genesis(path):
+    with pytest.raises(GenesisError) as rejected, open_genesis(path):
         pytest.fail("entered")
-    name, found, reason = str(refused.value).partition(": ")
+    name, found, reason = str(rejected.value).partition(": ")
     assert (name, found) == (str(path), ": ")
     return reason
 

@@ -36,7 +36,7 @@ CHOSEN = sorted({1, 2, 50, *RECEIPTS[:1]})
 
 
 def found(cone: Cone) -> dict[bytes, tuple[bytes, int | None, int | None]]:
-    assert cone.refused == []
+    assert cone.rejected == []
     assert len({entry.message_id for entry in cone.entries}) == len(cone.entries)
     return {
         entry.message_id: (encode_message(entry.message), entry.referenced_by, entry.inclusion_state)
@@ -172,7 +172,7 @@ def test_metadata_may_say_nothing() -> None:
     for pair in line["messages"].values():
         pair[1] = {}
     cone = read_cone(dump(line))
-    assert cone.refused == []
+    assert cone.rejected == []
     assert {entry.message_id for entry in cone.entries} == entries_of(3).keys()
     assert {(each.referenced_by, each.inclusion_state, each.conflict_reason) for each in cone.entries} == {(None,) * 3}
 
@@ -184,9 +184,9 @@ def test_one_broken_message_costs_only_itself(name: str) -> None:
     victim = of_state(line, "noTransaction")[0]
     change(line["messages"][victim])
     cone = read_cone(dump(line))
-    (refused,) = cone.refused
-    assert refused.item == victim
-    assert reason in refused.reason
+    (rejected,) = cone.rejected
+    assert rejected.item == victim
+    assert reason in rejected.reason
     expected = entries_of(3)
     del expected[bytes.fromhex(victim)]
     assert {entry.message_id for entry in cone.entries} == expected.keys()
@@ -215,9 +215,9 @@ def test_one_broken_message_of_node_json_costs_only_itself(name: str) -> None:
     victim = line["messages"][0]["id"]
     change(line["messages"][0])
     cone = read_cone(dump(line))
-    (refused,) = cone.refused
-    assert refused.item == victim
-    assert reason in refused.reason
+    (rejected,) = cone.rejected
+    assert rejected.item == victim
+    assert reason in rejected.reason
     assert len(cone.entries) == len(line["messages"]) - 1
 
 

@@ -55,7 +55,7 @@ def test_every_milestone_reads_as_the_oracle_says(form: str, tmp_path: Path) -> 
         ((first, indices, data),) = units(path)
         cone = read_cone(data, number)
         assert (first, indices, cone.milestone_index, cone.codec.protocol_version) == (1, [number], number, 2)
-        assert cone.refused == []
+        assert cone.rejected == []
         assert bodies(cone) == bytes_of(number)
         assert cone.milestone is not None
         assert f"0x{stardust.milestone_id(cone.milestone).hex()}" == line["milestone"]["milestoneId"]
@@ -97,7 +97,7 @@ def test_a_folder_of_single_blocks_is_cut_into_cones(tmp_path: Path) -> None:
     assert archive_files([tmp_path]) == [folder]
     first, *rest = units(folder)
     assert set(bodies(read_cone(first[2])).values()) == set(loose)
-    assert [refused.item for refused in read_cone(first[2]).refused] == [blake(b"\2\1no block")]
+    assert [rejected.item for rejected in read_cone(first[2]).rejected] == [blake(b"\2\1no block")]
     for number, (_, indices, data) in enumerate(rest, 1):
         assert indices == [number]
         assert bodies(read_cone(data)) == bytes_of(number)
@@ -140,7 +140,7 @@ def test_real_shimmer_documents_as_they_are() -> None:
     assert [len(read_cone(data, index).entries) for index in indices] == [38, 43, 31]
     ((number, indices, data),) = units(folder / "blocks_ms_2418187.json")
     cone = read_cone(data, 2418187)
-    assert (number, indices, len(cone.entries), cone.milestone, cone.refused) == (1, [2418187], 88, None, [])
+    assert (number, indices, len(cone.entries), cone.milestone, cone.rejected) == (1, [2418187], 88, None, [])
     documents = json.loads((folder / "blocks_ms_2418187.json").read_bytes())
     states = {"no_transaction": 0, "included": 1}
     assert [entry.inclusion_state for entry in cone.entries] == [
@@ -166,18 +166,18 @@ def test_a_fault_in_a_document_s_milestone_is_that_milestone_s(path: tuple[Any, 
     (number, *_) = [each for each, line in enumerate(oracle(), 1) if line["milestone"]["payload"].get("options")]
     whole = orjson.loads(chronicle_json(line_of(number))) | orjson.loads(chronicle_json(line_of(number + 1)))
     changed, other = read_cones(dump(change(whole, str(number), "milestone_data", *path, to=value)))
-    (refused,) = changed.refused
-    assert refused.item == ""
-    assert refused.reason.startswith(reason)
+    (rejected,) = changed.rejected
+    assert rejected.item == ""
+    assert rejected.reason.startswith(reason)
     assert bodies(changed) == bytes_of(number)
-    assert (other.refused, bodies(other)) == ([], bytes_of(number + 1))
+    assert (other.rejected, bodies(other)) == ([], bytes_of(number + 1))
 
 
 def test_a_block_s_fault_in_a_document_is_its_own() -> None:
     document = orjson.loads(chronicle_json(line_of(NUMBER)))
     del document[str(NUMBER)]["cone"]["0"]["metadata"]
     cone = read_cone(dump(document))
-    assert [(each.item, each.reason) for each in cone.refused] == [
+    assert [(each.item, each.reason) for each in cone.rejected] == [
         (line_of(NUMBER)["blocks"][0]["id"][2:], "this format's keys expected, KeyError: 'metadata'")
     ]
     assert len(cone.entries) == len(line_of(NUMBER)["blocks"]) - 1
@@ -216,9 +216,9 @@ def test_a_milestone_s_fault_is_the_line_s_and_its_blocks_are_kept(
     path: tuple[Any, ...], value: Any, reason: str
 ) -> None:
     cone = read_cone(dump(change(line_of(NUMBER), "milestone", *path, to=value)))
-    (refused,) = cone.refused
-    assert refused.item == ""
-    assert refused.reason.startswith(reason)
+    (rejected,) = cone.rejected
+    assert rejected.item == ""
+    assert rejected.reason.startswith(reason)
     assert bodies(cone) == bytes_of(NUMBER)
 
 
@@ -240,9 +240,9 @@ def test_a_block_s_fault_is_its_own(path: tuple[Any, ...], value: Any, reason: s
     if path[0] == "block":
         del line["blocks"][0]["bytes_hex"]
     cone = read_cone(dump(change(line, "blocks", 0, *path, to=value)))
-    (refused,) = cone.refused
-    assert refused.item == ("5d" if value == "5d" else line_of(NUMBER)["blocks"][0]["id"][2:])
-    assert refused.reason.startswith(reason)
+    (rejected,) = cone.rejected
+    assert rejected.item == ("5d" if value == "5d" else line_of(NUMBER)["blocks"][0]["id"][2:])
+    assert rejected.reason.startswith(reason)
     assert len(cone.entries) == len(line["blocks"]) - 1
 
 
@@ -251,7 +251,7 @@ def test_a_record_of_another_protocol_is_refused() -> None:
     first = document["messages"][0]
     first["message"] = {"Chrysalis": first["message"]["Shimmer"]}
     cone = read_cone(dump(document))
-    assert [(each.item, each.reason) for each in cone.refused] == [
+    assert [(each.item, each.reason) for each in cone.rejected] == [
         (first["message_id"]["Shimmer"][2:], "message: expected a block tagged Shimmer, as the milestone is")
     ]
 
@@ -260,7 +260,7 @@ def test_an_empty_cone_is_one() -> None:
     line = line_of(NUMBER) | {"blocks": []}
     for data in (dump(line), archive_d(line), packed(line)):
         cone = read_cone(data)
-        assert (cone.milestone_index, cone.entries, cone.refused) == (NUMBER, [], [])
+        assert (cone.milestone_index, cone.entries, cone.rejected) == (NUMBER, [], [])
         assert cone.codec.protocol_version == STARDUST.protocol_version
 
 

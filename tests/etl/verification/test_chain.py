@@ -117,7 +117,7 @@ def test_verify_finds_a_link_that_a_lake_of_before_holds(stores: Stores, tmp_pat
     loading = stores((7, 3), NETWORK)
     wrong = forged(line_of(5), metadata="0x5d")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(iota_steps, "refuse_broken_links", lambda _, found: found)
+        patch.setattr(iota_steps, "reject_broken_links", lambda _, found: found)
         loading.load(write(tmp_path / "wrong.jsonl", map(dump, [line_of(4), wrong, line_of(6)])))
     reason = misnames(line_of(6), wrong)
     assert runs.verify(loading.store, loading.settings) == (

@@ -22,7 +22,7 @@ from db.queries.outputs import list_outputs_by_address
 from db.store import LeaseHeld, StoreMismatch
 from db.sync import Held
 from etl import runs
-from etl.iota_steps import refuse_older_lake
+from etl.iota_steps import reject_older_lake
 from etl.lake.delta import Lake
 from etl.store_reads import StoreReads
 from etl.verification.completeness_check import check_newest
@@ -152,13 +152,13 @@ class LakeWithout:
         return table != "genesis"
 
 
-@pytest.mark.parametrize(("ledger_index", "refused"), [(9, True), (None, False)])
-def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int | None, refused: bool) -> None:
+@pytest.mark.parametrize(("ledger_index", "rejected"), [(9, True), (None, False)])
+def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int | None, rejected: bool) -> None:
     held = Held([(1, 9)], [(10, 10)], [], 0)
     reads = SimpleNamespace(held=lambda: held, ledger_index=lambda: ledger_index)
     older = pytest.raises(StoreMismatch, match="a ledger state, but its lake at /lake does not")
-    with older if refused else nullcontext():
-        refuse_older_lake(LakeWithout([(1, 10)]), reads)
+    with older if rejected else nullcontext():
+        reject_older_lake(LakeWithout([(1, 10)]), reads)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "all"])
