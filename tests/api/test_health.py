@@ -33,7 +33,7 @@ async def test_a_network_without_a_complete_milestone_makes_it_unhealthy(mount: 
     empty.close()
 
 
-async def test_routes_are_what_stands_below_api(mount: NetworkMount) -> None:
+async def test_routes_are_what_is_below_api(mount: NetworkMount) -> None:
     async with client_of({"mainnet": mount, "comnet": mount}, "mainnet") as client:
         answer = await client.get("/api/routes")
     below = ["analytics/v2", "comnet", "core/v1", "core/v2", "explorer/v2", "indexer/v1", "mainnet", "poi/v1", "v1"]

@@ -283,7 +283,7 @@ async def listed(question: Any, store: Store, key: str | int) -> list[str]:
     return [row["message_id"] for row in page.rows]
 
 
-async def test_a_node_that_stands_still_costs_no_read_and_little_time(
+async def test_a_stopped_node_costs_no_read_and_little_time(
     client: Client, nodes: list[CassandraServer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     await client.ask(HEALTHY_S)

@@ -184,7 +184,7 @@ async def test_info_of_both_families_reaches_to_the_newest_milestone(client: htt
     assert (status["confirmedMilestone"]["index"], status["pruningIndex"]) == (LATER + 50, 0)
 
 
-async def test_the_explorer_tells_of_both(client: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger) -> None:
+async def test_the_explorer_shows_both(client: httpx.AsyncClient, oracle: Oracle, stardust: StardustLedger) -> None:
     base = "/api/explorer/v2"
     found, cursor = [], ""
     while cursor is not None:
@@ -215,7 +215,7 @@ async def test_the_explorer_tells_of_both(client: httpx.AsyncClient, oracle: Ora
     assert (refused.status_code, refused.json()["code"]) == (501, 501)
 
 
-async def test_the_explorer_tells_the_state_of_a_chrysalis_ledger(
+async def test_the_explorer_shows_the_state_of_a_chrysalis_ledger(
     networks: dict[str, NetworkMount], oracle: Oracle
 ) -> None:
     async with client_of(networks, "old") as client:

@@ -100,7 +100,7 @@ def test_config_prints_every_setting_with_its_origin(tmp_path: Path) -> None:
     assert all(key in table for key in rows if key.startswith(("api.", "etl.")))
 
 
-def test_a_named_settings_file_is_read_and_a_missing_one_refused(tmp_path: Path) -> None:
+def test_a_named_settings_file_is_read_and_a_missing_one_rejected(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text("[api]\nport = 9001\n")
     by_flag = permanode("--config", "other.toml", "config", cwd=tmp_path)
     by_variable = permanode("config", cwd=tmp_path, PERMANODE_CONFIG="other.toml")
@@ -120,7 +120,7 @@ def test_progress_is_json_lines_where_it_is_no_terminal(capsys: pytest.CaptureFi
     assert [json.loads(line)["done"] for line in printed.err.splitlines()] == [0, 50]
 
 
-def test_the_report_says_what_was_loaded_and_what_was_refused() -> None:
+def test_the_report_says_what_was_loaded_and_what_was_rejected() -> None:
     report = Report("run", milestones=50, complete=49, messages=848, rejects=1, rejected=["a.log:7: broken line"])
     lines = "\n".join(report_lines(report))
     assert "50 milestones loaded, 49 complete" in lines
@@ -196,7 +196,7 @@ def test_analytics_of_neither_or_of_both_are_a_usage_error(arguments: list[str])
 
 @pytest.mark.parametrize(("flags", "wanted"), [([], True), (["--analytics"], True), (["--no-analytics"], False)])
 @pytest.mark.parametrize(("job", "sources"), [("load", [str(ROOT / "sample")]), ("rebuild", [])])
-def test_loads_and_rebuilds_end_with_analytics_unless_told_otherwise(
+def test_loads_and_rebuilds_end_with_analytics_by_default(
     job: str, sources: list[str], flags: list[str], wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -210,7 +210,7 @@ def test_loads_and_rebuilds_end_with_analytics_unless_told_otherwise(
     assert (done.exit_code, asked) == (0, [wanted])
 
 
-def test_steps_are_told_with_the_rows_of_each_table() -> None:
+def test_steps_are_reported_with_the_rows_of_each_table() -> None:
     report = Report("run")
     report.wrote("outputs", 5)
     with report.timed("days"):

@@ -150,7 +150,7 @@ def test_the_demo_s_store_is_named_before_or_after_the_command(
     assert asked == [(9, "cassandra://h/k")]
 
 
-def test_a_busy_port_is_said_before_anything_is_loaded(tmp_path: Path) -> None:
+def test_a_busy_port_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(SettingsError, match=f"127.0.0.1 port {port}: Address already in use"):
@@ -158,7 +158,7 @@ def test_a_busy_port_is_said_before_anything_is_loaded(tmp_path: Path) -> None:
     assert not (tmp_path / "demo").exists()
 
 
-def test_the_questions_are_asked_of_the_samples() -> None:
+def test_the_requests_use_the_samples() -> None:
     message, children, *_ = (path for _, path in demo.chrysalis_requests())
     held = asked_line(demo.CHRYSALIS)
     assert message.rpartition("/")[2] in held

@@ -24,7 +24,7 @@ def check(tmp_path: Path, proof: Any, *options: str) -> Result:
     return CliRunner().invoke(cli.app, ["proof", "check", str(file), *options])
 
 
-def test_a_good_proof_is_valid_and_what_was_checked_is_said(tmp_path: Path) -> None:
+def test_a_good_proof_is_valid_and_what_was_checked_is_reported(tmp_path: Path) -> None:
     result = check(tmp_path, proof_of("stardust", applied=False), "--key-ranges", ",".join(keys("stardust")))
     each = next(each for each in ledger("stardust") if each.is_applied)
     assert result.exit_code == 0
@@ -67,7 +67,7 @@ def test_without_keys_nothing_is_valid_as_anybody_can_sign(tmp_path: Path) -> No
     assert result.output.splitlines()[-1] == "invalid"
 
 
-def test_the_network_at_hand_lends_its_keys(tmp_path: Path) -> None:
+def test_the_selected_network_lends_its_keys(tmp_path: Path) -> None:
     named = ", ".join(f'"{each}"' for each in keys("stardust"))
     (tmp_path / "permanode.toml").write_text(f'[networks.tst]\nurl = "sqlite:///x"\ncoordinator_keys = [{named}]\n')
     (tmp_path / "proof.json").write_text(json.dumps(proof_of("stardust", applied=True)))

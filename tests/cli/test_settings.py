@@ -52,7 +52,7 @@ def test_the_table_says_where_each_value_came_from(file: Path) -> None:
     assert rows["etl.master"].origin == "default"
 
 
-def test_the_network_at_hand_is_the_one_named(file: Path) -> None:
+def test_the_selected_network_is_the_one_named(file: Path) -> None:
     assert read(file, {}, {}).store().network == "b"
     assert read(file, {"PERMANODE_NETWORK": "a"}, {}).store().url == "sqlite:///a"
     assert read(file, {"PERMANODE_NETWORK": "a"}, {"network": ("--network", "b")}).store().url == "sqlite:///b"
@@ -77,7 +77,7 @@ def test_several_networks_need_one_that_is_named(tmp_path: Path) -> None:
     assert refusal(path) == f"{path}: several networks (a, b) but no `network`: pass --network NAME, or set it"
 
 
-def test_a_network_that_the_file_does_not_define_is_refused(file: Path) -> None:
+def test_a_network_that_the_file_does_not_define_is_rejected(file: Path) -> None:
     assert refusal(file, {"PERMANODE_NETWORK": "c"}) == "PERMANODE_NETWORK: unknown network c; expected one of a, b"
 
 
@@ -100,7 +100,7 @@ def test_a_network_that_the_file_does_not_define_is_refused(file: Path) -> None:
         ("[api\n", "{file}: invalid TOML: "),
     ],
 )
-def test_what_does_not_fit_in_the_file_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+def test_what_does_not_fit_in_the_file_is_rejected_by_name(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "permanode.toml"
     path.write_text(text)
     assert refusal(path).startswith(message.format(file=path))
@@ -119,7 +119,7 @@ def test_what_does_not_fit_in_the_file_is_refused_by_name(tmp_path: Path, text: 
         ("PERMANODE_STROE", "x", "PERMANODE_STROE: unknown setting; did you mean PERMANODE_STORE?"),
     ],
 )
-def test_what_does_not_fit_among_the_variables_is_refused_by_name(name: str, value: str, message: str) -> None:
+def test_what_does_not_fit_among_the_variables_is_rejected_by_name(name: str, value: str, message: str) -> None:
     assert refusal(None, {name: value}).startswith(message)
 
 
@@ -127,7 +127,7 @@ def test_variables_of_other_programs_are_left_alone() -> None:
     assert read(None, {"HOME": "/", "PERMANODES": "x"}, {}).given == {}
 
 
-def test_without_a_network_the_store_is_asked_for_and_the_rest_still_holds() -> None:
+def test_without_a_network_the_store_is_requested_and_the_rest_still_holds() -> None:
     settings = read(None, {}, {})
     assert settings.build("api", ApiSettings).port == 8000
     assert {row.key.partition(".")[0] for row in settings.table()} == {"api", "etl"}
@@ -135,17 +135,17 @@ def test_without_a_network_the_store_is_asked_for_and_the_rest_still_holds() -> 
         settings.store()
 
 
-def test_a_store_alone_is_asked_for_its_network() -> None:
+def test_a_store_alone_is_queried_for_its_network() -> None:
     assert refusal(None, {}, {"store.url": ("--store", "sqlite:///x")}).startswith(
         "--store: unknown network of the store"
     )
 
 
-def test_a_network_without_a_store_is_refused() -> None:
+def test_a_network_without_a_store_is_rejected() -> None:
     assert refusal(None, {"PERMANODE_NETWORK": "x"}).startswith("missing setting networks.x.url")
 
 
-def test_what_the_part_itself_refuses_is_said_with_its_place() -> None:
+def test_what_the_part_itself_rejects_is_reported_with_its_place() -> None:
     given = {"PERMANODE_NETWORK": "x", "PERMANODE_STORE": "sqlite:///x", "PERMANODE_STORE_CHUNK_SIZE": "0"}
     with pytest.raises(SettingsError, match=r"networks\.x: chunk_size must be 1 or more"):
         read(None, given, {}).store()

@@ -44,7 +44,7 @@ def run(*arguments: str) -> str:
     return result.output
 
 
-def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(store: StoreSettings) -> None:
+def test_status_reports_complete_incomplete_and_missing_milestones_and_rejects(store: StoreSettings) -> None:
     text = run("status")
     assert "network permatest-1: 4 milestones complete, 70 messages" in text
     assert "coverage    1 ███··█ 6  66.6 %\n" in text
@@ -56,7 +56,7 @@ def test_status_tells_complete_incomplete_and_missing_milestones_and_rejects(sto
     assert "a.log:9: line: not JSON" in text
 
 
-def test_what_lacks_at_the_ledgers_beginning_is_missing_too(store: StoreSettings) -> None:
+def test_what_is_missing_at_the_ledgers_beginning_is_reported_too(store: StoreSettings) -> None:
     """The ledger starts after milestone 0, and nothing before 9 was loaded."""
     with closing(open_store(store, writable=True)) as opened, opened.batch() as batch:
         ranges = ("network", "ms_range_id", "complete", "incomplete", "message_count")

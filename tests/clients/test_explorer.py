@@ -188,7 +188,7 @@ def ask(client: httpx.Client, path: str, **query: Any) -> Json:
     return body
 
 
-def test_it_shows_every_balance_and_asks_the_node_for_what_has_none(newest: httpx.Client, shown: Explorer) -> None:
+def test_it_shows_every_balance_and_queries_the_node_for_what_has_none(newest: httpx.Client, shown: Explorer) -> None:
     for address in shown.addresses:
         expected = shown.balance(address)
         if expected is None:

@@ -177,7 +177,9 @@ def test_it_reads_what_the_ledger_holds(iota_js: Driver, oracle: Oracle, method:
 
 
 @pytest.mark.parametrize("base_path", ["/api/core/v1/", "/api/permatest-1/"])
-def test_it_reads_alike_at_every_mount(node: Node, server: str, oracle: Oracle, tmp_path: Path, base_path: str) -> None:
+def test_it_reads_equally_at_every_mount(
+    node: Node, server: str, oracle: Oracle, tmp_path: Path, base_path: str
+) -> None:
     client = driver(node, tmp_path, server, base_path, oracle)
     line = oracle.milestones[20]
     entry = line["messages"][0]
@@ -196,7 +198,7 @@ def test_what_is_not_there_is_an_error_of_its_own_kind_that_names_it(iota_js: Dr
 
 
 @pytest.mark.parametrize("method", NEVER)
-def test_what_only_a_node_can_do_is_refused(iota_js: Driver, oracle: Oracle, method: str) -> None:
+def test_what_only_a_node_can_do_is_rejected(iota_js: Driver, oracle: Oracle, method: str) -> None:
     entry = oracle.entries[0]
     arguments = {"messageSubmit": [entry["message"]], "messageSubmitRaw": [{"hex": entry["bytes_hex"]}]}
     (found,) = iota_js.ask([[method, *arguments.get(method, ["id"] if method.startswith("peer") else [])]])

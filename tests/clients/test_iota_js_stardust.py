@@ -125,7 +125,7 @@ def test_what_is_not_there_is_an_error_of_its_own_kind_that_names_it(iota_js: Dr
 
 
 @pytest.mark.parametrize("method", NEVER)
-def test_what_only_a_node_can_do_is_refused(iota_js: Driver, stardust: StardustLedger, method: str) -> None:
+def test_what_only_a_node_can_do_is_rejected(iota_js: Driver, stardust: StardustLedger, method: str) -> None:
     entry = stardust.entries[0]
     arguments = {"blockSubmit": [entry["block"]], "blockSubmitRaw": [{"hex": entry["bytes_hex"]}]}
     (found,) = iota_js.ask([[method, *arguments.get(method, ["id"] if method.startswith("peer") else [])]])

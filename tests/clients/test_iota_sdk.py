@@ -138,7 +138,7 @@ def test_it_finds_us_healthy(client: Driver, stardust: StardustLedger, server: s
     client.check("get_node_info", [((server,), stardust.info())])
 
 
-def test_receipts_it_refuses_as_from_any_node(client: Driver, stardust: StardustLedger) -> None:
+def test_receipts_it_rejects_as_from_any_node(client: Driver, stardust: StardustLedger) -> None:
     carriers = [each for each in stardust.milestone_entries if has_receipt(each["payload"])]
     calls: list[list[Any]] = [["get_receipts"], *(["get_receipts_migrated_at", each] for each in stardust.migrated_at)]
     calls += [["get_milestone_by_id", each["milestoneId"]] for each in carriers]
@@ -170,7 +170,7 @@ def test_an_error_reaches_it_with_its_status(client: Driver) -> None:
 
 
 @pytest.mark.parametrize("method", ["get_peers", "get_tips", "post_block_raw"])
-def test_what_only_a_node_can_do_is_refused(client: Driver, stardust: StardustLedger, method: str) -> None:
+def test_what_only_a_node_can_do_is_rejected(client: Driver, stardust: StardustLedger, method: str) -> None:
     arguments = [octets(stardust.entries[0]["bytes_hex"])] if method == "post_block_raw" else []
     (found,) = client.ask([[method, *arguments]])
     assert found["refused"] == 501

@@ -117,7 +117,7 @@ def test_an_upsert_needs_the_key_and_known_columns(store):
         put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, None)])
 
 
-async def test_get_many_answers_in_the_order_asked(store):
+async def test_get_many_answers_in_the_requested_order(store):
     put(store, schema.messages, ("message_id", "milestone_index"), [(A, 1), (B, 2)])
     found = await store.get_many(schema.messages, [(key.hex(),) for key in (B, C, A, B)])
     assert [row and row["milestone_index"] for row in found] == [2, None, 1, 2]
@@ -158,7 +158,7 @@ SCANS = [
 
 
 @pytest.mark.parametrize("table", [schema.outputs_by_address, schema.unspent_outputs], ids=["descending", "ascending"])
-async def test_a_scan_gives_what_meets_and_where_it_stands(store, table):
+async def test_a_scan_returns_what_matches_and_its_position(store, table):
     ascending = table is schema.unspent_outputs
     key = ("address", "basic", "00", 0, 0) if ascending else (A, "basic", "address", True, 0, 0)
     ends = [(1 + at // 2, bytes([at]) * 34) for at in range(len(TOLD))]
@@ -186,7 +186,7 @@ async def test_a_scan_gives_what_meets_and_where_it_stands(store, table):
         assert [isinstance(row, Passed) for row in found.rows] == [not met[at] for at in wanted]
 
 
-async def test_a_scan_refuses_unknown_columns(store):
+async def test_a_scan_rejects_unknown_columns(store):
     with pytest.raises(KeyError, match="nonsense"):
         await store.scan(
             schema.unspent_outputs,
@@ -391,7 +391,7 @@ def test_threads_may_read_at_once(store):
     assert lengths == [50] * 400
 
 
-def test_a_second_writer_is_refused_and_told_who_holds_the_lease(store, settings):
+def test_a_second_writer_is_rejected_and_reports_who_holds_the_lease(store, settings):
     lease = store.acquire("elsewhere:1", "run-1", 60)
     other = reopened(settings)
     with pytest.raises(LeaseHeld, match=r"elsewhere:1.*run-1"):
@@ -454,7 +454,7 @@ def test_a_late_holder_that_was_not_replaced_may_renew(store):
 
 
 @pytest.mark.parametrize(("name", "value"), [("network", "another"), ("chunk_size", 8), ("partition_size", 4)])
-def test_a_store_made_for_something_else_is_refused(settings, name, value):
+def test_a_store_made_for_something_else_is_rejected(settings, name, value):
     other = dataclasses.replace(settings, **{name: value})
     was = getattr(settings, name)
     for refuse in (open_store, migrate):

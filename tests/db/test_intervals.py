@@ -72,7 +72,7 @@ def test_the_text_is_json():
 
 
 @pytest.mark.parametrize(("first", "last", "wanted"), [(0, 0, []), (1, 1, [(1, 1)]), (0, 9, [(1, 2), (6, 9)])])
-def test_gaps_end_where_they_are_asked_to(first, last, wanted):
+def test_gaps_end_where_requested(first, last, wanted):
     assert gaps([(0, 0), (3, 5)], first, last) == wanted
 
 

@@ -40,7 +40,7 @@ def test_a_setting_wins_over_what_is_known():
 
 
 @pytest.mark.parametrize("codec", [CHRYSALIS, STARDUST])
-def test_another_network_is_of_one_era_until_told(codec):
+def test_another_network_is_of_one_era_until_configured(codec):
     store = settings("mine")
     assert versions(store, 0, 1, 10**9, only=codec) == [codec.protocol_version] * 3
     other = STARDUST if codec is CHRYSALIS else CHRYSALIS

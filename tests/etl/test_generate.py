@@ -333,7 +333,7 @@ def test_transactions_are_sorted_and_signed_by_the_owners_of_their_inputs(
     assert kinds == {"SignatureLockedSingle", "SignatureLockedDustAllowance", "Signature", "Reference"}
 
 
-def test_milestones_are_signed_by_the_coordinator_and_stand_beside_their_messages(
+def test_milestones_are_signed_by_the_coordinator_and_are_beside_their_messages(
     lines: list[Line], genesis: dict[str, Any]
 ) -> None:
     for line in lines:
@@ -349,7 +349,7 @@ def test_milestones_are_signed_by_the_coordinator_and_stand_beside_their_message
             Ed25519PublicKey.from_public_bytes(key).verify(bytes(signature), digest)
 
 
-def test_time_stands_still_and_falls_unless_told_to_be_steady(lines: list[Line]) -> None:
+def test_time_stops_and_falls_unless_configured_to_be_steady(lines: list[Line]) -> None:
     times = [line["milestone"]["essence"]["timestamp"] for line in lines]
     steps = [later - earlier for earlier, later in pairwise(times)]
     assert any(step == 0 for step in steps)

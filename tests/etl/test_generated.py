@@ -66,7 +66,7 @@ def listed(lines: list[MilestoneLine]) -> tuple[dict[str, list[str]], dict[str, 
     return newest_first(tagged), newest_first(children)
 
 
-def test_time_does_not_rise_and_milestones_stand_by_index(loaded: Loading, lines: list[MilestoneLine]) -> None:
+def test_time_does_not_rise_and_milestones_are_ordered_by_index(loaded: Loading, lines: list[MilestoneLine]) -> None:
     times = {line.index: line.form["milestone"]["essence"]["timestamp"] for line in lines}
     steps = [times[index + 1] - times[index] for index in range(FIRST, FIRST + COUNT - 1)]
     assert 0 in steps

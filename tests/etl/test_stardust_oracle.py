@@ -145,7 +145,7 @@ def test_a_folder_of_single_blocks(stores: Stores, tmp_path: Path) -> None:
     assert {row["message_id"] for row in rows["pending_messages"]} == {each["id"][2:] for each in pending()}
 
 
-def test_what_was_refused_is_mended_by_what_comes_later(stores: Stores, tmp_path: Path) -> None:
+def test_what_was_rejected_is_repaired_by_what_comes_later(stores: Stores, tmp_path: Path) -> None:
     """Two loads of a milestone, each with a different invalid block: the rows in the lake of the first one complete
     both.
     """
@@ -208,7 +208,7 @@ def test_a_line_of_the_wrong_era_is_a_reject(stores: Stores, tmp_path: Path) -> 
     ]
 
 
-def test_a_store_of_one_era_stays_one_until_told_where_the_next_begins(stores: Stores, tmp_path: Path) -> None:
+def test_a_store_of_one_era_stays_one_until_configured_where_the_next_begins(stores: Stores, tmp_path: Path) -> None:
     loading = stores(network=NETWORK)
     stardust = write(tmp_path / "stardust.jsonl", [dump(line_of(1)), dump(line_of(2))])
     assert loading.load(stardust).complete == 2

@@ -130,7 +130,7 @@ def test_commands_of_our_images_are_our_commands() -> None:
     assert parsed["load"]["sources"] == [ROOT / "sample" / "chrysalis"]
 
 
-def test_a_command_that_is_not_ours_would_be_refused() -> None:
+def test_an_unknown_command_would_be_rejected() -> None:
     for arguments in (["serv"], ["serve", "--hots", "0.0.0.0"], ["load", "--genesis", "/nowhere.json"]):  # noqa: S104
         with pytest.raises(Exception, match=r"No such|does not exist"):
             parse(arguments)
@@ -197,7 +197,7 @@ def test_the_image_that_loads_fetches_the_jars_that_loads_need(monkeypatch: pyte
     assert fetched == [(jars.jar_cache(EtlSettings().jars), (*jars.LAKE, *jars.CONNECTOR))]
 
 
-def test_prometheus_asks_a_service_where_it_answers() -> None:
+def test_prometheus_queries_a_service_where_it_answers() -> None:
     found = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))
     (job,) = found["scrape_configs"]
     ((target,),) = [each["targets"] for each in job["static_configs"]]
@@ -226,7 +226,7 @@ def queries() -> Iterator[str]:
             yield target["expr"]
 
 
-async def test_the_dashboard_asks_for_metrics_and_labels_that_are_there() -> None:
+async def test_the_dashboard_queries_existing_metrics_and_labels() -> None:
     (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
     there = await exposed() | {"up": {"job"}}
     functions = {"sum", "rate", "topk", "vector", "histogram_quantile", "by", "or"}

@@ -26,7 +26,7 @@ def test_generated_pages_equal_what_the_code_says(name: str) -> None:
     assert (DOCS / name).read_text("utf-8") == RENDERED[name], "run: permanode docs"
 
 
-def test_a_page_that_is_behind_is_named_and_written_only_when_asked(
+def test_a_page_that_is_behind_is_named_and_written_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "DOCS", tmp_path)
@@ -86,7 +86,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-def test_the_readme_asks_what_the_demo_asks() -> None:
+def test_the_readme_requests_what_the_demo_requests() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     for meaning, path in (*demo.chrysalis_requests(), *demo.stardust_requests()):
         assert f"# {meaning}\ncurl -s 'http://127.0.0.1:8000{path}'" in readme

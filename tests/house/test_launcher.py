@@ -120,7 +120,7 @@ def test_a_changed_requirement_installs_again(machine: Machine, name: str) -> No
     assert len(machine.log) == 4
 
 
-def test_an_install_that_failed_is_said_and_tried_again(machine: Machine) -> None:
+def test_an_install_that_failed_is_reported_and_tried_again(machine: Machine) -> None:
     machine.add_python("python3.12", pip=1)
     assert machine.start("status").returncode == 1
     assert "the installation failed" in machine.start("status").stderr

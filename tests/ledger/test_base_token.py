@@ -18,7 +18,7 @@ OF_A_NODE = {
 """TIP-25's example."""
 
 
-def test_a_token_is_what_a_node_tells() -> None:
+def test_a_token_is_what_a_node_returns() -> None:
     assert parse_base_token_json(OF_A_NODE) == SHIMMER
     assert base_token_json(SHIMMER) == OF_A_NODE
 
@@ -43,7 +43,7 @@ def test_tokens_of_public_networks_are_known() -> None:
         ({"useMetricPrefix": 0}, "useMetricPrefix"),
     ],
 )
-def test_what_is_no_token_is_refused_by_the_key_that_is_wrong(changed: dict[str, Any], path: str) -> None:
+def test_an_invalid_token_is_rejected_by_the_key_that_is_wrong(changed: dict[str, Any], path: str) -> None:
     with pytest.raises(JsonError) as refused:
         parse_base_token_json(OF_A_NODE | changed)
     assert refused.value.path == path

@@ -47,7 +47,7 @@ def test_parameters_agree_in_bytes_and_json(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["json"]["networkName"])
-def test_parameters_cut_anywhere_or_longer_are_refused(vector: dict[str, Any]) -> None:
+def test_parameters_cut_anywhere_or_longer_are_rejected(vector: dict[str, Any]) -> None:
     data = bytes.fromhex(vector["bytes_hex"])
     for size in range(len(data)):
         with pytest.raises(CodecError):

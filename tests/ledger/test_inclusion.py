@@ -188,7 +188,7 @@ def test_what_only_bytes_show_is_named_too() -> None:
         parse_proof_json(proof)
 
 
-def test_eras_are_told_apart_by_the_milestone() -> None:
+def test_eras_are_distinguished_by_the_milestone() -> None:
     names = [form_of(parse_proof_json(proofs_of(era)).milestone).codec.name for era in ERAS]
     assert names == ["Chrysalis", "Stardust"]
     strange = proofs_of("stardust") | {"milestone": proofs_of("chrysalis")["milestone"]}

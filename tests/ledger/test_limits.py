@@ -141,7 +141,7 @@ def test_the_last_good_value_passes(message: Message) -> None:
 
 
 @pytest.mark.parametrize(("message", "expected"), BAD)
-def test_the_first_bad_value_is_refused(message: Message, expected: str) -> None:
+def test_the_first_bad_value_is_rejected(message: Message, expected: str) -> None:
     with pytest.raises(CodecError, match=expected):
         decode_message(encode_message(message))
     with pytest.raises(JsonError):

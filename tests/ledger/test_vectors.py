@@ -20,7 +20,7 @@ def squeezed(text: str) -> str:
 
 @needs_shared
 @pytest.mark.parametrize("case", cases(*ERAS))
-def test_a_vector_stands_in_the_line_that_it_names(case: Case) -> None:
+def test_a_vector_is_in_the_line_that_it_names(case: Case) -> None:
     line = line_of(case.vector["source"])
     assert case.vector["bytes_hex"] in line
     assert case.vector.get("id", "") in line
@@ -33,7 +33,7 @@ def test_a_vector_stands_in_the_line_that_it_names(case: Case) -> None:
 @pytest.mark.parametrize(
     "entry", load("refused", "stardust") + load("addresses", "stardust"), ids=lambda entry: entry["source"]
 )
-def test_a_stardust_entry_stands_in_the_line_that_it_names(entry: dict[str, Any]) -> None:
+def test_a_stardust_entry_is_in_the_line_that_it_names(entry: dict[str, Any]) -> None:
     line = line_of(entry["source"])
     assert squeezed(json.dumps(entry["json"])) in squeezed(line)
     assert entry.get("bytes_hex", "") in line

@@ -204,7 +204,7 @@ class Answers:
         behind = figures.last + 1
         assert str(behind) in await ledger.refused("ledger/nfts", 404, ledgerIndex=behind)
 
-    async def test_who_owns_most_as_explorer_v2_tells_it(self, ledger: Served) -> None:
+    async def test_who_owns_most_as_explorer_v2_returns_it(self, ledger: Served) -> None:
         for path, model in (("richest-addresses", RichestAddresses), ("token-distribution", TokenDistribution)):
             found = await ledger.body(f"ledger/{path}", model, ledgerIndex=ledger.figures.last)
             assert found == (await ledger.client.get(f"/api/explorer/v2/ledger/{path}")).json()
@@ -384,7 +384,7 @@ class Answers:
                 assert found == wanted
                 assert pages == len({date_of(each["timestamp"]) for each in expected})
 
-    async def test_what_is_refused(self, ledger: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_what_is_rejected(self, ledger: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         page = await ledger.body("series/milestone", answers.MilestoneSeries, pageSize=1)
         for path, query in (
             ("series/milestone", {"cursor": page["cursor"], "sort": "newest"}),
@@ -541,7 +541,7 @@ def lagging(
 
 
 @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
-async def test_what_the_ledger_state_does_not_tell_is_null(lagging: Served, interval: str) -> None:
+async def test_what_the_ledger_state_does_not_contain_is_null(lagging: Served, interval: str) -> None:
     names = ["messageCount", "nftCreatedCount", "nftNewCount", "holders", "basicAmount", "treasuryAmount"]
     expected = items_of(lagging.figures, interval, names)
     for each in expected:

@@ -65,7 +65,7 @@ async def test_an_address_s_spent_outputs_are_listed_under_a_network_as_chronicl
 
 
 @pytest.mark.parametrize("page_size", [1, 7, 1000])
-async def test_expanded_records_tell_each_message_s_state_and_milestone(
+async def test_expanded_records_contain_each_message_s_state_and_milestone(
     app: Any, oracle: Oracle, page_size: int
 ) -> None:
     for parent, ids in oracle.children.items():
@@ -128,7 +128,7 @@ async def test_an_index_may_be_text(client: httpx.AsyncClient, oracle: Oracle) -
         ("index=78&sort=oldest&state=0000000100000000000000383413009100", "state", ""),
     ],
 )
-async def test_what_is_wrong_with_a_wider_question_is_named(
+async def test_what_is_wrong_with_a_wider_request_is_named(
     client: httpx.AsyncClient, query: str, name: str, expected: str
 ) -> None:
     for mount in ("testing", "v1"):
@@ -137,7 +137,7 @@ async def test_what_is_wrong_with_a_wider_question_is_named(
         assert expected in message
 
 
-async def test_a_window_that_ends_before_it_starts_is_refused_by_every_listing(
+async def test_a_window_that_ends_before_it_starts_is_rejected_by_every_listing(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
     for path in (
@@ -187,7 +187,7 @@ async def test_timestamps_select_by_the_milestone_s_time(
 
 
 @pytest.mark.parametrize("page_size", [1, 3, 100])
-async def test_outputs_that_never_came_to_be_are_listed_when_asked_for_and_once(
+async def test_outputs_that_never_existed_are_listed_on_request_and_once(
     app: Any, oracle: Oracle, page_size: int
 ) -> None:
     never = oracle.conflicting_outputs

@@ -30,7 +30,7 @@ from tests.api.oracle import PENDING, Json, Oracle
 UNKNOWN = "ab" * 32
 
 
-async def test_every_attachment_of_every_transaction_is_told_as_what_it_is(
+async def test_every_attachment_of_every_transaction_is_shown_as_what_it_is(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
     attachments = [entry for entry in oracle.entries if "transactionId" in entry]
@@ -99,7 +99,7 @@ def summed(oracle: Oracle, first: int, last: int) -> Json:
     }
 
 
-async def test_analytics_are_sums_over_the_milestones_asked_for(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_analytics_are_sums_over_the_requested_milestones(client: httpx.AsyncClient, oracle: Oracle) -> None:
     spans = {"": (1, 50), "?start=0&end=4294967295": (1, 50), "?start=6&end=23": (6, 22), "?end=8": (1, 7)}
     spans |= {f"?start={index}&end={index + 1}": (index, index) for index in (1, 7, 13, 14, 50)}
     for query, (first, last) in spans.items():
@@ -141,7 +141,7 @@ async def test_transactions_of_no_state_are_nowhere(client: httpx.AsyncClient, o
     }
 
 
-async def test_a_reattached_transaction_is_answered_for_the_message_that_was_asked_for(
+async def test_a_reattached_transaction_is_answered_for_the_message_that_was_requested(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
     """Chronicle combined message and milestone of one attachment with the state of another; neither was requested."""
@@ -191,7 +191,7 @@ async def test_a_message_without_a_transaction_has_none(client: httpx.AsyncClien
     assert "messageId" in assert_shape(await client.get("/api/testing/transactions/abc"), 400)
 
 
-async def test_what_only_chronicle_has_stands_under_networks_only(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_what_only_chronicle_has_is_under_networks_only(client: httpx.AsyncClient, oracle: Oracle) -> None:
     for path in ("sync", "service", f"transactions/{next(iter(oracle.attachments.values()))[0]['id']}"):
         assert (await client.get(f"/api/testing/{path}")).status_code == 200
         for mount in ("v1", "core/v1"):
@@ -240,7 +240,7 @@ def note(store: WritableStore, chunk_size: int, *sealed: tuple[int, int]) -> Non
     ],
 )
 @pytest.mark.parametrize("chunk_size", [7, 100_000])
-async def test_sync_tells_every_gap_and_what_no_archive_file_holds(
+async def test_sync_reports_every_gap_and_what_no_archive_file_has(
     tmp_path: Path,
     oracle: Oracle,
     chunk_size: int,

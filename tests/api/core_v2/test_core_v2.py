@@ -140,7 +140,7 @@ async def test_receipts_come_in_pages_too(client: httpx.AsyncClient, stardust: S
     assert found == stardust.expected["receipts"]
 
 
-async def test_info_has_all_fields_and_tells_the_truth(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
+async def test_info_has_all_fields_and_is_true(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
     expected = stardust.expected["info"]
     found = await body(client, "info", responses_v2.InfoV2)
     assert list(found) == list(expected)
@@ -153,7 +153,7 @@ async def test_info_has_all_fields_and_tells_the_truth(client: httpx.AsyncClient
     assert set(found["metrics"].values()) == {0}
 
 
-async def test_both_mounts_answer_alike(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
+async def test_both_mounts_answer_equally(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
     entry, milestone = stardust.entries[0], stardust.milestones[0]["milestone"]
     for path in (
         "info", "treasury", "receipts", "milestones/by-index/1", f"milestones/{milestone['milestoneId']}/utxo-changes",

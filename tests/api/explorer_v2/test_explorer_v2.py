@@ -468,7 +468,7 @@ async def test_a_network_s_own_mount_answers_the_same(client: httpx.AsyncClient,
     assert (elsewhere.status_code, elsewhere.json()["code"]) == (404, 404)
 
 
-async def test_too_much_for_one_request_is_said(
+async def test_too_much_for_one_request_is_reported(
     client: httpx.AsyncClient, explorer: Explorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(explorer_ledger, "OUTPUTS_MAX", 10)

@@ -125,7 +125,7 @@ async def test_what_may_change_has_none(client: httpx.AsyncClient, stardust: Sta
             assert not {"etag", "cache-control"} & set(answer.headers)
 
 
-async def test_both_forms_are_compressed_for_who_asks(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
+async def test_both_forms_are_compressed_on_request(client: httpx.AsyncClient, stardust: StardustLedger) -> None:
     largest = max(stardust.entries, key=lambda entry: len(entry["bytes_hex"]))
     path = f"/api/core/v2/blocks/{largest['id']}"
     for accept in (JSON, BYTES):

@@ -89,7 +89,7 @@ async def test_a_key_or_a_token_lets_in(mount: NetworkMount, shown: dict[str, st
         bearer("a.b.c"),
     ],
 )
-async def test_what_does_not_hold_is_refused(mount: NetworkMount, shown: dict[str, str]) -> None:
+async def test_what_does_not_hold_is_rejected(mount: NetworkMount, shown: dict[str, str]) -> None:
     async with client_of(mount, keys=KEYS, jwt_secret=SECRET) as client:
         assert_shape(await client.get("/api/v1/info", headers=shown), 401)
 
@@ -127,7 +127,7 @@ async def test_wrong_credentials_count_against_the_rate(mount: NetworkMount) -> 
     assert statuses == [401, 401, 429]
 
 
-async def test_an_open_server_asks_for_nothing_and_counts_nobody(
+async def test_an_open_server_needs_no_credentials_and_counts_nobody(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(MovingWindowRateLimiter, "hit")
@@ -144,6 +144,6 @@ async def test_an_open_server_asks_for_nothing_and_counts_nobody(
         ({"compress_from": -1}, "compress_from must be 0 or more, not -1"),
     ],
 )
-def test_settings_that_protect_nothing_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_settings_that_protect_nothing_are_rejected(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ApiSettings(**settings)

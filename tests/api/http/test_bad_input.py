@@ -76,7 +76,7 @@ OURS = {
 
 @ON_ONE_STORE
 @pytest.mark.parametrize("path", sorted(OURS))
-async def test_unknown_parameters_of_what_is_ours_are_named(client: httpx.AsyncClient, path: str) -> None:
+async def test_unknown_parameters_of_extensions_are_named(client: httpx.AsyncClient, path: str) -> None:
     assert (await client.get(filled(path), params={"sort": "newest"})).status_code == 200
     message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)
     assert message == f"parameter limit: expected only {OURS[path]}, found '1'"
@@ -84,7 +84,7 @@ async def test_unknown_parameters_of_what_is_ours_are_named(client: httpx.AsyncC
 
 @ON_ONE_STORE
 @pytest.mark.parametrize("path", sorted(EXPLORER))
-async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_refuses_them(
+async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_rejects_them(
     client: httpx.AsyncClient, path: str
 ) -> None:
     message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)

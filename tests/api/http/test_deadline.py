@@ -42,7 +42,7 @@ def slow_client(endless: SqliteStore, oracle: Oracle) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
 
 
-async def test_a_statement_is_interrupted_and_the_next_question_answered(
+async def test_a_statement_is_interrupted_and_the_next_query_answered(
     slow_client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
     for _ in range(3):

@@ -143,7 +143,7 @@ async def test_a_store_that_is_away_is_a_503(mount: NetworkMount, path: str) -> 
         assert "10.0.0.7" not in assert_shape(await client.get(path), 503)
 
 
-async def test_a_bug_is_a_500_that_tells_nothing_and_is_logged_by_its_id(
+async def test_a_bug_is_a_500_that_reveals_nothing_and_is_logged_by_its_id(
     mount: NetworkMount, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = NetworkMount(BrokenStore(RuntimeError("secret")), mount.name, mount.bech32_hrp)

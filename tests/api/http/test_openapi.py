@@ -152,7 +152,7 @@ def test_there_is_one_version() -> None:
 
 
 @pytest.mark.parametrize("each", ROUTES, ids=lambda each: each.name)
-def test_every_operation_tells_all(each: Described) -> None:
+def test_every_operation_returns_all(each: Described) -> None:
     path, operation = each.path, each.operation
     assert operation["summary"]
     declared = {each["name"] for each in operation.get("parameters", []) if each["in"] == "path"}
@@ -277,7 +277,7 @@ def test_aliases_differ_in_nothing_but_defaults_and_what_page_sizes_they_read() 
     assert differing == {(*place, prefix): values for place, values in expected.items() for prefix in prefixes}
 
 
-def test_a_handler_whose_argument_nothing_reads_is_refused() -> None:
+def test_a_handler_whose_argument_nothing_reads_is_rejected() -> None:
     async def handler(network: object, message_id: str) -> None: ...
 
     with pytest.raises(TypeError, match="message_id"):

@@ -168,7 +168,7 @@ def test_a_time_is_read_as_microseconds_cut_to_those_that_a_message_can_have(
         *("2021-09-21T24:00:00Z", "2021-09-21T23:59:60Z", "2021-02-30T00:00:00Z", "2021-09-21T00:00:00+24:00"),
     ],
 )
-def test_what_is_no_time_of_rfc_3339_is_none_here(text: str) -> None:
+def test_an_invalid_time_of_rfc_3339_is_invalid_here(text: str) -> None:
     with pytest.raises(ValueError, match="validation error"):
         reader(INSTANT)(text)
 

@@ -50,7 +50,7 @@ async def test_other_paths_have_no_route(path: str) -> None:
         await ask(OperationRouter([Route("/a/{first}/b/{second}", endpoint)]), path)
 
 
-async def test_head_goes_where_get_goes_and_others_are_refused() -> None:
+async def test_head_goes_where_get_goes_and_others_are_rejected() -> None:
     router = OperationRouter([Route("/a", endpoint, methods=["GET"])])
     assert (await ask(router, "/a", "HEAD"))[1] == 200
     assert (await ask(router, "/a", "OPTIONS"))[1] == 204
@@ -63,12 +63,12 @@ async def test_a_root_path_is_not_part_of_the_route() -> None:
     assert (await ask(router, "/behind/a", root_path="/behind"))[1] == 200
 
 
-def test_two_routes_for_one_question_are_refused() -> None:
+def test_two_routes_for_one_request_are_rejected() -> None:
     with pytest.raises(ValueError, match="twice"):
         OperationRouter([Route("/a/{x}", endpoint), Route("/a/{y}", endpoint)])
 
 
-def test_a_mount_is_refused() -> None:
+def test_a_mount_is_rejected() -> None:
     with pytest.raises(TypeError):
         OperationRouter([Mount("/a", routes=[])])
 

@@ -160,7 +160,7 @@ def refusal(settings: StoreSettings, caplog: pytest.LogCaptureFixture) -> str:
         ("guest@", PASSWORD, "user guest is not authorized: .*no SELECT permission on <table secured.keyspace_info>"),
     ],
 )
-def test_who_is_not_known_or_not_allowed_is_told_so(
+def test_who_is_not_known_or_not_allowed_gets_an_error(
     secured: Secured, caplog: pytest.LogCaptureFixture, user: str, password: str, words: str
 ) -> None:
     url = secured.settings.url.replace("writer@", user)
@@ -185,9 +185,7 @@ def test_a_server_that_is_certified_for_another_address_is_not_trusted(
 
 
 @pytest.mark.parametrize("hostnames", [True, False])
-async def test_acsylla_asks_for_the_name_and_for_the_signature(
-    secured: Secured, tmp_path: Path, hostnames: bool
-) -> None:
+async def test_acsylla_checks_the_name_and_the_signature(secured: Secured, tmp_path: Path, hostnames: bool) -> None:
     """Runs with a session that can log in. Each process gets the password or not; without it, login fails."""
     other = Authority.new()
     settings = replace(secured.settings, tls_hostnames=hostnames)
@@ -207,7 +205,7 @@ async def test_acsylla_asks_for_the_name_and_for_the_signature(
 
 
 @pytest.mark.parametrize("file", ["/nowhere/ca.pem", __file__])
-def test_a_file_of_certificates_that_is_none_is_refused_by_the_settings_name(
+def test_an_invalid_certificate_file_is_rejected_by_the_settings_name(
     secured: Secured, caplog: pytest.LogCaptureFixture, file: str
 ) -> None:
     assert refusal(replace(secured.settings, tls_ca=file), caplog).startswith("tls_ca, tls_cert, tls_key: ")

@@ -162,7 +162,7 @@ def counted(text: str, **labels: str) -> float:
 
 
 @pytest.mark.parametrize("workers", WORKERS)
-def test_any_worker_tells_what_all_of_them_answered(
+def test_any_worker_reports_what_all_of_them_answered(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
 ) -> None:
     log, asked = tmp_path / "stderr", 60

@@ -70,7 +70,7 @@ async def test_page_sizes_are_read_as_inx_indexer_reads_them_and_a_cursor_has_it
     assert (second["pageSize"], len(second["items"])) == (3, 3)
 
 
-async def test_a_cursor_is_of_one_question(app: Any, stardust: StardustLedger) -> None:
+async def test_a_cursor_is_bound_to_one_query(app: Any, stardust: StardustLedger) -> None:
     owner, other = (each["bech32"] for each in stardust.expected["addresses"][:2])
     asked = [
         ("basic", {}), ("basic", {"address": owner}), ("basic", {"address": other}), ("all", {}),

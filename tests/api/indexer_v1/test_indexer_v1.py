@@ -256,7 +256,7 @@ async def test_the_seeds_routes_are_the_same_lists_by_other_names(
         assert await ask(counted[0], f"{path}/{chain_id}") == own_body
 
 
-async def test_both_mounts_answer_alike(app: Any, stardust: StardustLedger) -> None:
+async def test_both_mounts_answer_equally(app: Any, stardust: StardustLedger) -> None:
     owner = stardust.expected["addresses"][0]["bech32"]
     for path, query in (
         ("outputs", {}),

@@ -69,7 +69,7 @@ async def test_every_history_by_both_spellings(client: httpx.AsyncClient, oracle
             assert found == body(address, history)
 
 
-async def test_keys_stand_in_inx_api_core_s_order(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_keys_are_in_inx_api_core_s_order(client: httpx.AsyncClient, oracle: Oracle) -> None:
     found = (await client.get(f"/api/v1/addresses/ed25519/{busiest(oracle)}/tx-history")).json()["data"]
     assert list(found) == ["addressType", "address", "maxResults", "count", "history", "ledgerIndex", "state"]
     conflicting = next(item for item in found["history"] if item["ledgerInclusionState"] == "conflicting")
@@ -128,7 +128,7 @@ async def test_what_is_wrong_is_named(client: httpx.AsyncClient, query: str) -> 
     assert query.partition("=")[0] in assert_shape(answer, 400)
 
 
-async def test_a_state_of_another_address_is_refused(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_a_state_of_another_address_is_rejected(client: httpx.AsyncClient, oracle: Oracle) -> None:
     path = f"/api/v1/addresses/ed25519/{busiest(oracle)}/tx-history?pageSize=1"
     state = (await client.get(path)).json()["data"]["state"]
     answer = await client.get(f"/api/v1/addresses/ed25519/{UNPAID}/tx-history?state={state}")

@@ -133,7 +133,7 @@ async def test_without_genesis_the_ledger_is_501_never_0(without_genesis: Any, p
         assert "load --genesis" in answer.json()["error"]["message"]
 
 
-async def test_without_genesis_what_the_milestones_tell_is_answered(without_genesis: Any, oracle: Oracle) -> None:
+async def test_without_genesis_what_the_milestones_contain_is_answered(without_genesis: Any, oracle: Oracle) -> None:
     transport = httpx.ASGITransport(app=without_genesis)
     async with httpx.AsyncClient(transport=transport, base_url="http://permanode") as client:
         receipts = await data(client, "/api/v1/receipts", responses.ReceiptsResponse)

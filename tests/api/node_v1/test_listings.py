@@ -114,7 +114,7 @@ async def test_whole_bodies_of_first_pages(client: httpx.AsyncClient, oracle: Or
         assert answer.json() == {"data": expected}
 
 
-async def test_pending_children_stand_first_and_are_hidden_from_nothing_else(
+async def test_pending_children_are_first_and_are_hidden_from_nothing_else(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
     pending = {entry["id"] for entry in oracle.pending}
@@ -150,7 +150,7 @@ async def test_a_listing_of_what_nobody_knows_is_empty(
     assert answer.json()["data"]["state"] is None
 
 
-async def test_a_state_serves_any_page_size_but_no_other_question(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_a_state_serves_any_page_size_but_no_other_query(client: httpx.AsyncClient, oracle: Oracle) -> None:
     tags = sorted(oracle.tagged, key=lambda tag: len(oracle.tagged[tag]))[-2:]
     first = (await client.get("/api/v1/messages", params={"index": tags[0], "page_size": 3})).json()["data"]
     query = {"index": tags[0], "page_size": 100, "state": first["state"]}

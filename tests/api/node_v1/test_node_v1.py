@@ -134,7 +134,7 @@ async def test_every_included_transaction_leads_to_its_message(client: httpx.Asy
         }
 
 
-async def test_chronicle_rs_132_a_reattached_transaction_is_told_by_its_included_attachment(
+async def test_chronicle_rs_132_a_reattached_transaction_is_shown_by_its_included_attachment(
     client: httpx.AsyncClient, oracle: Oracle
 ) -> None:
     """Chronicle.rs returned one attachment's message with the state of another."""
@@ -183,7 +183,7 @@ async def test_every_milestone_is_the_node_s_object(client: httpx.AsyncClient, o
         assert found == {key: milestone[key] for key in ("index", "messageId", "timestamp")}
 
 
-async def test_info_has_all_fourteen_fields_and_tells_the_truth(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_info_has_all_fourteen_fields_and_is_true(client: httpx.AsyncClient, oracle: Oracle) -> None:
     expected = oracle.expected["info"]
     found = await data(client, "/api/v1/info", responses_v1.InfoResponse)
     assert list(found) == list(expected)
@@ -194,7 +194,7 @@ async def test_info_has_all_fourteen_fields_and_tells_the_truth(client: httpx.As
     assert found["name"] == "Permanode"
 
 
-async def test_all_mounts_answer_alike(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_all_mounts_answer_equally(client: httpx.AsyncClient, oracle: Oracle) -> None:
     entry = oracle.entries[0]
     below = ["info", "milestones/1", "milestones/1/messages", f"messages/{entry['id']}", f"messages/{UNKNOWN}"]
     below += [f"messages/{entry['id']}/{what}" for what in ("metadata", "raw", "children?page_size=3")]

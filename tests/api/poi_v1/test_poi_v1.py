@@ -66,7 +66,7 @@ async def assert_judged(app: Any, proof: Json, *, whole: bool) -> None:
         assert await validate(app, route, proof) == (VALID if whole else INVALID)
 
 
-async def test_every_message_of_chrysalis_is_proved_or_refused(chrysalis: Any) -> None:
+async def test_every_message_of_chrysalis_is_proved_or_rejected(chrysalis: Any) -> None:
     assert len(provable("chrysalis")) > 800
     for each in provable("chrysalis"):
         await assert_proved(chrysalis, each)
@@ -89,7 +89,7 @@ async def test_the_other_routes_create_the_same(chrysalis: Any, shimmering: Any)
 
 
 @both_eras
-async def test_what_no_milestone_references_is_refused(
+async def test_what_no_milestone_references_is_rejected(
     chrysalis: Any, shimmering: Any, oracle: Oracle, stardust: StardustLedger
 ) -> None:
     for app, pending in ((chrysalis, oracle.pending), (shimmering, stardust.pending)):

@@ -107,7 +107,7 @@ async def test_routes_of_one_protocol_never_answer_for_the_other(
             assert (await client.get("/health")).json() == {"isHealthy": True, "networks": ["iota", "signed"]}
 
 
-async def test_a_server_of_one_protocol_says_so_where_the_other_would_stand(
+async def test_a_server_of_one_protocol_says_so_where_the_other_would_be(
     iota: NetworkMount, signed: httpx.AsyncClient
 ) -> None:
     nobody = "no network has the protocol of this path"
@@ -121,7 +121,7 @@ async def test_a_server_of_one_protocol_says_so_where_the_other_would_stand(
     assert (answer.status_code, answer.json()["message"]) == (404, nobody)
 
 
-def test_a_setting_that_names_a_network_of_the_other_protocol_is_refused(
+def test_a_setting_that_names_a_network_of_the_other_protocol_is_rejected(
     iota: NetworkMount, wormhole_store: WritableStore
 ) -> None:
     both = {"iota": iota, "signed": NetworkMount(wormhole_store, NETWORK, wormhole="mainnet")}

@@ -200,7 +200,7 @@ async def test_a_span_of_time_reads_no_range_of_days_outside_it(wormhole_store: 
         assert len(outside) <= 1, "one read may go beyond the end"
 
 
-async def test_a_span_of_time_is_kept_beside_every_other_question(signed: httpx.AsyncClient, world: World) -> None:
+async def test_a_span_of_time_combines_with_every_other_query(signed: httpx.AsyncClient, world: World) -> None:
     transfer = world.of_record(world.first_transfer)
     at = transfer.served["timestamp"]
     asked = {"address": "aNativeSender"}

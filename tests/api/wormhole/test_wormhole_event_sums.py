@@ -197,7 +197,7 @@ async def test_what_is_locked(signed: httpx.AsyncClient, world: World) -> None:
     }
 
 
-async def test_what_a_token_locked_is_told_as_long_as_it_is_on_the_list(
+async def test_what_a_token_locked_is_returned_as_long_as_it_is_on_the_list(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Avalanche's bridge locked 0.000001 AVAX on day 19698 and 200 on day 19732; here AVAX leaves the list between."""
@@ -287,7 +287,7 @@ async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
     assert [found[name] for name in ("AllTimeAmounts", "DailyAmounts", "DailyCounts")] == [None] * 3
 
 
-async def test_too_many_addresses_are_not_told_on_every_date(
+async def test_too_many_addresses_are_not_returned_on_every_date(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = max(each.day for each in world.transfers)

@@ -117,7 +117,7 @@ async def test_rows_by_their_transaction_are_found_whoever_signed_them(signed: h
     assert await both(signed, "findvalues", **given, value="cd" * 32) == []
 
 
-async def test_more_rows_than_one_answer_has_are_refused_where_all_are_asked_for(
+async def test_more_rows_than_one_answer_has_are_rejected_where_all_are_requested(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = world.verified[0].served["emitter_chain_name"]

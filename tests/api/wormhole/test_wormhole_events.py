@@ -150,9 +150,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("families", FAMILIES)
-async def test_of_a_row_only_the_families_that_are_asked_for_are_read(
-    wormhole_store: Any, world: World, families: str
-) -> None:
+async def test_of_a_row_only_the_requested_families_are_read(wormhole_store: Any, world: World, families: str) -> None:
     store: Any = Watched(wormhole_store)
     app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
@@ -386,7 +384,7 @@ async def test_a_posted_value_is_a_text(signed: httpx.AsyncClient) -> None:
     assert answer.json() == {"code": 3, "message": "body, field numDays: expected a text", "details": []}
 
 
-async def test_no_body_asks_for_nothing_where_no_key_is_mandatory(signed: httpx.AsyncClient) -> None:
+async def test_no_body_is_an_empty_request_where_no_key_is_mandatory(signed: httpx.AsyncClient) -> None:
     for function in ("recent", "notionaltvl"):
         assert (await signed.post(f"{API}/{function}")).json() == (await signed.get(f"{API}/{function}")).json() != {}
     answer = await signed.post(f"{API}/readrow")
@@ -409,7 +407,7 @@ async def test_counts_of_too_many_keys_and_days_are_not_made(
     assert (await both(signed, "totals", **given | {"numDays": "8"}))["TotalCount"]
 
 
-async def test_the_newest_of_too_many_groups_are_not_told_and_have_no_pages(
+async def test_the_newest_of_too_many_groups_are_not_returned_and_have_no_pages(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     groups = len({int(UNSIGNED.split(":")[0]), *(each.record["emitter_chain"] for each in world.told)} - {26})

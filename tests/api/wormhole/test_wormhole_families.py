@@ -123,7 +123,7 @@ async def test_whose_signatures_nobody_wrote_are_those_of_the_vaa(client: httpx.
     assert await both(client, "readrow", **key_of(row), families="Signatures") == head_of(row) | guardians
 
 
-async def test_a_family_by_its_name_tells_what_the_functions_left_out(client: httpx.AsyncClient) -> None:
+async def test_a_family_by_its_name_returns_what_the_functions_left_out(client: httpx.AsyncClient) -> None:
     row = ROWS[0]
     chain = texts(row, "ChainDetails")
     assert len(chain) == 5
@@ -149,7 +149,7 @@ async def test_a_family_by_its_name_tells_what_the_functions_left_out(client: ht
     assert {name: details[name] for name in written} == told | {"NotionalUSD": "12.5"}
 
 
-async def test_who_names_no_family_reads_what_the_functions_told(store: Any) -> None:
+async def test_who_names_no_family_reads_what_the_functions_returned(store: Any) -> None:
     watched: Any = Watched(store)
     app = create_app({NETWORK: NetworkMount(watched, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
@@ -165,7 +165,7 @@ async def test_who_names_no_family_reads_what_the_functions_told(store: Any) -> 
     assert watched.read.keys() == {"vaas", "vaa_payloads"}
 
 
-async def test_rows_by_their_prefix_tell_the_same_families_behind_their_keys(client: httpx.AsyncClient) -> None:
+async def test_rows_by_their_prefix_return_the_same_families_behind_their_keys(client: httpx.AsyncClient) -> None:
     row = ROWS[0]
     chain, emitter, _ = row["row_key"].split(":")
     found = await both(client, "readrows", prefix=f"{chain}:{emitter}:", families="VAAState,Signatures")

@@ -20,7 +20,7 @@ def date(day: int) -> str:
     return datetime.fromtimestamp(day * DAY_S, UTC).date().isoformat()
 
 
-async def test_messages_by_day_and_verdict_and_what_lacks(wormhole_store: Any, world: World) -> None:
+async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: Any, world: World) -> None:
     status = await get_status(wormhole_store, NETWORK)
     found = status.vaas
     assert found is not None
@@ -62,7 +62,7 @@ async def test_messages_by_day_and_verdict_and_what_lacks(wormhole_store: Any, w
     assert json.loads(json.dumps(dataclasses.asdict(found)))["days"][0][0] == date(min(days))
 
 
-async def test_of_many_rows_the_first_are_looked_at_and_that_is_told(
+async def test_of_many_rows_the_first_are_looked_at_and_that_is_reported(
     wormhole_store: Any, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = await status_wormhole.get_holdings(wormhole_store)

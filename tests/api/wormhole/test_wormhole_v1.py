@@ -193,7 +193,9 @@ async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world
     assert asked > 3
 
 
-async def test_what_payloads_say_is_told_by_every_list_that_is_asked(signed: httpx.AsyncClient, world: World) -> None:
+async def test_what_payloads_contain_is_returned_by_every_list_on_request(
+    signed: httpx.AsyncClient, world: World
+) -> None:
     record = world.first_transfer
     place = f"{record['emitter_chain']}/{record['emitter_address']}"
     single = (await signed.get(f"{API}/vaas/{record['message_id']}?parsedPayload=true")).json()["data"]
@@ -569,7 +571,7 @@ async def test_a_bad_parameter_is_a_400_that_names_it(signed: httpx.AsyncClient,
         ("/api/wormhole/events", "readrow", "GET, POST, HEAD, OPTIONS"),
     ],
 )
-async def test_what_no_operation_answers_is_refused_in_the_familys_own_words(
+async def test_what_no_operation_answers_is_rejected_in_the_familys_own_words(
     signed: httpx.AsyncClient, prefix: str, below: str, allowed: str
 ) -> None:
     answer = await signed.request("BREW", f"{prefix}/{below}")

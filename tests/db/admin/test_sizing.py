@@ -30,7 +30,7 @@ DEMAND = Demand(
 )
 
 
-def test_the_arithmetic_is_what_it_is_by_hand() -> None:
+def test_the_arithmetic_is_as_calculated_manually() -> None:
     """2 days are 172 800 s: 864 000 messages (8 640 times the ledger's) and 8 640 milestones (864 times), 100 messages
     in each; 3 ranges, of which a full one has 300 000 messages.
     """
@@ -79,7 +79,7 @@ def test_a_partition_is_no_larger_than_its_range_and_nodes_are_no_fewer_than_cop
     assert by_name["sync"].largest_rows == by_name["sync"].rows == 44
 
 
-def test_a_partition_beyond_what_is_advised_is_told() -> None:
+def test_a_partition_beyond_what_is_advised_is_reported() -> None:
     large = Demand(
         rate=100_000, days=30, interval=10, rf=1, chunk_size=100_000, partition_size=100_000, node_disk=1, headroom=0
     )

@@ -72,7 +72,7 @@ def test_tables_are_made_of_what_both_kinds_of_cluster_document():
         assert CREATE.fullmatch(statement) or ADD.fullmatch(statement), statement
 
 
-def test_every_question_names_its_whole_partition_and_nothing_else_is_asked():
+def test_every_query_names_its_whole_partition_and_nothing_else_is_queried():
     for table in schema.TABLES:
         sizes = range(len(table.clustering) + 1)
         shapes = itertools.product(sizes, (True, False), sizes, (True, False), (True, False))
@@ -100,7 +100,7 @@ def test_every_question_names_its_whole_partition_and_nothing_else_is_asked():
         "CREATE TABLE IF NOT EXISTS ${keyspace}.t (\n  a vector<float, 3>,\n  PRIMARY KEY ((a))\n)",
     ],
 )
-def test_the_test_of_statements_refuses_what_it_is_there_for(forbidden):
+def test_the_test_of_statements_rejects_what_it_is_there_for(forbidden):
     assert not CREATE.fullmatch(forbidden)
     assert not ADD.fullmatch(forbidden)
     assert not SELECT.fullmatch("SELECT a FROM ks.t WHERE a = ? ALLOW FILTERING")
@@ -127,7 +127,7 @@ def test_a_url_that_is_none_is_answered_with_what_one_is(url):
     assert "secret" not in str(refused.value)
 
 
-def test_a_password_in_a_url_is_refused_and_not_shown():
+def test_a_password_in_a_url_is_rejected_and_not_shown():
     with pytest.raises(StoreError, match="setting `password`") as refused:
         open_adapter(settings_of("cassandra://me:secret@host/ks"), writable=False)
     assert "secret" not in str(refused.value)
@@ -138,7 +138,7 @@ def test_a_password_is_in_no_text_of_its_settings():
 
 
 @pytest.mark.parametrize(("name", "value"), [("consistency", "MOST"), ("consistency_immutable", "x")])
-def test_an_unknown_consistency_is_refused_by_name(name, value):
+def test_an_unknown_consistency_is_rejected_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name} must be one of .*LOCAL_QUORUM"):
         dataclasses.replace(settings_of("cassandra://host/ks"), **{name: value})
 
@@ -193,7 +193,7 @@ def test_a_migration_that_was_cut_short_is_completed_by_the_next_run(fresh, monk
     assert migrate(fresh) == []
 
 
-def test_a_step_that_was_changed_since_is_refused(fresh, monkeypatch):
+def test_a_step_that_was_changed_since_is_rejected(fresh, monkeypatch):
     define, calls = CassandraSession.define, itertools.count(1)
 
     def crashing(session, cql):
@@ -223,7 +223,7 @@ def test_a_step_that_was_changed_since_is_refused(fresh, monkeypatch):
         ("CREATE TABLE {}.mine (a int PRIMARY KEY)", "table mine is not in the schema"),
     ],
 )
-def test_a_keyspace_that_drifted_from_the_schema_is_refused(fresh, cassandra_keyspace, change, message):
+def test_a_keyspace_that_drifted_from_the_schema_is_rejected(fresh, cassandra_keyspace, change, message):
     migrate(fresh)
     name = re.search(r"/(fresh_\w+)", fresh.url)[1]
     cassandra_keyspace.session.execute(change.format(name), timeout=60)
@@ -231,7 +231,7 @@ def test_a_keyspace_that_drifted_from_the_schema_is_refused(fresh, cassandra_key
         open_store(fresh)
 
 
-def test_a_store_s_whole_life_is_said_in_what_both_kinds_of_cluster_document(fresh, monkeypatch):
+def test_a_store_s_whole_life_uses_what_both_kinds_of_cluster_document(fresh, monkeypatch):
     said = []
 
     def noting(method):
@@ -268,13 +268,13 @@ def test_a_store_s_whole_life_is_said_in_what_both_kinds_of_cluster_document(fre
     assert seen == {WRITTEN, SELECT, CREATE, ADD, *BESIDE}
 
 
-def test_another_network_that_folds_to_the_same_keyspace_is_refused(cassandra_settings):
+def test_another_network_that_folds_to_the_same_keyspace_is_rejected(cassandra_settings):
     other = dataclasses.replace(cassandra_settings, network="permatest_1")
     with pytest.raises(StoreMismatch, match="network permatest-1, but the settings have permatest_1"):
         open_store(other)
 
 
-async def test_a_row_that_may_change_is_asked_of_a_quorum_and_so_is_every_404(cassandra_settings, monkeypatch):
+async def test_a_row_that_may_change_is_read_from_a_quorum_and_so_is_every_404(cassandra_settings, monkeypatch):
     store = reopened(cassandra_settings)
     known, lone, conflicting, unknown = (bytes([each]) * 32 for each in range(4))
     columns = ("message_id", "white_flag_index", "inclusion_state", "conflict_reason")
@@ -305,7 +305,7 @@ async def test_a_row_that_may_change_is_asked_of_a_quorum_and_so_is_every_404(ca
     store.close()
 
 
-async def test_a_fact_that_is_not_told_again_stays(cassandra_settings):
+async def test_a_fact_that_is_not_written_again_stays(cassandra_settings):
     store = reopened(cassandra_settings)
     with store.batch() as batch:
         batch.upsert(schema.messages, ("message_id", "white_flag_index", "conflict_reason"), [(b"a" * 32, 0, 7)])
@@ -390,7 +390,7 @@ def test_a_delete_and_a_lease_wait_for_a_server_that_is_away(cassandra_settings,
     store.close()
 
 
-def test_a_delete_as_of_a_milestone_leaves_what_is_told_later(cassandra_settings, cassandra_keyspace):
+def test_a_delete_as_of_a_milestone_leaves_what_is_written_later(cassandra_settings, cassandra_keyspace):
     store = reopened(cassandra_settings)
     for milestone_index in (6, 7, 8):
         cassandra_keyspace.session.execute(

@@ -29,7 +29,7 @@ def decided(*, idempotent: bool, retry_num: int) -> dict[str, int]:
     return {answer: decision for answer, (decision, _) in decisions.items()}
 
 
-def test_what_may_be_repeated_is_asked_of_one_more_node_and_nothing_else_twice() -> None:
+def test_what_may_be_repeated_is_sent_to_one_more_node_and_nothing_else_twice() -> None:
     again, enough = RetryPolicy.RETRY_NEXT_HOST, RetryPolicy.RETHROW
     kinds = ("read timeout", "write timeout", "unavailable", "overloaded", "lost")
     assert decided(idempotent=True, retry_num=0) == dict.fromkeys(kinds, again)
@@ -38,7 +38,7 @@ def test_what_may_be_repeated_is_asked_of_one_more_node_and_nothing_else_twice()
     assert decided(idempotent=False, retry_num=1) == dict.fromkeys(kinds, enough)
 
 
-def test_nodes_that_kept_a_question_waiting_are_asked_last_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_that_kept_a_query_waiting_are_queried_last_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TokenAwarePolicy, "make_query_plan", lambda *_: iter("abc"))
     now = 100.0
     monkeypatch.setattr(cassandra_policies.time, "monotonic", lambda: now)

@@ -58,7 +58,7 @@ def test_a_time_s_name_is_a_time_in_every_table() -> None:
     assert {column.type for column in named} == {Type.TIMESTAMP}
 
 
-def test_an_unknown_reader_is_refused_by_name() -> None:
+def test_an_unknown_reader_is_rejected_by_name() -> None:
     with pytest.raises(ValueError, match="reader must be acsylla or empty, not 'fast'"):
         replace(settings_of(URL), reader="fast")
 
@@ -72,7 +72,7 @@ def test_an_unknown_reader_is_refused_by_name() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_what_a_node_could_not_answer_is_asked_once_more_where_there_is_another(
+async def test_what_a_node_could_not_answer_is_queried_once_more_where_there_is_another(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     failing(monkeypatch, error)
@@ -99,7 +99,7 @@ async def test_where_it_has_no_connection_the_other_driver_may_have_one(monkeypa
     ],
     ids=lambda value: str(value),
 )
-async def test_what_nobody_would_answer_otherwise_is_not_asked_again(
+async def test_what_nobody_would_answer_otherwise_is_not_requested_again(
     monkeypatch: pytest.MonkeyPatch, error: Exception, raised: type[Exception]
 ) -> None:
     failing(monkeypatch, error)
@@ -110,7 +110,7 @@ async def test_what_nobody_would_answer_otherwise_is_not_asked_again(
     assert other.asked == 0
 
 
-async def test_a_question_whose_time_is_over_when_the_driver_gives_up_passed_its_deadline(
+async def test_a_query_whose_time_is_over_when_the_driver_gives_up_passed_its_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def execute(*_: Any) -> None:
@@ -141,7 +141,7 @@ class Silent:
 
 
 @pytest.mark.parametrize(("deadline_s", "raised"), [(math.inf, StoreUnavailable), (0.01, DeadlinePassed)])
-async def test_a_question_that_the_driver_never_ends_ends_in_time(
+async def test_a_query_that_the_driver_never_ends_ends_in_time(
     monkeypatch: pytest.MonkeyPatch, deadline_s: float, raised: type[Exception]
 ) -> None:
     monkeypatch.setattr(cassandra_reader, "GRACE_S", 0.01)
@@ -158,7 +158,7 @@ async def test_a_question_that_the_driver_never_ends_ends_in_time(
         DEADLINE.reset(token)
 
 
-async def test_while_a_node_stands_still_the_other_driver_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_a_node_is_stopped_the_other_driver_is_queried(monkeypatch: pytest.MonkeyPatch) -> None:
     late = {"127.0.0.2"}
 
     async def is_late(_: Any, host: str, port: int) -> bool:

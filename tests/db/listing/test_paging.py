@@ -120,7 +120,7 @@ def test_several_keys_are_merged_in_one_order_and_a_row_comes_once(store, data, 
 
 @given(final=lists, expected=lists, newest=st.booleans(), page_size=st.integers(1, 9), seed=st.integers(0, 999))
 @quick
-def test_pending_rows_stand_at_the_newest_end_while_messages_does_not_know_them(
+def test_pending_rows_are_at_the_newest_end_while_messages_does_not_know_them(
     store, final, expected, newest, page_size, seed
 ):
     tag = next(fresh_tags)
@@ -317,7 +317,7 @@ async def test_a_filter_that_drops_everything_still_ends_its_page(store):
     assert 8 <= number <= 11
 
 
-async def test_a_cursor_of_another_question_order_or_filter_is_refused(store):
+async def test_a_cursor_of_another_query_order_or_filter_is_rejected(store):
     rows = [(m, message_id(m)) for m in range(5)]
     for tag in (b"one", b"two"):
         put_tagged(store, tag, rows)
@@ -361,7 +361,7 @@ def test_a_cursor_survives_its_text(cursor, question):
 
 
 @given(cursor=cursors, data=st.data())
-def test_a_damaged_cursor_is_refused(cursor, data):
+def test_a_damaged_cursor_is_rejected(cursor, data):
     text = format_cursor(cursor, "q")
     at = data.draw(st.integers(0, len(text) - 1))
     other = data.draw(st.characters(codec="utf-8").filter(lambda c: c != text[at]))

@@ -221,7 +221,7 @@ async def test_a_filter_that_drops_everything_still_ends_its_page(store):
         ))  # fmt: skip
 
 
-async def test_a_cursor_of_another_question_is_refused(store):
+async def test_a_cursor_of_another_query_is_rejected(store):
     key, made = crowd(40)
     put_made(store, made, 1)
     (sender, issuer) = (By(variant, key.hex()) for variant in ("sender", "issuer"))
@@ -242,7 +242,7 @@ async def test_a_cursor_of_another_question_is_refused(store):
     assert sum(cursor is not None for cursor in cursors) == 4
 
 
-async def test_a_listing_of_a_state_that_was_compacted_since_is_refused(store):
+async def test_a_listing_of_a_state_that_was_compacted_since_is_rejected(store):
     key, made = crowd(40)
     put_made(store, made, 1)
     ask = bind(list_unspent, store, [By("sender", key.hex())])

@@ -101,7 +101,7 @@ def test_a_range_row_sums_what_is_complete_and_lists_what_is_not():
     }
 
 
-def test_timestamps_that_stand_still_rise_and_an_empty_range_has_none():
+def test_repeated_timestamps_rise_and_an_empty_range_has_none():
     assert sync.range_row("n", 0, sync_rows([1, 2, 3], times={1: 5, 2: 5, 3: 5}))["rising"] is True
     empty = sync.range_row("n", 0, sync_rows([1], incomplete={1}))
     assert (empty["milestone_count"], empty["min_timestamp"], empty["complete"]) == (0, None, "[]")
@@ -147,7 +147,7 @@ def test_what_archive_files_hold_is_noted_once_and_only_of_what_is_complete(stor
         assert {row["message_count"] for row in found} == {3}, "the rest of a row stays"
 
 
-def test_any_thread_may_ask_and_leaves_no_read_under_way(store):
+def test_any_thread_may_query_and_leaves_no_read_under_way(store):
     put(store, schema.keyspace_info, schema.keyspace_info.names, [(f"name {each}", str(each)) for each in range(50)])
     with closing(StoreReads(store, "n")) as reads, ThreadPoolExecutor(8) as pool:
         assert [*pool.map(lambda each: reads.info(f"name {each % 50}"), range(400))] == [

@@ -199,7 +199,7 @@ def test_notional_values_are_summed_by_way_and_token_and_addresses_by_chain():
     assert wormhole_daily.sum_by_address(rows) == {(1, "aa"): (2, Decimal("0.3")), (4, "aa"): (1, Decimal(0))}
 
 
-def test_a_store_of_one_protocol_is_refused_as_one_of_another(settings):
+def test_a_store_of_one_protocol_is_rejected_as_one_of_another(settings):
     with pytest.raises(StoreMismatch, match="was created with network wormhole-testnet, but the settings have mine"):
         migrate(replace(settings, network="mine"))
     with pytest.raises(ValueError, match="wormhole must be mainnet, testnet, devnet or empty, not 'main'"):
@@ -208,7 +208,7 @@ def test_a_store_of_one_protocol_is_refused_as_one_of_another(settings):
     assert replace(settings, network="mine").protocol == "iota"
 
 
-async def test_the_status_of_a_network_without_milestones_tells_its_tables(store):
+async def test_the_status_of_a_network_without_milestones_reports_its_tables(store):
     two = {"canonical": True, "verified": True, "digests": 2}
     put(store, tables.vaas, place(7, **two), place(7, digest=b"\xee" * 32, **(two | {"canonical": False})))
     put(store, tables.vaas, place(9, digest=b""), place(12, **(two | {"digests": 1})), place(12, digest=b""))

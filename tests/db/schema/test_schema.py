@@ -66,7 +66,7 @@ def added_columns(statement):
     return [(table, name) for name in re.findall(r"(\w+) (?:BLOB|INTEGER|TEXT|text|bigint|int|smallint)\b", columns)]
 
 
-def test_a_changed_or_missing_migration_file_is_refused_by_name(tmp_path, monkeypatch):
+def test_a_changed_or_missing_migration_file_is_rejected_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(migrations, "DIRECTORY", tmp_path)
     with pytest.raises(StoreMismatch, match=r"0001_chrysalis\.cql is missing"):
         migrations.migrations("cql")
@@ -141,7 +141,7 @@ def test_lookups_and_their_hints_name_the_same_partitions():
         assert lookup.hints.clustering == ("ms_range_id", "partition_id")
 
 
-def test_every_address_view_of_the_plan_is_a_role_and_stands_in_a_column():
+def test_every_address_view_of_the_plan_is_a_role_and_has_a_column():
     """The views of the Stardust schema plan, and those that it is missing: storage_deposit_return of basic outputs and
     expiration_return.
     """
@@ -165,7 +165,7 @@ def test_every_address_view_of_the_plan_is_a_role_and_stands_in_a_column():
     assert {role.output_kind for role in roles.ROLES} == set(roles.KINDS) == set(roles.KIND_OF_TYPE.values())
 
 
-def test_the_schema_page_shows_every_column_and_every_plan_table_leads_to_one_of_ours():
+def test_the_schema_page_shows_every_column_and_every_plan_table_leads_to_a_table_here():
     page = schema_page()
     for table in protocols.TABLES:
         section = page.split(f"\n### {table.name}\n")[1].split("\n### ")[0]
@@ -201,7 +201,7 @@ def test_every_column_of_the_event_tables_has_its_place_in_the_schema_and_its_pa
             assert tuple(cells[1].strip().split(":", 1)) in documented
 
 
-def test_every_question_of_the_plans_is_answered_by_a_table_that_is_there():
+def test_every_query_of_the_plans_is_answered_by_an_existing_table():
     for asked, answer in (*schema_selects.STARDUST_SELECTS, *schema_selects.CHRYSALIS_SELECTS):
         named = re.findall(r"`([a-z_]+) \(\(([a-z_]+)", answer)
         for table, first in named:

@@ -50,7 +50,7 @@ def put(store, index, *, publish):
         batch.upsert(schema.sync, KEY, [(0, index)])
 
 
-def test_a_folder_may_be_named_from_where_one_stands(tmp_path, monkeypatch):
+def test_a_folder_may_be_relative_to_the_current_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     migrate(settings_of("sqlite:///data"))
     store = reopened(settings_of("sqlite:///data"))
@@ -445,7 +445,7 @@ def test_a_damaged_file_is_no_store_that_is_merely_away(settings, folder):
         ("CREATE TABLE mine (a)", "table mine is not in the schema"),
     ],
 )
-def test_a_store_that_drifted_from_the_schema_is_refused(settings, folder, change, message):
+def test_a_store_that_drifted_from_the_schema_is_rejected(settings, folder, change, message):
     with sqlite3.connect(folder / "gen-000001.sqlite") as connection:
         connection.execute(change)
     connection.close()
@@ -478,7 +478,7 @@ def test_columns_may_be_in_any_order_but_the_key_may_not(settings, folder):
         ("DELETE FROM migrations", "migration 0001_chrysalis is missing"),
     ],
 )
-def test_a_migration_record_that_contradicts_the_files_is_refused(settings, folder, change, message):
+def test_a_migration_record_that_contradicts_the_files_is_rejected(settings, folder, change, message):
     with sqlite3.connect(folder / "gen-000001.sqlite") as connection:
         connection.execute(change)
     connection.close()

@@ -177,7 +177,7 @@ def test_a_day_is_made_again_whatever_the_clock_says(both_eras: Loading, monkeyp
             check(recomputed(both_eras, 1, 2), expected_of_both())
 
 
-def test_only_what_was_asked_for_is_made_again(stores: Stores, tmp_path: Path) -> None:
+def test_only_what_was_requested_is_made_again(stores: Stores, tmp_path: Path) -> None:
     loading = stores((CHUNK_SIZE, 3), eras=ERAS, ledger_near=0, analytics=True)
     lines = write(tmp_path / "chrysalis.jsonl", oracle()), write(tmp_path / "stardust.jsonl", stardust_lines())
     without = loading.load(lines[0], genesis=test_two_eras.GENESIS, analytics=False)
@@ -210,7 +210,7 @@ def test_milestones_whose_analytics_lag_are_made_and_no_others(stores: Stores, t
 
 
 @on(SQLITE, LATER_CASSANDRA)
-def test_a_named_job_fills_its_tables_and_tells_rows_and_seconds_of_its_step(both_eras: Loading) -> None:
+def test_a_named_job_fills_its_tables_and_reports_rows_and_seconds_of_its_step(both_eras: Loading) -> None:
     clear(both_eras)
     wanted, told = expected_of_both(), {}
     for step in STEPS:
@@ -264,7 +264,7 @@ below cover the others.
 """
 
 
-def test_messages_are_told_apart_by_payload_and_state(spark: SparkSession) -> None:
+def test_messages_are_distinguished_by_payload_and_state(spark: SparkSession) -> None:
     """With generated messages, a decimal digit each: no message of the ledgers here has a treasury transaction."""
     kinds: list[int | None] = [None, 0, 1, 2, 4, 5, 6, 7]
     rows = spark.createDataFrame(

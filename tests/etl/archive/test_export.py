@@ -77,7 +77,7 @@ def test_a_file_that_is_not_what_its_checksum_says_is_named_and_does_not_count(t
     assert logged(ledger) == before | set(range(11, 31))
 
 
-def test_a_folder_of_another_ledger_is_refused(tmp_path: Path) -> None:
+def test_a_folder_of_another_ledger_is_rejected(tmp_path: Path) -> None:
     first, second = (ledger_in(era, f"sqlite:///{tmp_path}/{era}") for era in ERAS)
     into = tmp_path / "archive"
     with closing(open_store(first.store)) as store:
@@ -91,7 +91,7 @@ def test_a_folder_of_another_ledger_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_cluster_is_exported_and_told_as_the_embedded_store(
+def test_a_cluster_is_exported_and_recorded_as_the_embedded_store(
     era: str, cassandra: CassandraServer, tmp_path: Path
 ) -> None:
     folders = []
@@ -108,7 +108,7 @@ def test_a_cluster_is_exported_and_told_as_the_embedded_store(
     assert contents(folders[0]) == contents(folders[1])
 
 
-def test_while_another_run_writes_the_files_are_good_and_the_store_is_told_by_the_next(
+def test_while_another_run_writes_the_files_are_good_and_the_next_records_them_in_the_store(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     with (
@@ -125,7 +125,9 @@ def test_while_another_run_writes_the_files_are_good_and_the_store_is_told_by_th
     assert {20, 21} <= logged(ledger)
 
 
-def test_the_command_says_what_the_store_lacks(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_reports_what_is_missing_in_the_store(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in environment(ledger).items():
         monkeypatch.setenv(name, value)
     command = ["archive", "export", "--into", str(tmp_path), "--no-mark", "--range"]

@@ -77,7 +77,7 @@ def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_no_more_is_asked_at_once_than_is_set(ledger: Ledger, node: str, tmp_path: Path, at_once: int) -> None:
+def test_no_more_is_requested_at_once_than_is_set(ledger: Ledger, node: str, tmp_path: Path, at_once: int) -> None:
     with proxied(node, spoil=lambda path, nth: "late") as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 6)], replace(QUICK, requests=at_once))
     assert (done.count, done.lacking, done.faults.total()) == (6, [], 0)
@@ -110,7 +110,7 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledge
     assert max(proxy.asked.values()) <= 8
 
 
-def test_what_the_node_says_wrongly_of_a_message_is_found_out_and_asked_again(
+def test_wrong_metadata_of_a_message_is_found_out_and_requested_again(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
     (line,) = ledger.lines(4, 5)
@@ -153,7 +153,7 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
     assert lines_of(tmp_path) == ledger.lines(3, 10)
 
 
-def test_a_node_given_twice_is_asked_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
+def test_a_node_given_twice_is_queried_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
     """The milestone is missing; a signal ends a fetch that would otherwise request it forever."""
     asked = 0
 
@@ -201,7 +201,7 @@ def test_a_signal_ends_the_wait_for_another_try(ledger: Ledger, node: str, tmp_p
     assert (done.count, done.lacking, done.left, dict(done.faults)) == (0, [(3, 3)], 0, {BAD_STATUS: 1})
 
 
-async def test_what_fails_beside_a_write_that_fails_is_not_told_of(
+async def test_what_fails_beside_a_write_that_fails_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a request does when its connection breaks while it is cancelled."""
@@ -245,7 +245,7 @@ def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: s
     assert not asked & {4, 5}
 
 
-def test_what_is_held_is_never_asked_for(ledger: Ledger, node: str, tmp_path: Path) -> None:
+def test_what_is_held_is_never_requested(ledger: Ledger, node: str, tmp_path: Path) -> None:
     fetch(ledger.store, [node], tmp_path, [(1, 3)], QUICK)
     before = contents(tmp_path)
     with proxied(node) as proxy:
@@ -255,7 +255,7 @@ def test_what_is_held_is_never_asked_for(ledger: Ledger, node: str, tmp_path: Pa
     assert contents(tmp_path) == before
 
 
-def test_a_node_of_another_network_and_no_node_are_refused(ledger: Ledger, node: str, tmp_path: Path) -> None:
+def test_a_node_of_another_network_and_no_node_are_rejected(ledger: Ledger, node: str, tmp_path: Path) -> None:
     other = StoreSettings("", "elsewhere-1", protocol_parameters=ledger.store.protocol_parameters)
     with pytest.raises(ValueError, match=f"expected a node of network elsewhere-1, found {ledger.network}"):
         fetch(other, [node], tmp_path, [(1, 2)], QUICK)
@@ -537,7 +537,7 @@ def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> t
     return status, json.dumps(told).encode()
 
 
-def test_where_the_node_lacks_the_first_milestone_the_others_are_not_waited_for(
+def test_where_the_first_milestone_is_missing_on_the_node_the_others_are_not_waited_for(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
     """The folder ends before the node's first milestone, by less than the maximum of one run."""
@@ -591,7 +591,7 @@ def test_a_newest_milestone_that_the_node_cannot_show_is_not_run_towards(
     assert spans == [list(range(newest if first is None else first, newest + 1))]
 
 
-def test_what_lacked_before_a_signal_and_was_not_asked_for_again_lacks_still(
+def test_what_was_missing_before_a_signal_and_was_not_requested_again_is_still_missing(
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
     """The node does not have milestones 1 to 6; the second run began with the first of them."""
@@ -679,7 +679,7 @@ async def test_a_large_answer_may_take_its_time(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:999999", "http://127.0.0.1:0", "http://h:port", "http://[::1", "http://:80", "ftp://h"]
 )
-def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str) -> None:
+def test_an_invalid_url_is_rejected_by_name(tmp_path: Path, option: str, url: str) -> None:
     emitter = ["--emitter", "2/ab"] if option == "--guardian" else []
     done = CliRunner().invoke(cli.app, ["fetch", option, url, *emitter, "--range", "1:2", "--into", str(tmp_path)])
     assert done.exit_code == 2
@@ -687,7 +687,7 @@ def test_what_is_no_url_is_refused_by_name(tmp_path: Path, option: str, url: str
     assert f"{option}:invalidURL'{url}';expectede.g.http://HOST:14265" in said
 
 
-def test_each_try_waits_twice_as_long_or_as_the_node_asks() -> None:
+def test_each_try_waits_twice_as_long_or_as_the_node_requires() -> None:
     settings = FetchSettings(backoff_s=0.5)
     waited = [wait_s(settings, tries, Fault(BAD_STATUS, "")) for tries in range(8)]
     assert waited == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]

@@ -87,7 +87,7 @@ def test_what_is_fetched_are_the_real_bytes_and_gaps_are_named(guardian: str, tm
     assert dict(done.faults) == {NOT_THERE: sum(times for at, times in asked.items() if at not in there and at >= 0)}
 
 
-def test_sequences_beyond_64_bits_with_a_sign_are_asked_for_and_named_as_they_are(
+def test_sequences_beyond_64_bits_with_a_sign_are_requested_and_named_as_they_are(
     guardian: str, tmp_path: Path
 ) -> None:
     emitter, highest = max(((of, at) for of, at in served() if of != MADE), key=itemgetter(1))
@@ -159,7 +159,7 @@ def test_what_is_no_base64_is_a_fault(guardian: str, tmp_path: Path, told: objec
     assert (done.count, done.lacking, dict(done.faults)) == (0, [(FIRST, FIRST)], {UNREADABLE: QUICK.tries})
 
 
-def test_a_gap_is_asked_for_again_in_the_end_and_then_by_the_next_run_alone(guardian: str, tmp_path: Path) -> None:
+def test_a_gap_is_requested_again_in_the_end_and_then_by_the_next_run_alone(guardian: str, tmp_path: Path) -> None:
     late, later = FIRST + 5, FIRST + 9
 
     def spoil(path: str, nth: int) -> str | None:
@@ -195,7 +195,7 @@ def test_a_fetch_that_is_killed_writes_the_same_bytes(guardian: str, tmp_path: P
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
-def test_no_more_questions_than_allowed_are_under_way(guardian: str, tmp_path: Path) -> None:
+def test_no_more_queries_than_allowed_are_under_way(guardian: str, tmp_path: Path) -> None:
     under_way, most = 0, 0
 
     def spoil(path: str, nth: int) -> str | None:
@@ -225,7 +225,7 @@ def test_a_signal_ends_it_well(guardian: str, tmp_path: Path) -> None:
     assert fetched(tmp_path) == expected(MADE, FIRST, FIRST + done.count)
 
 
-def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_told_from_faults(
+def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_no_faults(
     guardian: str, tmp_path: Path
 ) -> None:
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
@@ -248,7 +248,7 @@ def test_guardians_that_do_not_serve_an_emitter_or_are_of_another_network_are_to
         fetch_vaas(MAINNET, ["nonsense"], MADE, tmp_path, [(1, 3)], QUICK)
 
 
-def test_a_guardian_given_twice_is_asked_once(guardian: str, tmp_path: Path) -> None:
+def test_a_guardian_given_twice_is_queried_once(guardian: str, tmp_path: Path) -> None:
     urls = [guardian, f"{guardian}/", f"{guardian}/v1/"]
     done = fetch_vaas(MAINNET, urls, MADE, tmp_path, [(END, END)], QUICK)
     assert (done.lacking, dict(done.faults)) == ([(END, END)], {NOT_THERE: 1})
@@ -279,7 +279,9 @@ def run(*arguments: str, **environment: str) -> Result:
     return CliRunner().invoke(cli.app, command, env=environment)
 
 
-def test_the_command_names_what_could_not_be_had_and_takes_what_the_store_lacks(guardian: str, tmp_path: Path) -> None:
+def test_the_command_names_what_was_not_available_and_fetches_what_is_missing_in_the_store(
+    guardian: str, tmp_path: Path
+) -> None:
     emitter, first, end = real_span()
     there = expected(emitter, first, end)
     of = ["--guardian", guardian, "--emitter", f"{emitter.chain}/0x{emitter.address.hex()}", "--backoff", "0.01"]
@@ -313,7 +315,7 @@ def test_the_command_names_what_could_not_be_had_and_takes_what_the_store_lacks(
         (["--guardian", "http://x", "--emitter", "2/xyz", "--range", "1:2"], "'xyz': expected an address"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_what_was_expected(
+def test_nonsensical_options_are_rejected_with_what_was_expected(
     tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     done = run(*arguments, "--into", str(tmp_path))

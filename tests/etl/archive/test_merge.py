@@ -34,7 +34,7 @@ def without_reasons(lines: list[Json]) -> list[Json]:
     return list(found)
 
 
-def test_node_json_of_either_era_becomes_one_file_and_pending_messages_stand_beside_it(
+def test_node_json_of_either_era_becomes_one_file_with_pending_messages_beside_it(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     whole = tmp_path / "in"

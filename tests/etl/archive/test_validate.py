@@ -85,7 +85,7 @@ def test_missing_milestones_inside_a_file_and_between_files(folder: Path) -> Non
     assert kinds(folder, Level.BASIC) == []
 
 
-def test_missing_milestones_of_a_range_that_was_asked_for(folder: Path) -> None:
+def test_missing_milestones_of_a_requested_range(folder: Path) -> None:
     found = validate(archive_files([folder]), Level.LIGHT, wanted=[(1, 60)])
     assert [fault.detail for fault in found.faults] == ["no file has 51–60"]
 
@@ -153,7 +153,7 @@ def test_the_command_names_file_and_line_and_ends_with_3(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["5:", ":5", ":"])
-def test_a_range_without_an_end_is_refused_as_nobody_could_say_what_is_missing(text: str, folder: Path) -> None:
+def test_a_range_without_an_end_is_rejected_as_nobody_could_say_what_is_missing(text: str, folder: Path) -> None:
     done = CliRunner().invoke(cli.app, ["archive", "validate", str(folder), "--level", "light", "--range", text])
     assert done.exit_code == 2
     assert "both ends are required" in done.output

@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def test_a_file_is_named_by_its_milestones_and_its_checksum_stands_beside_it(tmp_path: Path) -> None:
+def test_a_file_is_named_by_its_milestones_and_has_its_checksum_beside_it(tmp_path: Path) -> None:
     write(tmp_path, [3, 4, 5])
     data = b"".join(map(line_of, [3, 4, 5]))
     digest = hashlib.blake2b(data, digest_size=32).hexdigest()

@@ -70,7 +70,7 @@ def test_auto_goes_by_the_size(size: int, engine: str, machine: Any) -> None:
         ({}, "--bulk", "--bulk"),
     ],
 )
-def test_what_only_spark_does_is_sparks_and_refused_by_sail(
+def test_what_only_spark_does_is_sparks_and_rejected_by_sail(
     settings: dict[str, str], spark_only: str, named: str
 ) -> None:
     assert choose_engine(EtlSettings(engine=AUTO, **settings), spark_only=spark_only) == SPARK
@@ -108,7 +108,7 @@ def test_without_a_java_for_spark_the_default_is_sail_at_any_size_with_one_line(
     assert str(refused.value) == f"{said}. {INSTALL}"
 
 
-def test_a_spark_that_was_asked_for_is_not_replaced(machine: Any) -> None:
+def test_a_spark_that_was_requested_is_not_replaced(machine: Any) -> None:
     machine(None)
     etl = build_etl(read(None, {"PERMANODE_ETL_ENGINE": "spark"}, {}))
     assert etl.engine == SPARK
@@ -140,13 +140,13 @@ def test_a_size_is_of_files_and_of_folders(tmp_path: Path) -> None:
     assert bytes_of([]) == 0
 
 
-def test_what_sail_cannot_load_is_refused_before_anything_is_opened() -> None:
+def test_what_sail_cannot_load_is_rejected_before_anything_is_opened() -> None:
     store = StoreSettings("cassandra://127.0.0.1:1/nothing", "permatest-1")
     settings = EtlSettings(engine=SAIL, lake="/nowhere")
     with pytest.raises(ValueError, match=r"etl\.engine = sail: --bulk needs spark"):
         runs.rebuild(store, settings, bulk=True)
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_an_unknown_engine_is_rejected() -> None:
     with pytest.raises(ValueError, match="engine must be spark, sail or auto, not 'flink'"):
         EtlSettings(engine="flink")

@@ -114,7 +114,7 @@ def test_files_are_made_without_starting_a_program_for_each(ended: Ended) -> Non
         assert stat.S_IMODE(mode) == expected[stat.S_IFMT(mode)], path
 
 
-def test_a_second_load_is_refused_and_told_by_whom(ended: Ended) -> None:
+def test_a_second_load_is_rejected_and_names_the_first(ended: Ended) -> None:
     code, out, err = ended.second
     run = json.loads(ended.out[-1])["run"]
     assert (code, out) == (1, [])
@@ -142,7 +142,7 @@ def test_the_last_line_is_the_report_and_its_numbers_are_those_of_the_files(
     assert set(report["seconds"]) > {"engine_start"}
 
 
-def test_progress_is_json_lines_and_nothing_else_is_said(ended: Ended) -> None:
+def test_progress_is_json_lines_and_nothing_else_is_written(ended: Ended) -> None:
     lines = [line for line in ended.err if not line.startswith("Picked up JAVA_TOOL_OPTIONS")]
     events = [json.loads(line) for line in lines]
     assert {event["event"] for event in events} == {"progress"}

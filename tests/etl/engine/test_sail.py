@@ -48,7 +48,7 @@ def test_a_session_within_another_is_that_one_and_frames_are_sparks_again_after_
     assert not on_sail()
 
 
-def test_substring_of_bytes_is_of_text_and_ours_of_bytes(sail: SparkSession) -> None:
+def test_substring_of_bytes_is_of_text_there_and_of_bytes_here(sail: SparkSession) -> None:
     data = bytes(range(250, 256)) + bytes(4)
     rows = arrow_frame(sail, pa.table({"data": [data]}))
     assert rows.select(bytes_at("data", 2, 4).alias("piece")).collect()[0]["piece"] == data[1:5]
@@ -56,7 +56,7 @@ def test_substring_of_bytes_is_of_text_and_ours_of_bytes(sail: SparkSession) -> 
         rows.select(F.substring("data", 2, 4)).collect()
 
 
-def test_fields_of_null_structs_are_zero_and_ours_null(sail: SparkSession) -> None:
+def test_fields_of_null_structs_are_zero_there_and_null_here(sail: SparkSession) -> None:
     table = pa.table({"id": [1, 2], "value": pa.array([each["value"] for each in ROWS], STRUCT)})
     fields = ("id", "value.number", "value.inner.text")
     found = [tuple(row) for row in arrow_frame(sail, table).select(*fields).orderBy("id").collect()]

@@ -26,7 +26,7 @@ except RuntimeError as error:
 
 
 @pytest.mark.parametrize("name", ["old[1]", "b{c", "d}", "a*", "what?", "e\\f"])
-def test_a_path_that_spark_takes_for_a_pattern_is_refused_before_anything_is_made(name: str, tmp_path: Path) -> None:
+def test_a_path_that_spark_takes_for_a_pattern_is_rejected_before_anything_is_made(name: str, tmp_path: Path) -> None:
     plain = StoreSettings(f"sqlite:///{tmp_path}/store", "permatest-1")
     for setting, store, settings in (
         ("store", replace(plain, url=f"sqlite:///{tmp_path}/{name}"), SETTINGS),
@@ -39,7 +39,7 @@ def test_a_path_that_spark_takes_for_a_pattern_is_refused_before_anything_is_mad
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_failed_in_the_jvm_is_told_when_that_has_ended() -> None:
+def test_what_failed_in_the_jvm_is_reported_when_that_has_ended() -> None:
     """In Spark's own errors and in those of a direct call."""
     for fails, told in (
         ("read.parquet('/nowhere/at/all')", "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all"),

@@ -182,7 +182,7 @@ def test_a_table_that_is_not_there_yet_has_columns_and_no_rows(
         assert database.table("outputs").types == in_duckdb.table("outputs").types
 
 
-def test_where_no_lake_is_nothing_is_told_of_one(lake: Lake, tmp_path: Path) -> None:
+def test_where_no_lake_is_nothing_is_reported_about_one(lake: Lake, tmp_path: Path) -> None:
     """A wrong path is not treated as a lake without rows."""
     assert len(statements(Lake(lake.spark, str(tmp_path)), "duckdb")) == 1
 
@@ -311,7 +311,7 @@ WRITES = (
 
 
 @pytest.mark.parametrize("text", WRITES, ids=lambda text: text.split()[0])
-def test_what_is_no_query_is_refused_and_not_run(text: str, loading: Loading, lake: Lake, tmp_path: Path) -> None:
+def test_an_invalid_query_is_rejected_and_not_run(text: str, loading: Loading, lake: Lake, tmp_path: Path) -> None:
     before = lake.read("milestones").orderBy("milestone_index").collect()
     assert any(row["milestone_index"] == 3 for row in before)
     statement = text.format(f"delta.`{lake.path('milestones')}`")
@@ -341,7 +341,7 @@ def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
         assert [value for row in rows_of(tmp_path / str(place)) for value in row.values()] == wanted
 
 
-def test_a_query_that_cannot_be_run_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+def test_a_query_that_cannot_be_run_is_rejected(loading: Loading, lake: Lake, tmp_path: Path) -> None:
     refused(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
     refused(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
 
@@ -354,13 +354,13 @@ def test_a_query_that_cannot_be_run_is_refused(loading: Loading, lake: Lake, tmp
         ("SELECT m.*, n.message_id FROM milestones m JOIN milestones n USING (milestone_index)", "message_id"),
     ],
 )
-def test_a_column_named_twice_is_refused_by_name(
+def test_a_column_named_twice_is_rejected_by_name(
     query: str, names: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
 ) -> None:
     refused(loading, lake, query, tmp_path / "new", f"^columns named more than once: {names}$", form)
 
 
-def test_a_path_of_csv_that_is_a_columns_name_is_refused(loading: Loading, lake: Lake, tmp_path: Path) -> None:
+def test_a_path_of_csv_that_is_a_columns_name_is_rejected(loading: Loading, lake: Lake, tmp_path: Path) -> None:
     query = "SELECT struct(1 AS b) AS a, 2 AS `A.b`"
     refused(loading, lake, query, tmp_path / "new", "^columns named more than once: a.b$", "csv")
 

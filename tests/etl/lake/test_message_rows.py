@@ -171,7 +171,7 @@ def test_indices_of_milestones_that_nobody_issued_cost_nothing_else() -> None:
     }
 
 
-def test_rejects_stand_beside_messages() -> None:
+def test_rejects_are_beside_messages() -> None:
     bad = Checked(100_007, rejects=[Reject("a.log", 3, "ab", "why"), Reject("a.log", 4, "", "why not")])
     bad.messages = [entry(Message(1, (bytes(32),), None, 9), referenced_by=100_007)]
     message, first, second = rows_of(bad)

@@ -72,7 +72,7 @@ def test_read_again_a_silent_source_erases_nothing(from_archive: Loading, tmp_pa
     assert from_archive.rows() == before
 
 
-def test_read_again_a_silent_source_leaves_what_another_told(stores: Stores, tmp_path: Path) -> None:
+def test_read_again_a_silent_source_leaves_what_another_contained(stores: Stores, tmp_path: Path) -> None:
     """Wrong in the store and in the lake: a rebuild reports it again."""
     lines = copy.deepcopy(oracle()[:3])
     (wrong,) = filter(conflicting, lines[2]["messages"])
@@ -111,7 +111,7 @@ def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_
 
 
 @pytest.mark.parametrize("ledger_near", [FAR, pytest.param(NEAR, marks=pytest.mark.slow)], ids=["far", "near"])
-def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_refused(
+def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_rejected(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:
     """The last included transaction of an archive, marked as conflicting: the Merkle root contradicts that."""
@@ -127,7 +127,7 @@ def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_r
     assert reasons(loading) == {key: each for key, each in expected().items() if key in known}
 
 
-def test_dust_before_a_message_is_the_sum_of_what_stands_before_it(spark: SparkSession) -> None:
+def test_dust_before_a_message_is_the_sum_of_what_precedes_it(spark: SparkSession) -> None:
     """Events of some addresses, in the order of milestone and white-flag index; genesis and the
     frontier have no index.
     """

@@ -190,7 +190,7 @@ def test_an_unknown_input_holds_the_frontier_and_is_named(stores: Stores, tmp_pa
     assert max(row["milestone_index"] for row in loading.rows()["address_balances"]) == spent_in[missing] - 1
 
 
-def test_another_genesis_is_refused_and_nothing_changes(stores: Stores, tmp_path: Path) -> None:
+def test_another_genesis_is_rejected_and_nothing_changes(stores: Stores, tmp_path: Path) -> None:
     loading = stores()
     loading.load(*milestones(tmp_path, 1), genesis=GENESIS)
     before = loading.rows()

@@ -95,7 +95,7 @@ def test_utxo_changes_and_unspent_outputs_are_the_oracle_s(rows: dict[str, list[
         assert {f"0x{row['output_id']}" for row in unspent if row["spent_milestone_index"] is None} == left
 
 
-def test_what_has_expired_is_spent_by_whom_it_returned_to(rows: dict[str, list[Json]]) -> None:
+def test_what_has_expired_is_spent_by_the_address_it_returned_to(rows: dict[str, list[Json]]) -> None:
     """The oracle says so in a note. The first owner never gets a row for that output; its balance excludes it."""
     named = {row["output_id"]: row["address"] for row in rows["outputs"]}
     returned = [
@@ -168,7 +168,7 @@ def reasons(loading: Loading) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("ledger_near", [FAR, pytest.param(NEAR, marks=pytest.mark.slow)], ids=["far", "near"])
-def test_reasons_that_the_source_lacks_are_the_oracle_s_and_a_wrong_one_is_named(
+def test_reasons_missing_in_the_source_are_the_oracle_s_and_a_wrong_one_is_named(
     stores: Stores, tmp_path: Path, ledger_near: int
 ) -> None:
     lines: list[Any] = copy.deepcopy(oracle())

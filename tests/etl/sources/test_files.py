@@ -93,7 +93,7 @@ def test_lines_are_read_again_by_offset_in_any_order(tmp_path: Path, compression
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_a_line_that_is_gone_is_told(tmp_path: Path, compression: str) -> None:
+def test_a_line_that_is_gone_is_reported(tmp_path: Path, compression: str) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(COMPRESSIONS[compression](b"{}\n"))
     reader = LineReader()
@@ -124,7 +124,7 @@ def overwritten(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_damage_is_told_as_one_kind_of_error_after_what_is_good(tmp_path: Path, damage: str) -> None:
+def test_damage_is_one_kind_of_error_after_what_is_good(tmp_path: Path, damage: str) -> None:
     content = [dump(line) for line in sample()[:20]]
     path = tmp_path / "a.log.gz"
     path.write_bytes(DAMAGED[damage](b"".join(content)))

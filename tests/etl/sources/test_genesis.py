@@ -195,12 +195,12 @@ def test_a_dust_allowance_has_its_least_amount(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 100, 2000])
-def test_a_genesis_json_that_is_cut_off_is_refused_with_its_line(tmp_path: Path, size: int) -> None:
+def test_a_genesis_json_that_is_cut_off_is_rejected_with_its_line(tmp_path: Path, size: int) -> None:
     text = read_text(ORACLE / "genesis.json")[:size]
     assert f"line {text.count(chr(10)) + 1} column" in refusal(written(tmp_path / "genesis.json", text.encode()))
 
 
-def test_outputs_of_both_eras_in_one_genesis_json_are_refused(tmp_path: Path) -> None:
+def test_outputs_of_both_eras_in_one_genesis_json_are_rejected(tmp_path: Path) -> None:
     prefixed = changed(put("outputs", 1, "outputId", "0x" + "00" * 34))
     assert "outputs[1].outputId: expected 68 hex digits" in refusal(written(tmp_path / "genesis.json", prefixed))
     first = changed(put("outputs", 0, "outputId", "0x" + "00" * 34))
@@ -244,7 +244,7 @@ def test_a_full_snapshot_of_stardust(tmp_path: Path) -> None:
     ]
 
 
-def test_a_snapshot_of_stardust_whose_sums_differ_is_refused(tmp_path: Path) -> None:
+def test_a_snapshot_of_stardust_whose_sums_differ_is_rejected(tmp_path: Path) -> None:
     data = bytearray(SNAPSHOTS[f"{STARDUST_FOLDER}/full_snapshot.bin"])
     assert read(written(tmp_path / "full.bin", bytes(data)))[0].token_supply == SUPPLY
     supply = data.index(SUPPLY.to_bytes(8, "little"))  # of the protocol parameters; the output follows them
@@ -281,20 +281,20 @@ def test_a_wrong_field_of_a_stardust_genesis_json_is_named(
     assert reason in refusal(written(tmp_path / "genesis.json", json.dumps(document).encode()))
 
 
-def test_a_snapshot_that_is_cut_off_at_any_byte_is_refused(tmp_path: Path) -> None:
+def test_a_snapshot_that_is_cut_off_at_any_byte_is_rejected(tmp_path: Path) -> None:
     for size in range(len(FULL)):
         reason = refusal(written(tmp_path / "full.bin", FULL[:size]))
         assert reason.startswith("at byte ")
         assert int(reason.split()[2].rstrip(":")) <= size
 
 
-def test_a_snapshot_that_goes_on_is_refused(tmp_path: Path) -> None:
+def test_a_snapshot_that_goes_on_is_rejected(tmp_path: Path) -> None:
     reason = refusal(written(tmp_path / "full.bin", FULL + b"{"))
     assert reason == f"at byte {len(FULL)}: expected the end, found more bytes"
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
-def test_a_packed_snapshot_that_is_cut_off_is_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_a_packed_snapshot_that_is_cut_off_is_rejected(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     assert "cut off" in refusal(written(tmp_path / "full.bin.packed", pack(FULL)[:-9]))
 
 
@@ -315,7 +315,7 @@ def test_a_packed_snapshot_that_is_cut_off_is_refused(tmp_path: Path, pack: Call
         (b"  {} ", "outputs: expected a value, found none"),
     ],
 )
-def test_another_file_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_another_file_is_rejected(tmp_path: Path, data: bytes, reason: str) -> None:
     assert reason in refusal(written(tmp_path / "file", data))
 
 
@@ -329,14 +329,14 @@ def altered(amount: int) -> bytes:
     return FULL[:at] + amount.to_bytes(8, "little") + FULL[at + 8 :]
 
 
-def test_a_snapshot_whose_sums_differ_is_refused(tmp_path: Path) -> None:
+def test_a_snapshot_whose_sums_differ_is_rejected(tmp_path: Path) -> None:
     reason = refusal(written(tmp_path / "full.bin", altered(10_000_001)))
     assert reason == f"expected outputs and treasury of {SUPPLY} in all, found {SUPPLY + 1}"
     assert "found 0" in refusal(written(tmp_path / "full.bin", altered(0)))
     assert f"found {2**64 - 1}" in refusal(written(tmp_path / "full.bin", altered(2**64 - 1)))
 
 
-def test_a_ledger_index_beyond_the_tables_is_refused(tmp_path: Path) -> None:
+def test_a_ledger_index_beyond_the_tables_is_rejected(tmp_path: Path) -> None:
     data = FULL[:22] + (1 << 31).to_bytes(4, "little") + FULL[26:]
     assert refusal(written(tmp_path / "full.bin", data)).startswith(
         "ledger milestone index: expected a milestone index"

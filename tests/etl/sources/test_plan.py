@@ -117,7 +117,7 @@ def test_a_file_that_ends_too_soon_is_named_and_what_is_good_is_read(tmp_path: P
     assert list(read) == list(range(1, len(read) + 1))
 
 
-def test_pending_lines_stand_apart(tmp_path: Path) -> None:
+def test_pending_lines_are_separate(tmp_path: Path) -> None:
     path = write(tmp_path / "pending.jsonl", [*pending(), *lines_of(1)])
     plan = scan([path], first=None, last=None)
     assert planned(plan) == {1: [("pending.jsonl", len(pending()) + 1)]}

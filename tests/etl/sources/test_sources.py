@@ -109,7 +109,7 @@ def test_a_milestone_without_its_payload_beside() -> None:
     assert found(cone) == entries_of(3)
 
 
-def test_the_milestone_s_record_may_stand_in_the_list_of_d_too() -> None:
+def test_the_milestone_s_record_may_be_in_the_list_of_d_too() -> None:
     document = format_d(sample()[2])
     document["messages"].insert(1, document["milestone"]["message"])
     assert found(read_cone(dump(document))) == entries_of(3)
@@ -248,13 +248,13 @@ def test_one_broken_message_of_node_json_costs_only_itself(name: str) -> None:
         b"[" * 100_000,
     ],
 )
-def test_a_line_that_is_none_is_refused(line: bytes) -> None:
+def test_an_invalid_line_is_rejected(line: bytes) -> None:
     with pytest.raises(JsonError):
         read_cone(line)
 
 
 @pytest.mark.parametrize("index", [-1, -5, 2**31, 2**32, 2**70, True, 1.5, None, "7"])
-def test_an_index_that_no_milestone_has_is_refused(index: Any) -> None:
+def test_an_index_that_no_milestone_has_is_rejected(index: Any) -> None:
     for document in (
         sample()[0] | {"milestone_index": index},
         format_c(sample()[0]) | {"milestone_index": index},
@@ -282,7 +282,7 @@ JUNK = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(JUNK)
-def test_out_of_junk_comes_only_a_refusal(junk: Any) -> None:
+def test_junk_is_only_rejected(junk: Any) -> None:
     for read in (read_cone, milestones_of):
         with suppress(JsonError, CodecError):
             read(orjson.dumps(junk))
@@ -296,7 +296,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(FORMS)), st.data())
-def test_junk_in_one_message_is_refused_or_changes_that_message_alone(form: str, data: st.DataObject) -> None:
+def test_junk_in_one_message_is_rejected_or_changes_that_message_alone(form: str, data: st.DataObject) -> None:
     line = copy.deepcopy(FORMS[form](sample()[6]))
     messages = line["messages"]
     key = data.draw(st.sampled_from(sorted(messages) if isinstance(messages, dict) else range(len(messages))))

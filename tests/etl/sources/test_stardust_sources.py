@@ -103,7 +103,7 @@ def test_a_folder_of_single_blocks_is_cut_into_cones(tmp_path: Path) -> None:
         assert bodies(read_cone(data)) == bytes_of(number)
 
 
-def test_a_payload_that_is_none_is_refused_and_takes_nothing_with_it(tmp_path: Path) -> None:
+def test_an_invalid_payload_is_rejected_and_nothing_else(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "raw", [line_of(1), line_of(2)])
     (folder / "3.milestone").write_bytes(b"\7\0\0\0 not a milestone")
     numbers = [units_of(data) for _, data in cut(folder)]
@@ -246,7 +246,7 @@ def test_a_block_s_fault_is_its_own(path: tuple[Any, ...], value: Any, reason: s
     assert len(cone.entries) == len(line["blocks"]) - 1
 
 
-def test_a_record_of_another_protocol_is_refused() -> None:
+def test_a_record_of_another_protocol_is_rejected() -> None:
     document = orjson.loads(archive_d(line_of(NUMBER)))
     first = document["messages"][0]
     first["message"] = {"Chrysalis": first["message"]["Shimmer"]}

@@ -43,7 +43,7 @@ def test_a_sum_that_no_column_holds_is_none_and_the_load_goes_on(spark: SparkSes
     }
 
 
-def test_only_who_signed_is_told_to_have_sent(spark: SparkSession) -> None:
+def test_only_who_signed_is_shown_as_sender(spark: SparkSession) -> None:
     """A source may call a transaction included that spends what its signer never owned: it creates no row for that.
 
     The owner that the output names does not decide: the output may have expired.

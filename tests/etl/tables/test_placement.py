@@ -111,7 +111,7 @@ def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition
     assert found == expected
 
 
-def test_rows_stand_where_place_puts_them(spark: SparkSession) -> None:
+def test_rows_are_where_place_puts_them(spark: SparkSession) -> None:
     rng = random.Random(5)
     chunk_size = 20
     firsts = {

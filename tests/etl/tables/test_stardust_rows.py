@@ -142,7 +142,7 @@ def test_every_block_of_the_oracle_reads_back() -> None:
     assert sum(kinds.values()) == 836
 
 
-def test_each_milestone_stands_in_a_row_of_its_own() -> None:
+def test_each_milestone_has_a_row_of_its_own() -> None:
     with_receipt = with_parameters = 0
     for line in oracle():
         row = rows_of(line)[-1]

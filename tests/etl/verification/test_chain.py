@@ -70,7 +70,7 @@ def rejects(loading: Loading) -> dict[int, tuple[int, str, str]]:
     return {row["milestone_index"]: (row["line"], row["item"], row["reason"]) for row in rows}
 
 
-def test_a_milestone_that_those_around_it_do_not_name_is_refused_and_they_stay(stores: Stores, tmp_path: Path) -> None:
+def test_a_milestone_that_those_around_it_do_not_name_is_rejected_and_they_stay(stores: Stores, tmp_path: Path) -> None:
     """The signers are unknown. Files are shuffled, and milestones on both sides of a gap are not compared."""
     loading = stores(network=NETWORK)
     report = loading.load(write(tmp_path / "later.jsonl", map(dump, oracle()[21:24])))
@@ -91,7 +91,7 @@ def test_a_milestone_that_those_around_it_do_not_name_is_refused_and_they_stay(s
     }.items() >= right.items()
 
 
-def test_signed_milestones_that_do_not_fit_are_refused_in_a_network_of_both_eras(
+def test_signed_milestones_that_do_not_fit_are_rejected_in_a_network_of_both_eras(
     stores: Stores, tmp_path: Path
 ) -> None:
     """The coordinator itself signs a different history. The first Stardust milestone has no predecessor to name."""

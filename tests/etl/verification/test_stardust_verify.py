@@ -89,7 +89,7 @@ def test_every_milestone_is_proved_in_white_flag_order(form: str) -> None:
     assert proved > 20
 
 
-def test_states_that_nothing_tells_are_proved_by_a_guess_or_stay_open() -> None:
+def test_states_that_no_source_contains_are_proved_by_a_guess_or_stay_open() -> None:
     """A block that spends an output spent earlier in the cone is recognized; other conflicts only the ledger state
     shows.
     """
@@ -133,7 +133,7 @@ NO_CONFIG = "milestone: node_config: expected milestone_key_ranges and milestone
         ([(None, 0)] * len(SIGNERS), 1, NO_CONFIG),
     ],
 )
-def test_whom_a_line_names_may_refute_its_milestone_and_proves_nothing(
+def test_messages_that_a_line_names_may_refute_its_milestone_and_prove_nothing(
     ends: list[tuple[int | None, int]], count: int, fault: str | None
 ) -> None:
     """Keys from inx-chronicle's node_config; a range whose ends are equal is unbounded."""
@@ -226,7 +226,7 @@ REJECTED: dict[str, tuple[Callable[[Json], str], str]] = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_one_stranger_is_refused_by_name_and_the_rest_kept(name: str) -> None:
+def test_one_stranger_is_rejected_by_name_and_the_rest_kept(name: str) -> None:
     change, reason = REJECTED[name]
     line = line_of(NUMBER)
     victim = change(line)
@@ -302,7 +302,7 @@ def test_whole_copies_with_other_inclusion_states_give_way_to_a_proved_one() -> 
     assert is_whole(check(line, line_of(NUMBER)))
 
 
-def test_the_payload_of_another_milestone_is_refused() -> None:
+def test_the_payload_of_another_milestone_is_rejected() -> None:
     line = line_of(NUMBER)
     line["milestone"] = line_of(NUMBER + 1)["milestone"] | {"index": NUMBER}
     checked = check(line)

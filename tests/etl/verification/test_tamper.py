@@ -158,7 +158,7 @@ def at(document: Any, path: Path) -> Any:
 
 @given(st.sampled_from(list(FORMS)), st.integers(0, 49), st.data())
 @settings(max_examples=250, deadline=None)
-def test_a_flipped_bit_changes_nothing_or_is_refused(form: str, number: int, data: st.DataObject) -> None:
+def test_a_flipped_bit_changes_nothing_or_is_rejected(form: str, number: int, data: st.DataObject) -> None:
     line = lines(form)[number]
     changed = bytearray(line.data)
     changed[data.draw(st.integers(0, len(changed) - 2))] ^= 1 << data.draw(st.integers(0, 7))
@@ -174,7 +174,7 @@ def raw_lines() -> list[Line]:
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_a_flipped_bit_of_raw_blocks_is_refused(data: st.DataObject) -> None:
+def test_a_flipped_bit_of_raw_blocks_is_rejected(data: st.DataObject) -> None:
     line = data.draw(st.sampled_from(raw_lines()))
     changed = bytearray(line.data)
     changed[data.draw(st.integers(0, len(changed) - 1))] ^= 1 << data.draw(st.integers(0, 7))
@@ -187,7 +187,7 @@ def test_a_flipped_bit_of_raw_blocks_is_refused(data: st.DataObject) -> None:
 
 @given(st.sampled_from(list(FORMS)), st.integers(0, 49), st.data())
 @settings(max_examples=400, deadline=None)
-def test_an_edited_value_changes_nothing_or_is_refused(form: str, number: int, data: st.DataObject) -> None:
+def test_an_edited_value_changes_nothing_or_is_rejected(form: str, number: int, data: st.DataObject) -> None:
     line = lines(form)[number]
     document = orjson.loads(line.data)
     path = data.draw(st.sampled_from(line.leaves))
@@ -213,7 +213,7 @@ def edits(value: Any) -> st.SearchStrategy[Any]:
 
 @given(st.sampled_from(list(FORMS)), st.integers(0, 49), st.sampled_from(["drop", "double", "swap"]), st.data())
 @settings(max_examples=400, deadline=None)
-def test_what_is_dropped_doubled_or_swapped_changes_nothing_or_is_refused(
+def test_what_is_dropped_doubled_or_swapped_changes_nothing_or_is_rejected(
     form: str, number: int, how: str, data: st.DataObject
 ) -> None:
     line = lines(form)[number]

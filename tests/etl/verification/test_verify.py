@@ -148,7 +148,7 @@ REJECTED: dict[str, tuple[Callable[[Json], str], str]] = {
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_one_stranger_is_refused_by_name_and_the_rest_kept(name: str) -> None:
+def test_one_stranger_is_rejected_by_name_and_the_rest_kept(name: str) -> None:
     change, reason = REJECTED[name]
     document = line()
     victim = change(document)
@@ -193,7 +193,7 @@ def test_what_the_lake_kept_of_a_bad_line_does_not_heal_it(name: str) -> None:
     assert set(ids(checked)) == set(ids(before))
 
 
-def test_a_leaf_that_was_refused_is_missed_although_the_rest_looks_whole() -> None:
+def test_a_leaf_that_was_rejected_is_missed_although_the_rest_looks_whole() -> None:
     victim = leaf(line())
     before = check(flipped(line(), victim))
     assert is_all_but(before, victim)
@@ -219,7 +219,7 @@ def test_bad_copies_that_miss_the_same_message_do_not() -> None:
     assert [(reject.file, reject.item) for reject in checked.rejects] == [("a.log", one), ("b.log", one)]
 
 
-def test_a_mended_copy_must_be_whole_too() -> None:
+def test_a_repaired_copy_must_be_complete_too() -> None:
     document = line()
     stranger = alien_in_disguise(document)
     one, two = of_state(line(), "noTransaction")[:2]
@@ -286,7 +286,7 @@ def test_whole_copies_with_other_inclusion_states_give_way_to_a_proved_one() -> 
     assert is_whole(check(document, line()))
 
 
-def test_unproved_copies_that_disagree_are_refused() -> None:
+def test_unproved_copies_that_disagree_are_rejected() -> None:
     one, two = line(), line()
     first, second = of_state(line(), "included")[:2]
     one["messages"][first][1]["ledgerInclusionState"] = "conflicting"

@@ -203,7 +203,7 @@ def test_keys_of_lookups_are_the_same_however_an_id_is_written():
     assert address_key(2, "who:knows") == "who/knows"
 
 
-def test_a_price_file_is_taken_whole_or_refused_by_its_line(tmp_path: Path):
+def test_a_price_file_is_taken_whole_or_rejected_by_its_line(tmp_path: Path):
     key = "2/" + "0" * 64
     file = tmp_path / "prices.csv"
     file.write_text(f"symbol,token_key,date,price_usd\nX,{key},1970-01-02,1.50\nX,{key},1970-01-03,2e-9\n")

@@ -157,7 +157,7 @@ def test_sums_of_days_are_those_of_the_records(whole: Tables, inputs: dict[str, 
     assert any(row["notional_usd"] for row in expected.values())
 
 
-def test_cells_that_were_written_stand_in_the_row_without_a_digest(whole: Tables) -> None:
+def test_cells_that_were_written_are_in_the_row_without_a_digest(whole: Tables) -> None:
     first = next(each for each in records("mainnet") if each["payload_kind"] == "token_transfer" and each["quorum"])
     (publication,) = [row for row in whole["vaas"] if row["digest"] == "" and row["row_key"] == first["row_key"]]
     assert publication["initiating_tx_id"] == TRANSACTION

@@ -150,7 +150,7 @@ def test_a_cluster_that_takes_nothing_is_named(
     ],
     ids=["sqlite", "scylla", "tls"],
 )
-def test_a_store_that_takes_no_sstables_is_refused(store_settings: StoreSettings, said: str) -> None:
+def test_a_store_that_takes_no_sstables_is_rejected(store_settings: StoreSettings, said: str) -> None:
     for job in (lambda: runs.load(store_settings, EtlSettings(), [SAMPLE], bulk=True),
                 lambda: runs.rebuild(store_settings, EtlSettings(), bulk=True)):  # fmt: skip
         with pytest.raises(ValueError, match=said):

@@ -73,7 +73,7 @@ def profile(gateway: JavaGateway, folder: Path, settings: ClusterSettings) -> di
     return json.loads(file.read_text())["datastax-java-driver"]
 
 
-def test_a_profile_says_how_to_reach_a_cluster_and_whom_to_trust(gateway: JavaGateway, tmp_path: Path) -> None:
+def test_a_profile_says_how_to_reach_a_cluster_and_what_to_trust(gateway: JavaGateway, tmp_path: Path) -> None:
     authorities = [certificate(f"authority {number}", KEYS[0]()) for number in range(2)]
     (tmp_path / "ca.pem").write_bytes(b"".join(each.public_bytes(PEM) for each in authorities))
     settings = ClusterSettings(password=PASSWORD, tls_ca=str(tmp_path / "ca.pem"), tls_hostnames=False)
@@ -110,7 +110,7 @@ def test_our_own_certificate_and_its_key(
     assert shown.key.private_bytes(PEM, PKCS8, PLAIN) == private
 
 
-def test_files_that_are_none_are_refused(gateway: JavaGateway, tmp_path: Path) -> None:
+def test_invalid_files_are_rejected(gateway: JavaGateway, tmp_path: Path) -> None:
     key = KEYS[0]()
     own, old = tmp_path / "own.pem", tmp_path / "old.pem"
     own.write_bytes(certificate("own", key).public_bytes(PEM))
@@ -147,7 +147,7 @@ def named_otherwise(cassandra_runs: None, tmp_path: Path) -> Iterator[StoreSetti
 
 
 @pytest.mark.slow
-def test_executors_write_over_tls_and_ask_for_the_name(
+def test_executors_write_over_tls_and_check_the_name(
     spark: SparkSession, named_otherwise: StoreSettings, tmp_path: Path
 ) -> None:
     frame = spark.createDataFrame([(b"\1" * 32, b"x")], "message_id BINARY, message BINARY")

@@ -80,7 +80,7 @@ def test_no_text_of_a_writer_has_the_password(tmp_path: Path, cassandra: Cassand
 
 
 @pytest.mark.parametrize(("nodes", "grouping"), [(1, "replica_set"), (3, "partition")])
-def test_batches_hold_what_suits_the_cluster_unless_it_is_said(nodes: int, grouping: str) -> None:
+def test_batches_hold_what_suits_the_cluster_unless_configured(nodes: int, grouping: str) -> None:
     cluster = StoreSettings("cassandra://a/b", "permatest-1", consistency="QUORUM")
     key = "spark.cassandra.output.batch.grouping.key"
     assert tuned(cluster, EtlSettings(), nodes)[key] == grouping
@@ -91,7 +91,7 @@ def test_batches_hold_what_suits_the_cluster_unless_it_is_said(nodes: int, group
 @pytest.mark.parametrize(
     ("name", "value"), [("cluster_grouping", "rows"), ("cluster_batch_bytes", 0), ("cluster_concurrent_writes", -1)]
 )
-def test_a_setting_that_is_none_is_refused_by_name(name: str, value: Any) -> None:
+def test_an_unknown_setting_is_rejected_by_name(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{name} must be"):
         EtlSettings(**{name: value})
 
@@ -100,7 +100,7 @@ class Asked(Exception):
     """Raised once the options requested of the session are known."""
 
 
-def test_a_load_into_the_embedded_store_asks_for_no_jar_of_the_connector(
+def test_a_load_into_the_embedded_store_needs_no_jar_of_the_connector(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -135,7 +135,7 @@ def written(spark: SparkSession, settings: StoreSettings, column: str) -> int:
         store.close()
 
 
-def test_what_a_cluster_refuses_is_one_line_and_what_fails_in_a_task_is_not_its_fault(
+def test_what_a_cluster_rejects_is_one_line_and_what_fails_in_a_task_is_not_its_fault(
     spark: SparkSession, cassandra: CassandraServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("etl.writers.connector.PAUSES_S", (0.1,))

@@ -88,7 +88,7 @@ def test_a_wrong_field_is_named_with_its_place(position: int, value: bytes, offs
     assert refused.value.offset == offset
 
 
-def test_parents_twice_the_same_are_refused() -> None:
+def test_parents_twice_the_same_are_rejected() -> None:
     message = decode_message(indexation_message())
     twice = replace(message, parents=(message.parents[0],) * 2)
     with pytest.raises(CodecError, match="each once"):

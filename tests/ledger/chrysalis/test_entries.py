@@ -134,7 +134,7 @@ def test_messages_inside_recorded_answers_survive_the_way_through_bytes(entry: d
 
 
 @pytest.mark.parametrize("entry", entries("4_unverified"))
-def test_what_no_implementation_accepts_is_refused(entry: dict[str, Any]) -> None:
+def test_what_no_implementation_accepts_is_rejected(entry: dict[str, Any]) -> None:
     decode, encode, parse, _ = FORMS[entry["kind"]]
     if entry["status"] != "no implementation accepts it":
         # Its source gives another id, because its JSON lost digits of the nonce. The bytes are a message all the same.

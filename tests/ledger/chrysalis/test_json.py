@@ -93,7 +93,7 @@ def check_refused_or_kept(parse: Callable[[Any], Message], value: Any) -> None:
 
 
 @pytest.mark.parametrize("case", MESSAGES)
-def test_garbage_at_any_place_of_node_json_is_refused_or_kept(case: Case) -> None:
+def test_garbage_at_any_place_of_node_json_is_rejected_or_kept(case: Case) -> None:
     for place in places(case.vector["json"]):
         for garbage in GARBAGE:
             damaged = copy.deepcopy(case.vector["json"])
@@ -102,7 +102,7 @@ def test_garbage_at_any_place_of_node_json_is_refused_or_kept(case: Case) -> Non
 
 
 @pytest.mark.parametrize("case", ARCHIVED_MESSAGES)
-def test_garbage_at_any_place_of_archive_json_is_refused_or_kept(case: Case) -> None:
+def test_garbage_at_any_place_of_archive_json_is_rejected_or_kept(case: Case) -> None:
     for place in places(case.vector["archive"]):
         for garbage in GARBAGE:
             damaged = copy.deepcopy(case.vector["archive"])
@@ -130,7 +130,7 @@ def test_a_missing_key_is_named_by_its_path(case: Case, form: str) -> None:
     "parse", [parse_message_json, message_from_archive, milestone_from_archive, parse_payload_json]
 )
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_what_is_no_message_at_all_is_refused(parse: Callable[[Any], Any], garbage: Any) -> None:
+def test_an_invalid_message_is_rejected(parse: Callable[[Any], Any], garbage: Any) -> None:
     with pytest.raises(JsonError):
         parse(garbage)
 
@@ -166,7 +166,7 @@ def test_absent_keys_have_their_meaning() -> None:
     assert bare == Message(0, (bytes(32),), None, 1)
 
 
-def test_a_milestone_stands_alone_in_an_archive_line() -> None:
+def test_a_milestone_is_alone_in_an_archive_line() -> None:
     vectors = [each for each in load("milestone")["vectors"] if "archive" in each]
     assert vectors
     for vector in vectors:
@@ -191,7 +191,7 @@ def test_outputs_parse_outside_of_transactions_too() -> None:
 
 
 @pytest.mark.parametrize("entry", load("refused"), ids=lambda entry: entry["source"])
-def test_what_other_implementations_refuse_is_refused(entry: dict[str, Any]) -> None:
+def test_what_other_implementations_reject_is_rejected(entry: dict[str, Any]) -> None:
     parse: Callable[[Any], Any] = parse_message_json if entry["kind"] == "message" else parse_payload_json
     if "json" in entry:
         with pytest.raises(JsonError):

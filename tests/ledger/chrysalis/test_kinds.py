@@ -16,7 +16,7 @@ def test_bytes_decode_to_a_value_that_encodes_to_them(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_bytes_cut_anywhere_are_refused_where_they_end(case: Case) -> None:
+def test_bytes_cut_anywhere_are_rejected_where_they_end(case: Case) -> None:
     for size in range(len(case.data)):
         with pytest.raises(CodecError) as refused:
             case.codec.decode(case.data[:size])
@@ -25,14 +25,14 @@ def test_bytes_cut_anywhere_are_refused_where_they_end(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_a_byte_too_many_is_refused_where_it_stands(case: Case) -> None:
+def test_a_byte_too_many_is_rejected_where_it_is(case: Case) -> None:
     with pytest.raises(CodecError, match="the end, found 1 more bytes") as refused:
         case.codec.decode(case.data + b"\0")
     assert refused.value.offset == len(case.data)
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_a_damaged_byte_is_refused_or_kept(case: Case) -> None:
+def test_a_damaged_byte_is_rejected_or_kept(case: Case) -> None:
     for position in range(len(case.data)):
         for damage in (0x01, 0x80, 0xFF):
             data = bytearray(case.data)

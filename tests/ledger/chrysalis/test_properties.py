@@ -93,7 +93,7 @@ def test_payloads_inside_payloads_come_back(payload: Receipt | TreasuryTransacti
 
 
 @given(MESSAGES, st.data())
-def test_a_message_cut_anywhere_is_refused(message: Message, data: st.DataObject) -> None:
+def test_a_message_cut_anywhere_is_rejected(message: Message, data: st.DataObject) -> None:
     whole = encode_message(message)
     size = data.draw(st.integers(0, len(whole) - 1))
     with pytest.raises(CodecError) as refused:
@@ -116,7 +116,7 @@ def test_out_of_random_bytes_comes_nothing_but_codec_error(data: bytes) -> None:
 
 
 @given(MESSAGES, st.lists(st.tuples(st.integers(0, 2**15), st.integers(0, 255)), min_size=1, max_size=4))
-def test_a_damaged_message_is_refused_or_kept(message: Message, damage: list[tuple[int, int]]) -> None:
+def test_a_damaged_message_is_rejected_or_kept(message: Message, damage: list[tuple[int, int]]) -> None:
     data = bytearray(encode_message(message))
     for position, value in damage:
         data[position % len(data)] = value
@@ -171,7 +171,7 @@ def spoilt(value: Any, garbage: Any, data: st.DataObject) -> Any:
 
 
 @given(st.sampled_from(ARCHIVED), st.sampled_from(["json", "archive"]), JSON, st.data())
-def test_garbage_inside_a_message_is_refused_or_kept(case: Case, form: str, garbage: Any, data: st.DataObject) -> None:
+def test_garbage_inside_a_message_is_rejected_or_kept(case: Case, form: str, garbage: Any, data: st.DataObject) -> None:
     value = spoilt(case.vector[form], garbage, data)
     try:
         message = parse_message_json(value) if form == "json" else message_from_archive(value)

@@ -97,7 +97,7 @@ def test_the_ledger_that_hornets_integration_test_expects() -> None:
 
 
 @pytest.mark.parametrize("source", FILES)
-def test_a_file_that_is_cut_off_at_any_byte_is_refused_there(source: str) -> None:
+def test_a_file_that_is_cut_off_at_any_byte_is_rejected_there(source: str) -> None:
     data = FILES[source]
     for size in range(len(data)):
         with pytest.raises(CodecError, match="expected") as refused:
@@ -108,7 +108,7 @@ def test_a_file_that_is_cut_off_at_any_byte_is_refused_there(source: str) -> Non
         assert f"found {size - error.offset} bytes" in error.expected
 
 
-def test_a_stardust_snapshot_is_refused_by_its_version() -> None:
+def test_a_stardust_snapshot_is_rejected_by_its_version() -> None:
     with pytest.raises(CodecError, match=r"at byte 0: expected version 1 .*\(Chrysalis\), found version 2"):
         decode(b"\2" + FULL[1:])
 
@@ -131,7 +131,7 @@ DIFF_AT = 26 + 16 + 10 * 32  # of DELTA
         (FULL, 26, b"\xff" * 8, len(FULL) - len(FULL[90:]) % 32, "solid entry point"),
     ],
 )
-def test_a_wrong_field_is_named_where_it_stands(
+def test_a_wrong_field_is_named_with_its_place(
     data: bytes, offset: int, value: bytes, refused_at: int, expected: str
 ) -> None:
     with pytest.raises(CodecError, match=expected) as refused:
@@ -139,7 +139,7 @@ def test_a_wrong_field_is_named_where_it_stands(
     assert refused.value.offset == refused_at
 
 
-def test_parts_are_read_as_they_are_asked_for() -> None:
+def test_parts_are_read_as_they_are_requested() -> None:
     """A file far larger than memory: parts that were not requested are not read."""
 
     class Endless(BytesIO):

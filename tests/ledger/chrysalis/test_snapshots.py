@@ -40,7 +40,7 @@ def test_the_shipped_files_are_copies(kind: Kind) -> None:
 
 
 @of_both_kinds
-def test_a_file_that_goes_on_is_refused_at_its_end(kind: Kind) -> None:
+def test_a_file_that_goes_on_is_rejected_at_its_end(kind: Kind) -> None:
     for data in kind.files.values():
         with pytest.raises(CodecError, match="expected the end, found more bytes") as refused:
             kind.decode(data + b"\0")
@@ -50,7 +50,7 @@ def test_a_file_that_goes_on_is_refused_at_its_end(kind: Kind) -> None:
 @of_both_kinds
 @settings(max_examples=50)
 @given(data=st.data())
-def test_any_snapshot_comes_back_and_cut_anywhere_is_refused(kind: Kind, data: st.DataObject) -> None:
+def test_any_snapshot_comes_back_and_cut_anywhere_is_rejected(kind: Kind, data: st.DataObject) -> None:
     snapshot = data.draw(kind.snapshots)
     whole = kind.encode(*snapshot)
     assert kind.decode(whole) == snapshot
@@ -62,7 +62,7 @@ def test_any_snapshot_comes_back_and_cut_anywhere_is_refused(kind: Kind, data: s
 
 @of_both_kinds
 @given(data=st.data(), damage=st.lists(st.tuples(st.integers(0, 4000), st.integers(0, 255))))
-def test_a_damaged_file_is_refused_or_kept(kind: Kind, data: st.DataObject, damage: list[tuple[int, int]]) -> None:
+def test_a_damaged_file_is_rejected_or_kept(kind: Kind, data: st.DataObject, damage: list[tuple[int, int]]) -> None:
     damaged = bytearray(data.draw(st.sampled_from(list(kind.files.values()))))
     for position, value in damage:
         damaged[position % len(damaged)] = value

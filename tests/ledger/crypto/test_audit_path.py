@@ -49,7 +49,7 @@ def test_a_leaf_that_is_the_whole_tree_has_no_steps() -> None:
 
 
 @pytest.mark.parametrize(("count", "position"), [(0, 0), (1, 1), (3, -1), (3, 3)])
-def test_a_position_without_an_id_is_refused(count: int, position: int) -> None:
+def test_a_position_without_an_id_is_rejected(count: int, position: int) -> None:
     with pytest.raises(ValueError, match="position: expected one of"):
         create_audit_path([bytes(32)] * count, position)
 
@@ -89,7 +89,7 @@ def test_the_path_of_one_leaf_is_not_another_s(leaves: list[bytes], data: st.Dat
 
 
 @given(VALUES, PREFIXES)
-def test_other_json_is_refused_with_the_one_error(value: Any, prefix: str) -> None:
+def test_other_json_is_rejected_with_the_one_error(value: Any, prefix: str) -> None:
     try:
         path = parse_audit_path_json(value, prefix)
     except JsonError:
@@ -121,7 +121,7 @@ LEAF, OTHER = {"value": "0x" + "ab" * 32}, {"h": "0x" + "cd" * 32}
         ({"l": OTHER, "r": {"l": LEAF}}, "r: expected a node of l and r"),
     ],
 )
-def test_what_is_no_path_is_refused_where_it_is_wrong(value: Any, message: str) -> None:
+def test_an_invalid_path_is_rejected_where_it_is_wrong(value: Any, message: str) -> None:
     with pytest.raises(JsonError) as raised:
         parse_audit_path_json(value, "0x")
     assert str(raised.value) == message

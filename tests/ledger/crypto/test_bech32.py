@@ -73,12 +73,12 @@ VALID = "iota1qrhacyfwlcnzkvzteumekfkrrwks98mpdm37cj4xx3drvmjvnep6xqgyzyx"
         ("a" * 31 + VALID[4:], "too long"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, wrong: str) -> None:
+def test_what_is_wrong_is_reported(text: str, wrong: str) -> None:
     with pytest.raises(AddressError, match=wrong):
         parse_address(text)
 
 
-def test_a_filling_bit_that_is_set_is_refused() -> None:
+def test_a_filling_bit_that_is_set_is_rejected() -> None:
     # Made with BIP-173's reference algorithm: the 33 bytes of VALID, but the lowest bit of the last data character is
     # 1.
     hrp, address = parse_address(VALID)

@@ -185,7 +185,7 @@ def test_the_last_good_output_passes(output: stardust.Output) -> None:
 
 
 @pytest.mark.parametrize(("output", "expected"), BAD_OUTPUTS)
-def test_the_first_bad_output_is_refused(output: stardust.Output, expected: str) -> None:
+def test_the_first_bad_output_is_rejected(output: stardust.Output, expected: str) -> None:
     with pytest.raises(CodecError, match=expected):
         stardust.decode_output(stardust.encode_output(output))
 
@@ -270,7 +270,7 @@ def test_the_last_good_payload_passes(payload: stardust.Payload) -> None:
 
 
 @pytest.mark.parametrize(("payload", "expected"), BAD_PAYLOADS)
-def test_the_first_bad_payload_is_refused(payload: stardust.Payload, expected: str) -> None:
+def test_the_first_bad_payload_is_rejected(payload: stardust.Payload, expected: str) -> None:
     with pytest.raises(CodecError, match=expected):
         stardust.decode_payload(stardust.encode_payload(payload))
 
@@ -293,7 +293,7 @@ PLAIN = Block(2, (ID,), TaggedData(b"tag", b"data"), 7)
         ),
     ],
 )
-def test_a_bad_block_is_refused(change: Callable[[Block], Block], expected: str) -> None:
+def test_a_bad_block_is_rejected(change: Callable[[Block], Block], expected: str) -> None:
     assert stardust.decode_block(stardust.encode_block(PLAIN)) == PLAIN
     with pytest.raises(CodecError, match=expected):
         stardust.decode_block(stardust.encode_block(change(PLAIN)))

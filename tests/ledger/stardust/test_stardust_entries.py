@@ -155,7 +155,7 @@ def test_addresses_agree_with_their_text(entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("entry", of_kind(set(FORMS), "4_unverified"))
-def test_what_no_implementation_accepts_is_refused(entry: dict[str, Any]) -> None:
+def test_what_no_implementation_accepts_is_rejected(entry: dict[str, Any]) -> None:
     decode, encode, pack, _ = FORMS[entry["kind"]]
     if entry["status"] == "source id NOT reproduced":
         data = pack(own_json(entry))

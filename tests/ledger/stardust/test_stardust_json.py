@@ -46,7 +46,7 @@ OPTIONAL = {
 
 
 @pytest.mark.parametrize("case", BLOCKS)
-def test_garbage_at_any_place_is_refused_or_kept(case: Case) -> None:
+def test_garbage_at_any_place_is_rejected_or_kept(case: Case) -> None:
     for place in places(case.vector["json"]):
         for garbage in GARBAGE:
             damaged = copy.deepcopy(case.vector["json"])
@@ -99,7 +99,7 @@ def test_a_type_is_a_whole_number(case: Case, number: Any) -> None:
     [parse_block_json, parse_payload_json, parse_milestone_json, parse_output_json, parse_address_json],
 )
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_what_is_no_object_of_ours_is_refused(parse: Callable[[Any], Any], garbage: Any) -> None:
+def test_an_unknown_object_is_rejected(parse: Callable[[Any], Any], garbage: Any) -> None:
     with pytest.raises(JsonError):
         parse(garbage)
 
@@ -208,7 +208,7 @@ def test_numbers_of_64_and_256_bits_survive() -> None:
 
 
 @pytest.mark.parametrize("entry", load("refused", "stardust"), ids=lambda entry: entry["source"])
-def test_what_other_implementations_refuse_is_refused(entry: dict[str, Any]) -> None:
+def test_what_other_implementations_reject_is_rejected(entry: dict[str, Any]) -> None:
     parse: dict[str, Callable[[Any], Any]] = {"block": parse_block_json, "output": parse_output_json}
     with pytest.raises((JsonError, CodecError)):
         parse.get(entry["kind"], parse_payload_json)(entry["json"])

@@ -215,7 +215,7 @@ def test_an_output_comes_back_alone(output: stardust.Output) -> None:
 
 
 @given(BLOCKS, st.data())
-def test_a_block_cut_anywhere_is_refused(block: Block, data: st.DataObject) -> None:
+def test_a_block_cut_anywhere_is_rejected(block: Block, data: st.DataObject) -> None:
     whole = stardust.encode_block(block)
     size = data.draw(st.integers(0, len(whole) - 1))
     with pytest.raises(CodecError) as refused:
@@ -224,7 +224,7 @@ def test_a_block_cut_anywhere_is_refused(block: Block, data: st.DataObject) -> N
 
 
 @given(BLOCKS, st.lists(st.tuples(st.integers(0, 2**15), U8), min_size=1, max_size=4))
-def test_a_damaged_block_is_refused_or_kept(block: Block, damage: list[tuple[int, int]]) -> None:
+def test_a_damaged_block_is_rejected_or_kept(block: Block, damage: list[tuple[int, int]]) -> None:
     data = bytearray(stardust.encode_block(block))
     for position, value in damage:
         data[position % len(data)] = value
@@ -251,7 +251,7 @@ def test_out_of_random_bytes_comes_nothing_but_codec_error(data: bytes) -> None:
 
 
 @given(JSON)
-def test_out_of_random_json_comes_nothing_but_an_error_of_ours(value: Any) -> None:
+def test_random_json_raises_nothing_but_the_documented_errors(value: Any) -> None:
     for parse in (parse_block_json, parse_payload_json, parse_output_json, parse_parameters_json):
         try:
             parse(value)
@@ -263,7 +263,7 @@ VECTORS = [case.values[0] for case in cases("stardust") if case.values[0].family
 
 
 @given(st.sampled_from(VECTORS), JSON, st.data())
-def test_garbage_inside_a_block_is_refused_or_kept(case: Case, garbage: Any, data: st.DataObject) -> None:
+def test_garbage_inside_a_block_is_rejected_or_kept(case: Case, garbage: Any, data: st.DataObject) -> None:
     value = spoilt(case.vector["json"], garbage, data)
     try:
         block = parse_block_json(value)

@@ -91,7 +91,7 @@ def test_the_ledger_that_hornets_integration_test_expects() -> None:
 
 
 @pytest.mark.parametrize("source", FILES)
-def test_a_file_that_is_cut_off_at_any_byte_is_refused_there(source: str) -> None:
+def test_a_file_that_is_cut_off_at_any_byte_is_rejected_there(source: str) -> None:
     data = FILES[source]
     for size in range(len(data)):
         with pytest.raises(CodecError, match="expected") as refused:
@@ -123,7 +123,7 @@ OUTPUT_AT = OPTION_AT + 2 + 43 + 14  # length, option, counts
         (DELTA, 56, b"\0", 56, "a milestone diff's size, which is 948, found 768"),
     ],
 )
-def test_a_wrong_field_is_named_where_it_stands(
+def test_a_wrong_field_is_named_with_its_place(
     data: bytes, offset: int, value: bytes, refused_at: int | None, expected: str
 ) -> None:
     with pytest.raises(CodecError, match=expected) as refused:

@@ -136,7 +136,7 @@ def test_any_address_comes_back_from_its_chains_form_and_from_hex(chain: int, ad
         (8, "!" * 58, "base32"),
     ],
 )
-def test_what_is_wrong_with_a_text_is_said(chain: int, text: str, wrong: str) -> None:
+def test_what_is_wrong_with_a_text_is_reported(chain: int, text: str, wrong: str) -> None:
     with pytest.raises(NativeAddressError) as refused:
         parse_address(chain, text)
     assert wrong in str(refused.value)

@@ -28,7 +28,7 @@ from tests.ledger.wormhole.cases import (
 
 
 @pytest.mark.parametrize("network", ["mainnet", "testnet", "devnet"])
-def test_published_sets_are_those_that_stand_in_public(network: str) -> None:
+def test_published_sets_are_those_that_are_public(network: str) -> None:
     public = [
         GuardianSet(int(index), addresses(entry), entry.get("set_timestamp", 0))
         for index, entry in public_sets(network).items()
@@ -64,7 +64,7 @@ def test_all_sets_follow_from_the_first_one_and_messages_alone() -> None:
         assert said == entry["confirmed_by_vaa"]["message_id"]
 
 
-def test_a_chain_that_lacks_a_message_ends_before_it() -> None:
+def test_a_chain_without_a_message_ends_before_it() -> None:
     vaas = mainnet_vaas()
     public = published("mainnet")
     for first, last in [(0, 1), (2, 3), (4, 7)]:

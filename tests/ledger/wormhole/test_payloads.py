@@ -132,7 +132,7 @@ KINDS = {
 
 
 @needs_shared
-def test_the_contracts_are_those_that_stand_in_public() -> None:
+def test_the_contracts_are_those_that_are_public() -> None:
     public = {
         (each["network"], each["kind"], each["chain"], each["emitter"])
         for each in json.loads((WORMHOLE / "emitters.json").read_text())
@@ -175,7 +175,7 @@ def test_any_payload_is_read_as_it_is_laid_out(value: Any) -> None:
 
 
 @given(TRANSFERS | METAS | NFTS, st.data())
-def test_a_payload_of_another_length_is_refused(value: Any, data: st.DataObject) -> None:
+def test_a_payload_of_another_length_is_rejected(value: Any, data: st.DataObject) -> None:
     whole = written(value)
     decode = decode_nft_bridge if isinstance(value, NftTransfer) else decode_token_bridge
     size = data.draw(st.integers(0, len(whole) - 1))

@@ -75,7 +75,7 @@ def test_any_vaa_comes_back(vaa: Vaa) -> None:
 
 
 @given(VAAS, st.data())
-def test_a_vaa_cut_before_its_payload_is_refused_where_the_cut_is(vaa: Vaa, data: st.DataObject) -> None:
+def test_a_vaa_cut_before_its_payload_is_rejected_where_the_cut_is(vaa: Vaa, data: st.DataObject) -> None:
     whole = encode_vaa(vaa)
     size = data.draw(st.integers(0, len(whole) - len(vaa.payload) - 1))
     with pytest.raises(CodecError) as refused:
@@ -113,7 +113,7 @@ def test_a_cut_is_reported_by_field_and_offset(start: int, stop: int, name: str)
 
 
 @pytest.mark.parametrize("version", [0, 2, 255])
-def test_another_version_is_refused(version: int) -> None:
+def test_another_version_is_rejected(version: int) -> None:
     with pytest.raises(CodecError, match=f"at byte 0: expected version 1, found {version}"):
         decode_vaa(bytes([version]) + bytes(56))
 
@@ -187,6 +187,6 @@ A = "00" * 31 + "04"
         f"1/{A}/1",
     ],
 )
-def test_what_is_no_row_key_is_refused(text: str) -> None:
+def test_an_invalid_row_key_is_rejected(text: str) -> None:
     with pytest.raises(ids.MessageIdError, match="expected"):
         ids.parse_row_key(text)

@@ -134,7 +134,7 @@ def test_a_quorum_is_more_than_two_thirds(size: int, needed: int) -> None:
     assert quorum(size) == needed
 
 
-def test_an_expired_set_is_recorded_and_not_refused() -> None:
+def test_an_expired_set_is_recorded_and_not_rejected() -> None:
     sets = {**SETS, 2: guardian_set(2, KEYS, since=1_000)}
     for timestamp, expired in [(0, False), (1_000 + 86_400, False), (1_000 + 86_401, True)]:
         verdict = verify(signed(replace(VAA, timestamp=timestamp), KEYS), sets)
@@ -201,7 +201,7 @@ def test_any_bytes_are_some_signature_or_none(signature: bytes, message: bytes) 
     assert found is None or (len(found) == 20 and signature[64] < 2)
 
 
-def test_only_0_and_1_tell_which_key() -> None:
+def test_only_0_and_1_determine_the_key() -> None:
     vaa = decode_vaa(bytes.fromhex(SAMPLES[0]["hex"]))
     signature = vaa.signatures[0].signature
     assert recover_address(digest(vaa), signature) == MAINNET[vaa.guardian_set_index].addresses[0]
