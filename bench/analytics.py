@@ -235,14 +235,14 @@ def compare(store: StoreSettings, connection: duckdb.DuckDBPyConnection) -> None
             if table is schema.ms_analytics:
                 # The genesis row contains only the state and is not compared.
                 theirs = [row for row in theirs if row[0] is not None and row[1] is not None]
-            ours = rows_of(names, (row for row in opened.read_all(table)))
+            own = rows_of(names, (row for row in opened.read_all(table)))
             if table is schema.ms_analytics:
-                ours = [row for row in ours if row[1] is not None]
-            if ours != theirs:
-                counts = f"{len(ours):,} rows of ours, {len(theirs):,} of DuckDB's"
-                first = next((pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]), ())
+                own = [row for row in own if row[1] is not None]
+            if own != theirs:
+                counts = f"{len(own):,} rows of ours, {len(theirs):,} of DuckDB's"
+                first = next((pair for pair in zip(own, theirs, strict=False) if pair[0] != pair[1]), ())
                 raise SystemExit(f"{table.name}: {counts}; {', '.join(names)}: {first}")
-            print(f"{table.name}: {len(ours):,} rows, the same by both")
+            print(f"{table.name}: {len(own):,} rows, the same by both")
 
 
 def rows_of(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -288,13 +288,13 @@ def main() -> int:
         print(machine())
         report, _ = run(store, "analytics", "--all")
         stages = {stage: taken for stage, taken in report["seconds"].items() if stage.startswith("analytics")}
-        ours = report["elapsed_s"]
+        own = report["elapsed_s"]
         connection, theirs = compute(lake, GENERATED.first_milestone - 1)
         with closing(connection):
             compare(store, connection)
-        times = ours / theirs
+        times = own / theirs
         shown = ", ".join(f"{stage.removeprefix('analytics_')} {taken:.1f}" for stage, taken in stages.items())
-        print(f"everything: {ours:.1f} s, DuckDB {theirs:.1f} s: {times:.2f} times (bar {MOST_TIMES}); steps: {shown}")
+        print(f"everything: {own:.1f} s, DuckDB {theirs:.1f} s: {times:.2f} times (bar {MOST_TIMES}); steps: {shown}")
         milestones = last_day(store)
         _, seconds = run(store, "analytics", milestones)
         print(f"the last day, {milestones}: {seconds:.1f} s (bar {MOST_SECONDS:.0f})")

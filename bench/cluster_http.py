@@ -33,7 +33,7 @@ from cassandra.query import tuple_factory
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from bench.http import database_of, oracle_store, request_paths
-from bench.servers import CONNECTIONS, Server, ask, serving, wrk_is_missing
+from bench.servers import CONNECTIONS, Server, run_wrk, serving, wrk_is_missing
 from db.cassandra.session import CassandraSession
 from db.connect import StoreSettings, open_store
 from db.store import Store
@@ -68,7 +68,7 @@ def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
     """Path → the reads with which the API serves it from this store."""
     recorded: Reads = []
     under_way = 0
-    original = CassandraSession.ask
+    original = CassandraSession.query
 
     async def noting(session: CassandraSession, cql: str, values: Sequence[Any], consistency: str) -> Any:
         nonlocal under_way
@@ -93,12 +93,12 @@ def record(settings: StoreSettings, paths: Sequence[str]) -> dict[str, Reads]:
                 found[path] = list(recorded)
         return found
 
-    CassandraSession.ask = noting  # type: ignore[assignment, method-assign]
+    CassandraSession.query = noting  # type: ignore[assignment, method-assign]
     try:
         with closing(open_store(settings)) as store:
             return asyncio.run(run(store))
     finally:
-        CassandraSession.ask = original  # type: ignore[method-assign]
+        CassandraSession.query = original  # type: ignore[method-assign]
 
 
 @asynccontextmanager
@@ -159,12 +159,12 @@ READERS = {"cassandra-driver": "", "acsylla": "acsylla"}
 """Driver → value of the setting `reader`."""
 
 
-def ask_driver(driver: Driver, contact: str, requested: Sequence[Reads], seconds: float) -> Rate:
+def driver_rate(driver: Driver, contact: str, requested: Sequence[Reads], seconds: float) -> Rate:
     """Runs these requests in turn in CONNECTIONS coroutines."""
-    return uvloop.run(_ask_driver(driver, contact, requested, seconds))
+    return uvloop.run(_driver_rate(driver, contact, requested, seconds))
 
 
-async def _ask_driver(driver: Driver, contact: str, requested: Sequence[Reads], seconds: float) -> Rate:
+async def _driver_rate(driver: Driver, contact: str, requested: Sequence[Reads], seconds: float) -> Rate:
     async with driver(contact) as read:
         for each in requested[0]:
             await asyncio.gather(*map(read, each))
@@ -185,9 +185,9 @@ async def _ask_driver(driver: Driver, contact: str, requested: Sequence[Reads], 
         return Rate(count / (time.monotonic() - begun), 1e6 * (time.process_time() - used) / count)
 
 
-def ask_api(server: Server, paths: list[str], seconds: int, folder: Path) -> Rate:
+def api_rate(server: Server, paths: list[str], seconds: int, folder: Path) -> Rate:
     """The rate measured by wrk. Raises RuntimeError if a request fails."""
-    figure = ask(server, paths, seconds, folder)
+    figure = run_wrk(server, paths, seconds, folder)
     if figure.errors:
         raise RuntimeError(f"{figure.errors} of {figure.requests} requests failed")
     return Rate(figure.per_second, figure.cpu_us)
@@ -213,23 +213,27 @@ def run(contact: str, folder: Path, seconds: int) -> bool:
             gc.collect()
             gc.freeze()
             for name, server in servers.items():
-                ask_api(server, paths, WARM_S, folder)
-                ask_driver(DRIVERS[name], contact, reads, 1)
+                api_rate(server, paths, WARM_S, folder)
+                driver_rate(DRIVERS[name], contact, reads, 1)
             api: dict[str, list[Rate]] = {name: [] for name in servers}
             bare: dict[str, list[Rate]] = {name: [] for name in DRIVERS}
             for _ in range(ROUNDS):
                 for name, server in servers.items():
-                    api[name].append(ask_api(server, paths, seconds, folder))
-                    bare[name].append(ask_driver(DRIVERS[name], contact, reads, seconds))
-            ours, theirs = ({name: sorted(each)[ROUNDS // 2] for name, each in rates.items()} for rates in (api, bare))
-            whole = theirs["cassandra-driver"].per_second
-            ratios = {name: rate.per_second / whole for name, rate in ours.items()}
+                    api[name].append(api_rate(server, paths, seconds, folder))
+                    bare[name].append(driver_rate(DRIVERS[name], contact, reads, seconds))
+            api_medians, bare_medians = (
+                {name: sorted(each)[ROUNDS // 2] for name, each in rates.items()} for rates in (api, bare)
+            )
+            whole = bare_medians["cassandra-driver"].per_second
+            ratios = {name: rate.per_second / whole for name, rate in api_medians.items()}
             met &= max(ratios.values()) >= LEAST
             count = median(sum(map(len, each)) for each in reads)
-            shown = "".join(f"{rate.per_second:18.0f}{rate.cpu_us:6.0f}" for rate in (*ours.values(), *theirs.values()))
+            shown = "".join(
+                f"{rate.per_second:18.0f}{rate.cpu_us:6.0f}" for rate in (*api_medians.values(), *bare_medians.values())
+            )
             compared = "; ".join(
-                f"{name} {rate.per_second / theirs[name].per_second:.2f}, {ratios[name]:.2f}"
-                for name, rate in ours.items()
+                f"{name} {rate.per_second / bare_medians[name].per_second:.2f}, {ratios[name]:.2f}"
+                for name, rate in api_medians.items()
             )
             print(f"{kind:22}{count:6.0f}{shown}   {compared}")
     print(f"bar: at least {LEAST} of bare cassandra-driver by one of the two: {'met' if met else 'missed'}")

@@ -111,7 +111,7 @@ class Keyspace:
         """The number of rows to write."""
         return self._frame(table).count()
 
-    def ours(self, writer: FrameWriter, table: Table) -> float:
+    def own(self, writer: FrameWriter, table: Table) -> float:
         """The rate of one of the writers."""
         ready = writer.prepare(TableFrame(table, self._frame(table), table.names))
         with self._store.batch() as batch:
@@ -172,14 +172,14 @@ def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, di
         with closing(open_store(settings, writable=True)) as store, closing(Staging(folder / "staging")) as staging:
             keyspace = Keyspace(spark, store, server, rows)
 
-            def ours(way: EtlSettings, *, bulk: bool = False) -> Way:
-                return partial(keyspace.ours, frame_writer(spark, store, staging, settings, way, bulk=bulk))
+            def own(way: EtlSettings, *, bulk: bool = False) -> Way:
+                return partial(keyspace.own, frame_writer(spark, store, staging, settings, way, bulk=bulk))
 
             if tune:
                 yield (
                     keyspace,
                     {
-                        f"{grouping} {size} {writes}": ours(
+                        f"{grouping} {size} {writes}": own(
                             EtlSettings(
                                 cluster_grouping=grouping, cluster_batch_bytes=size, cluster_concurrent_writes=writes
                             )
@@ -192,8 +192,8 @@ def ways(rows: Path, folder: Path, *, tune: bool) -> Iterator[tuple[Keyspace, di
                     keyspace,
                     {
                         "dsbulk": partial(keyspace.dsbulk, name),
-                        "connector": ours(EtlSettings()),
-                        "--bulk": ours(EtlSettings(), bulk=True),
+                        "connector": own(EtlSettings()),
+                        "--bulk": own(EtlSettings(), bulk=True),
                     },
                 )
 

@@ -90,7 +90,7 @@ def main() -> int:
         return 1
     archived = archived_messages()
     messages = [encode_message(message_from_archive(each)) for each in archived]
-    ours: list[float] = []
+    own: list[float] = []
     loading: list[float] = []
     theirs: list[float] = []
     with tempfile.TemporaryDirectory() as name:
@@ -102,7 +102,7 @@ def main() -> int:
         file.write_text("\n".join(data.hex() for data in messages))
         digest = blake2b("".join(message_id(data).hex() for data in messages).encode(), digest_size=32).hexdigest()
         for _ in range(options.rounds):
-            ours.append(measure(read, messages, options.seconds))
+            own.append(measure(read, messages, options.seconds))
             loading.append(measure(load, archived, options.seconds))
             if not options.alone:
                 answer = peer_rate(directory, file, options.seconds)
@@ -115,10 +115,10 @@ def main() -> int:
     size = statistics.mean(map(len, messages))
     print(f"{len(messages)} messages of {size:.0f} bytes on average, median of {options.rounds} rounds, one core")
     print(f"archive → value → bytes → id   {statistics.median(loading):>10,.0f} messages/s   ({python})")
-    print(f"bytes → value, id, JSON text   {statistics.median(ours):>10,.0f} messages/s   ({python})")
+    print(f"bytes → value, id, JSON text   {statistics.median(own):>10,.0f} messages/s   ({python})")
     if theirs:
         print(f"the same by iota.js 1.8.6      {statistics.median(theirs):>10,.0f} messages/s   (node)")
-        print(f"ratio                          {statistics.median(ours) / statistics.median(theirs):>10.1f} ×")
+        print(f"ratio                          {statistics.median(own) / statistics.median(theirs):>10.1f} ×")
     with tempfile.TemporaryDirectory() as name:
         if sdk is not None and options.sdk is None:
             print("pip install", codec_stardust.PACKAGE, flush=True)

@@ -91,14 +91,14 @@ def compare(name: str, blocks: Sequence[bytes], python: str | None, rounds: int,
         "JSON in Python → id": (json_to_id, parsed),
         "bytes → value, id, JSON text": (read, blocks),
     }
-    ours: dict[str, list[float]] = defaultdict(list)
+    own: dict[str, list[float]] = defaultdict(list)
     theirs: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "blocks.jsonl"
         file.write_bytes(b"\n".join(texts))
         for _ in range(rounds):
             for what, (work, items) in works.items():
-                ours[what].append(measure(work, items, seconds))
+                own[what].append(measure(work, items, seconds))
             if python is not None:
                 answer = peer_rates(python, file, seconds)
                 if answer.pop("digest") != digest:
@@ -107,12 +107,12 @@ def compare(name: str, blocks: Sequence[bytes], python: str | None, rounds: int,
                     theirs[way].append(rate)
     size = statistics.mean(map(len, blocks))
     print(f"{len(blocks)} {name} of {size:.0f} bytes on average, median of {rounds} rounds, one core")
-    for what, found in ours.items():
+    for what, found in own.items():
         print(f"{what:<44} {statistics.median(found):>10,.0f} blocks/s")
     for way, found in theirs.items():
         what = "JSON in Python → id" if way == "object" else "JSON text → id"
         rate = statistics.median(found)
-        ratio = statistics.median(ours[what]) / rate
+        ratio = statistics.median(own[what]) / rate
         print(f"{f'{what}, iota-sdk: {way}':<44} {rate:>10,.0f} blocks/s   ours: {ratio:.2f} ×")
 
 

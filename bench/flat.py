@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 from bench.load import archive, check, load, show
-from bench.servers import ROOT, Figure, Server, add_seconds, ask, serving, wrk_is_missing
+from bench.servers import ROOT, Figure, Server, add_seconds, run_wrk, serving, wrk_is_missing
 from bench.tangle import GeneratorSettings
 from bench.traffic import RARE_ROWS
 from db import schema
@@ -107,10 +107,10 @@ def run(urls: dict[str, str], requested: dict[str, dict[str, list[str]]], second
         for kind in KINDS:
             taken: dict[str, list[Figure]] = {name: [] for name in servers}
             for name, server in servers.items():
-                ask(server, requested[name][kind], 1, folder)
+                run_wrk(server, requested[name][kind], 1, folder)
             for _ in range(ROUNDS):
                 for name, server in servers.items():
-                    taken[name].append(ask(server, requested[name][kind], seconds, folder))
+                    taken[name].append(run_wrk(server, requested[name][kind], seconds, folder))
             rates = {name: statistics.median(each.per_second for each in seen) for name, seen in taken.items()}
             ratio = rates[small] / rates[large]
             for name, seen in taken.items():

@@ -21,7 +21,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from bench.load import archive, check, load, show
-from bench.servers import Server, add_seconds, ask, serving, wrk_is_missing
+from bench.servers import Server, add_seconds, run_wrk, serving, wrk_is_missing
 from bench.tangle import GeneratorSettings
 from bench.traffic import HOT_TAG
 from db.admin.migrate import migrate
@@ -100,7 +100,7 @@ def pages(settings: StoreSettings, seconds: int, folder: Path) -> bool:
         errors = 0
         for _ in range(ROUNDS):
             for name, path in requested.items():
-                figure = ask(server, [path], seconds, folder)
+                figure = run_wrk(server, [path], seconds, folder)
                 rates[name].append(figure.per_second)
                 errors += figure.errors
     near, far = (statistics.median(each) for each in rates.values())

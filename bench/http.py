@@ -23,14 +23,14 @@ from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 from bench.peers import install_peer
-from bench.servers import Figure, add_seconds, ask, free_port, running, serving, uvicorn, wrk_is_missing
+from bench.servers import Figure, add_seconds, free_port, run_wrk, running, serving, uvicorn, wrk_is_missing
 
 SAMPLE = 1000
 """Number of ids requested in turn."""
 
 ROUNDS = 3
 
-OURS, BARE, DATASETTE = "ours", "bare FastAPI", "Datasette"
+OWN, BARE, DATASETTE = "ours", "bare FastAPI", "Datasette"
 
 BARS = (
     ("message by id", BARE, 1.0),
@@ -197,14 +197,14 @@ def run(store: Path, network: str, seconds: int, folder: Path, peer_python: str)
     with serving(f"sqlite:///{store.absolute()}", network) as own:
         sizes = record(own.base, requested, bodies)
         with uvicorn("bench.http:bare", BENCH_BODIES=str(bodies)) as bare_fastapi, running(datasette, port) as peer:
-            servers = {OURS: (own, requested), BARE: (bare_fastapi, requested), DATASETTE: (peer, rows)}
+            servers = {OWN: (own, requested), BARE: (bare_fastapi, requested), DATASETTE: (peer, rows)}
             figures: Figures = {name: {} for name in servers}
             for kind in requested:
                 taken: dict[str, list[Figure]] = {name: [] for name in servers}
                 for _ in range(ROUNDS):
                     for name, (server, paths) in servers.items():
                         if kind in paths:
-                            taken[name].append(ask(server, paths[kind], seconds, folder))
+                            taken[name].append(run_wrk(server, paths[kind], seconds, folder))
                 for name, seen in taken.items():
                     if seen:
                         figures[name][kind] = sorted(seen, key=lambda each: each.per_second)[len(seen) // 2]
@@ -218,7 +218,7 @@ HEADINGS = ("req/s", "p50 ms", "p99 ms", "cpu µs", "errors", "ours is")
 def report(figures: Figures, sizes: dict[str, float]) -> None:
     """Prints one line per request kind and server, with the ratio of the API's rate to the server's."""
     print(f"{'question':20}{'bytes':>6}  {'server':14}" + "".join(f"{heading:>9}" for heading in HEADINGS))
-    for kind, own in figures[OURS].items():
+    for kind, own in figures[OWN].items():
         for server, kinds in figures.items():
             if kind in kinds:
                 each = kinds[kind]
@@ -242,14 +242,14 @@ def main() -> int:
         folder = Path(name)
         peer_python = install_peer("datasette", folder / "peer", sys.executable)
         stores = {options.store: options.network} if options.store else oracle_stores(folder)
-        figures: Figures = {name: {} for name in (OURS, BARE, DATASETTE)}
+        figures: Figures = {name: {} for name in (OWN, BARE, DATASETTE)}
         for store, network in stores.items():
             for name, kinds in run(store, network, options.seconds, folder, peer_python).items():
                 figures[name] |= kinds
     missed = [
         f"{kind}: {ratio:.2f} x {peer}, wanted {bar}"
         for kind, peer, bar in BARS
-        if kind in figures[OURS] and (ratio := figures[OURS][kind].per_second / figures[peer][kind].per_second) < bar
+        if kind in figures[OWN] and (ratio := figures[OWN][kind].per_second / figures[peer][kind].per_second) < bar
     ]
     print("bars: " + ("; ".join(missed) if missed else "met"))
     return 1 if missed else 0

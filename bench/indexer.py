@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.http import record
-from bench.servers import add_seconds, ask, serving, uvicorn, wrk_is_missing
+from bench.servers import add_seconds, run_wrk, serving, uvicorn, wrk_is_missing
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
@@ -128,22 +128,22 @@ def http_ratio(folder: Path, requested: list[int], seconds: int) -> float:
     paths = [path_of(format_address(HRP, address(number))) for number in requested]
     bodies = folder / "bodies.jsonl"
     url = f"sqlite:///{(folder / 'store').absolute()}"
-    with serving(url, NETWORK, PERMANODE_STORE_STARDUST_FROM="0") as ours:
-        record(ours.base, {"basic": paths}, bodies)
+    with serving(url, NETWORK, PERMANODE_STORE_STARDUST_FROM="0") as own:
+        record(own.base, {"basic": paths}, bodies)
         with bodies.open() as lines:
             assert all(len(json.loads(json.loads(line)[1])["items"]) == HITS_OF_KEY for line in lines)
         with uvicorn("bench.indexer:bare", BENCH_BODIES=str(bodies)) as peer:
             rates: dict[str, list[float]] = {"ours": [], "bare FastAPI": []}
             for _ in range(ROUNDS):
-                for name, server in (("ours", ours), ("bare FastAPI", peer)):
-                    figure = ask(server, paths, seconds, folder)
+                for name, server in (("ours", own), ("bare FastAPI", peer)):
+                    figure = run_wrk(server, paths, seconds, folder)
                     rates[name].append(figure.per_second)
                     print(
                         f"{name:14}{figure.per_second:9.0f} req/s {figure.p50_ms:8.2f} {figure.p99_ms:8.2f} ms "
                         f"{figure.cpu_us:7.0f} µs {figure.errors} errors"
                     )
-    ours_rate, bare_rate = (statistics.median(each) for each in rates.values())
-    return ours_rate / bare_rate
+    own_rate, bare_rate = (statistics.median(each) for each in rates.values())
+    return own_rate / bare_rate
 
 
 # --- in one process ---------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def sql_ratio(folder: Path, requested: list[int]) -> float:
     own = sqlite3.connect(folder / "hand.db")
     tests = [(Condition("expiration", "not null"),), (Condition("native_tokens", ">=", 1),)]
 
-    async def ours(number: int) -> list[str]:
+    async def by_store(number: int) -> list[str]:
         page = await list_outputs(
             store, NETWORK, OutputQuery(("basic",), ((By("address", address(number).hex()),),), tests), Spent.UNSPENT,
             as_of=LEDGER_INDEX, newest=False, page_size=1000, cursor=None,
@@ -178,10 +178,10 @@ def sql_ratio(folder: Path, requested: list[int]) -> float:
 
     async def compare() -> float:
         for number in requested[:20]:
-            found = await ours(number)
+            found = await by_store(number)
             assert len(found) == HITS_OF_KEY
             assert found == await plain_sql(number)
-        times: list[tuple[float, float]] = [(await timed(ours), await timed(plain_sql)) for _ in range(2 * ROUNDS)]
+        times: list[tuple[float, float]] = [(await timed(by_store), await timed(plain_sql)) for _ in range(2 * ROUNDS)]
         mine, theirs = statistics.median(each for each, _ in times), statistics.median(each for _, each in times)
         print(f"query {1e6 * mine:.0f} µs, hand-written SQL {1e6 * theirs:.0f} µs")
         return mine / theirs

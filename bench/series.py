@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from bench.servers import Figure, add_seconds, ask, serving, uvicorn, wrk_is_missing
+from bench.servers import Figure, add_seconds, run_wrk, serving, uvicorn, wrk_is_missing
 from db import schema
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
@@ -100,12 +100,12 @@ def ratio(name: str, folder: Path, seconds: int) -> float:
     """The API's rate for a format divided by the bare route's."""
     requested, media_type, bodies = paths(), FORMS[name], folder / "bodies.jsonl"
     rates: dict[str, list[Figure]] = {"ours": [], "bare FastAPI": []}
-    with serving(f"sqlite:///{(folder / 'store').absolute()}", NETWORK) as ours:
-        size = recorded(ours.base, requested, media_type, bodies)
+    with serving(f"sqlite:///{(folder / 'store').absolute()}", NETWORK) as own:
+        size = recorded(own.base, requested, media_type, bodies)
         with uvicorn("bench.series:bare", BENCH_BODIES=str(bodies), BENCH_MEDIA_TYPE=media_type) as peer:
             for _ in range(ROUNDS):
-                for server_name, server in (("ours", ours), ("bare FastAPI", peer)):
-                    rates[server_name].append(ask(server, requested, seconds, folder, accept=media_type))
+                for server_name, server in (("ours", own), ("bare FastAPI", peer)):
+                    rates[server_name].append(run_wrk(server, requested, seconds, folder, accept=media_type))
     print(f"{name}: {size:,.0f} bytes of {SPAN} days at most")
     for server_name, figures in rates.items():
         middle = sorted(figures, key=lambda each: each.per_second)[ROUNDS // 2]

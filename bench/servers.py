@@ -133,7 +133,7 @@ def uvicorn(factory: str, **environment: str) -> AbstractContextManager[Server]:
     return running(command, port, **environment)
 
 
-def ask(
+def run_wrk(
     server: Server,
     paths: list[str],
     seconds: int,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench.http import database_of, oracle_store, request_paths
 from bench.load import family
-from bench.servers import Figure, Server, ask, serving, wrk_is_missing
+from bench.servers import Figure, Server, run_wrk, serving, wrk_is_missing
 
 SHARE = 0.8
 CONNECTIONS = 128
@@ -80,15 +80,15 @@ def mixed(requested: dict[str, list[str]]) -> list[str]:
 
 def soak(server: Server, paths: list[str], seconds: int, folder: Path) -> tuple[list[Figure], Memory]:
     """The figures of peak, trial and soak, and the memory during the soak."""
-    ask(server, paths, WARM_S, folder)
-    peak = ask(server, paths, PEAK_S, folder)
+    run_wrk(server, paths, WARM_S, folder)
+    peak = run_wrk(server, paths, PEAK_S, folder)
     wanted = SHARE * peak.per_second
     pause_ms = 1_000 * CONNECTIONS / wanted
-    trial = ask(server, paths, TRIAL_S, folder, connections=CONNECTIONS, pause_ms=pause_ms)
+    trial = run_wrk(server, paths, TRIAL_S, folder, connections=CONNECTIONS, pause_ms=pause_ms)
     # The response time is added to the pause.
     pause_ms += 1_000 * CONNECTIONS * (1 / wanted - 1 / trial.per_second)
     with Memory(server.pid) as memory:
-        whole = ask(server, paths, seconds, folder, connections=CONNECTIONS, pause_ms=pause_ms)
+        whole = run_wrk(server, paths, seconds, folder, connections=CONNECTIONS, pause_ms=pause_ms)
     return [peak, trial, whole], memory
 
 

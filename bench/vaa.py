@@ -90,9 +90,9 @@ def main() -> int:
 
     print(f"{len(whole)} VAAs of {SIGNATURES} signatures, {statistics.mean(map(len, whole)):.0f} bytes on average,")
     print(f"median of {options.rounds} rounds, one core, python {sys.version_info.major}.{sys.version_info.minor}")
-    print(f"bytes → VAA → verdict            {statistics.median(ours for ours, _ in rounds):>8,.0f} VAAs/s")
+    print(f"bytes → VAA → verdict            {statistics.median(own for own, _ in rounds):>8,.0f} VAAs/s")
     print(f"their signatures, secp256k1 bare {statistics.median(theirs for _, theirs in rounds):>8,.0f} VAAs/s")
-    print(f"ratio                            {statistics.median(ours / theirs for ours, theirs in rounds):>8.2f} ×")
+    print(f"ratio                            {statistics.median(own / theirs for own, theirs in rounds):>8.2f} ×")
     print(f"bytes → VAA, digest, payload     {statistics.median(unverified):>8,.0f} VAAs/s")
     return 0
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.http import database_of, oracle_store
 from bench.load import Run, load, machine
-from bench.servers import Figure, ask, serving
+from bench.servers import Figure, run_wrk, serving
 from db.admin.migrate import migrate
 from db.connect import StoreSettings
 from ledger.wormhole.vaa import Vaa, decode_vaa, encode_vaa
@@ -143,7 +143,7 @@ def measured_by_id(store: StoreSettings, folder: Path, seconds: int) -> dict[str
         taken: dict[str, list[Figure]] = {kind: [] for kind in requested}
         for _ in range(ROUNDS):
             for kind, (server, paths) in requested.items():
-                taken[kind].append(ask(server, paths, seconds, folder))
+                taken[kind].append(run_wrk(server, paths, seconds, folder))
     return {
         kind: min(seen, key=lambda each: abs(each.per_second - statistics.median(one.per_second for one in seen)))
         for kind, seen in taken.items()

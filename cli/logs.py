@@ -34,6 +34,6 @@ def configure() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter(PLAIN) if sys.stderr.isatty() else JsonLines())
     logging.basicConfig(handlers=[handler], force=True)
-    ours = logging.getLogger("permanode")
-    if ours.level == logging.NOTSET:
-        ours.setLevel(logging.INFO)
+    logger = logging.getLogger("permanode")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)

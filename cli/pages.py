@@ -12,7 +12,7 @@ from api.fields.inx_chronicle_params import SKIPPED_MAX
 from api.http.page_sizes import FAMILIES, MAXIMUM
 from api.poi_v1.routes import BODY_MAX_BYTES, CONE_MAX
 from api.wormhole.events.address_routes import ADDRESSES_MAX, DATED_MAX
-from api.wormhole.events.functions import BODY_MAX_BYTES as ASKED_MAX_BYTES
+from api.wormhole.events.functions import BODY_MAX_BYTES as POSTED_MAX_BYTES
 from api.wormhole.events.params import ROWS_MAX
 from api.wormhole.events.row_routes import GROUPS_MAX, RECENT_MAX
 from api.wormhole.events.sum_routes import COUNTS_MAX
@@ -110,7 +110,7 @@ def limits_page() -> str:
         addresses=ADDRESSES_MAX,
         dated=DATED_MAX,
         vaa=VAA_MAX_BYTES,
-        asked=ASKED_MAX_BYTES,
+        posted=POSTED_MAX_BYTES,
     )
 
 
@@ -269,7 +269,7 @@ time.
 | `state` | 1024 characters | 400 |
 | body of a proof of inclusion to validate | {body} bytes | 413 |
 | body of a VAA to parse | {vaa} bytes | 413 |
-| body of a function of the event database | {asked} bytes | 413 |
+| body of a function of the event database | {posted} bytes | 413 |
 | messages of the milestone of a proof of inclusion | {cone}, read {at_once} rows at a time | 501 |
 
 The body must arrive within the timeout of the request. Bodies of other requests are not read. A path over {cone}

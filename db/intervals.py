@@ -70,16 +70,16 @@ def add(left: Intervals, right: Intervals) -> Intervals:
 def intersect(left: Intervals, right: Intervals) -> Intervals:
     """The intersection."""
     found: Intervals = []
-    ours, theirs = 0, 0
-    while ours < len(left) and theirs < len(right):
-        first = max(left[ours][0], right[theirs][0])
-        last = min(left[ours][1], right[theirs][1])
+    at_left, at_right = 0, 0
+    while at_left < len(left) and at_right < len(right):
+        first = max(left[at_left][0], right[at_right][0])
+        last = min(left[at_left][1], right[at_right][1])
         if first <= last:
             found.append((first, last))
-        if left[ours][1] < right[theirs][1]:
-            ours += 1
+        if left[at_left][1] < right[at_right][1]:
+            at_left += 1
         else:
-            theirs += 1
+            at_right += 1
     return intervals(found)
 
 

@@ -73,14 +73,14 @@ class AcsyllaReader:
         self._address, self._settings, self._other = address, settings, other
         self._clients = _Clients()
 
-    async def ask(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
+    async def query(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
         """Runs a query and returns its rows. Raises DeadlinePassed if the deadline of the request passes first."""
         remaining = remaining_s()
         if remaining is not None and remaining <= 0:
             raise DeadlinePassed("no time left")
         client = self._client()
         if client.is_wary:
-            return await self._other.ask(cql, values, consistency)
+            return await self._other.query(cql, values, consistency)
         try:
             prepared = client.prepared.get(cql)
             if prepared is None:
@@ -96,10 +96,10 @@ class AcsyllaReader:
             raise _translated(self._address, error) from error
         except errors.CassErrorLibNoHostsAvailable:
             # The driver closes a connection on which a node reported an error, and reconnects later.
-            return await self._other.ask(cql, values, consistency)
+            return await self._other.query(cql, values, consistency)
         except errors.CassException as error:
             if len(self._other.known()) > 1:
-                return await self._other.ask(cql, values, consistency)
+                return await self._other.query(cql, values, consistency)
             raise _translated(self._address, error) from error
 
     def _client(self) -> "_Client":

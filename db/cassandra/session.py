@@ -211,7 +211,7 @@ class CassandraSession:
         """Sends a write and returns the driver's future without waiting."""
         return self._session.execute_async(self._bound(statement, values, None))
 
-    async def ask(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
+    async def query(self, cql: str, values: Sequence[Value], consistency: str) -> list[Row]:
         """Runs a query and returns its rows. Raises DeadlinePassed if the deadline of the request passes first."""
         remaining = remaining_s()
         if remaining is not None and remaining <= 0:

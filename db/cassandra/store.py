@@ -257,10 +257,10 @@ class CassandraStore:
 def _reader(address: Address, settings: ClusterSettings, session: CassandraSession) -> Query:
     """The function for reads: the session's, or acsylla's."""
     if settings.reader != "acsylla":
-        return session.ask
+        return session.query
     try:
         from db.cassandra.reader import AcsyllaReader
     except ModuleNotFoundError as error:
         session.close()
         raise StoreError("reader = acsylla needs acsylla: install permanode[acsylla]") from error
-    return AcsyllaReader(address, settings, session).ask
+    return AcsyllaReader(address, settings, session).query

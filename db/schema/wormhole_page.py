@@ -47,8 +47,8 @@ NOTES = {
 def wormhole_text(describe: Callable[[Table], str]) -> str:
     """The page's part. `describe` renders the section of a table."""
     parts = [_HEAD, *map(describe, OWN), _FAMILIES]
-    for name, seeds, ours, why in ROWS_OF_THEIR_OWN:
-        parts.append(f"| {name} | {_marks(seeds)} | {ours} | {why} |\n")
+    for name, seeds, here, why in ROWS_OF_THEIR_OWN:
+        parts.append(f"| {name} | {_marks(seeds)} | {here} | {why} |\n")
     parts += [_line(each) for each in FAMILY_COLUMNS.values()]
     return "".join(parts)
 
@@ -56,9 +56,9 @@ def wormhole_text(describe: Callable[[Table], str]) -> str:
 def _line(each: FamilyColumn) -> str:
     name = f"{each.family}:{each.qualifier}"
     table = "vaas" if each.family == PUBLICATION else "vaa_payloads"
-    ours = "vaas.emitter_address" if each.column == "emitter" else f"{table}.{each.column}"
+    here = "vaas.emitter_address" if each.column == "emitter" else f"{table}.{each.column}"
     note = NOTES.get(name, "" if each.seeds else "undocumented, but written")
-    return f"| {name} | {_marks(each.seeds)} | {ours} | {note} |\n"
+    return f"| {name} | {_marks(each.seeds)} | {here} | {note} |\n"
 
 
 def _marks(seeds: tuple[str, ...]) -> str:

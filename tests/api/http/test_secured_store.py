@@ -200,7 +200,7 @@ async def test_acsylla_checks_the_name_and_the_signature(secured: Secured, tmp_p
                 address = parse_address(f"cassandra://writer@{contact}/secured", settings.network)
                 reader = AcsyllaReader(address, settings, session)
                 with pytest.raises((StoreError, StoreUnavailable)):
-                    await reader.ask("SELECT key FROM system.local", (), "ONE")
+                    await reader.query("SELECT key FROM system.local", (), "ONE")
             assert bool(heard) == is_trusted, (named, heard)
 
 

@@ -33,7 +33,7 @@ class Other:
     def known(self) -> list[tuple[str, int]]:
         return [(f"127.0.0.{node}", 9042) for node in range(1, self.nodes + 1)]
 
-    async def ask(self, cql: str, values: Sequence[Any], consistency: str) -> list[dict[str, Any]]:
+    async def query(self, cql: str, values: Sequence[Any], consistency: str) -> list[dict[str, Any]]:
         self.asked += 1
         return [{"key": "the other's"}]
 
@@ -77,15 +77,15 @@ async def test_what_a_node_could_not_answer_is_queried_once_more_where_there_is_
 ) -> None:
     failing(monkeypatch, error)
     three, one = Other(3), Other(1)
-    assert await reader(three).ask(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
+    assert await reader(three).query(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
     with pytest.raises(StoreUnavailable):
-        await reader(one).ask(CQL, ("a",), "LOCAL_ONE")
+        await reader(one).query(CQL, ("a",), "LOCAL_ONE")
     assert (three.asked, one.asked) == (1, 0)
 
 
 async def test_where_it_has_no_connection_the_other_driver_may_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, errors.CassErrorLibNoHostsAvailable())
-    assert await reader(Other(1)).ask(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
+    assert await reader(Other(1)).query(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ async def test_what_nobody_would_answer_otherwise_is_not_requested_again(
     failing(monkeypatch, error)
     other = Other(3)
     with pytest.raises(StoreError) as refused:
-        await reader(other).ask(CQL, ("a",), "LOCAL_ONE")
+        await reader(other).query(CQL, ("a",), "LOCAL_ONE")
     assert type(refused.value) is raised
     assert other.asked == 0
 
@@ -122,7 +122,7 @@ async def test_a_query_whose_time_is_over_when_the_driver_gives_up_passed_its_de
     token = DEADLINE.set(time.monotonic() + 0.01)
     try:
         with pytest.raises(DeadlinePassed):
-            await reader(Other(3)).ask(CQL, ("a",), "LOCAL_ONE")
+            await reader(Other(3)).query(CQL, ("a",), "LOCAL_ONE")
     finally:
         DEADLINE.reset(token)
 
@@ -153,7 +153,7 @@ async def test_a_query_that_the_driver_never_ends_ends_in_time(
     try:
         async with asyncio.timeout(5):
             with pytest.raises(raised):
-                await asking.ask(CQL, ("a",), "LOCAL_ONE")
+                await asking.query(CQL, ("a",), "LOCAL_ONE")
     finally:
         DEADLINE.reset(token)
 
@@ -173,12 +173,12 @@ async def test_while_a_node_is_stopped_the_other_driver_is_queried(monkeypatch: 
     client._suspect()
     await asyncio.sleep(0.05)
     assert client.is_wary
-    assert await asking.ask(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
+    assert await asking.query(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
     late.clear()
     await asyncio.sleep(0.05)
     assert not client.is_wary
     with pytest.raises(StoreError, match="asked of acsylla"):
-        await asking.ask(CQL, ("a",), "LOCAL_ONE")
+        await asking.query(CQL, ("a",), "LOCAL_ONE")
 
 
 async def test_a_look_that_finds_nobody_late_is_not_repeated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
