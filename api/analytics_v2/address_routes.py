@@ -1,6 +1,6 @@
 """Analytics v2, an extension: what an address sent and received, and its balance over time.
 
-Exports work as in series_routes.py.
+The series is also available as CSV and NDJSON, complete and streamed; `pageSize` and `cursor` then have no effect.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator

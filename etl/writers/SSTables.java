@@ -30,27 +30,27 @@ import org.apache.cassandra.utils.NativeSSTableLoaderClient;
 import org.apache.cassandra.utils.OutputHandler;
 
 /**
- * Rows from standard input into SSTables, and those to the nodes that own them; one table after another, until the
- * input ends. etl/writers/sstables.py is the other end of the pipe and says what goes through it.
+ * Writes rows from standard input to SSTables and streams those to the nodes that own them, table by table until the
+ * input ends. etl/writers/sstables.py, the other end of the pipe, documents the format.
  *
- * Rules of this file: compiled by the Janino that pyspark brings, so no lambdas, no inferred types, and small methods;
- * a failure ends the process, its trace on standard error.
+ * Janino, which pyspark contains, compiles this file: no lambdas, no inferred types, small methods. A failure ends the
+ * process with a stack trace on standard error.
  */
 public class SSTables {
     static final int BUFFER_MIB = 64;
     static final int ANY_PORT = 7000;
-    /** The driver takes two seconds to end, so who owns what is not asked for each table. */
+    /** The driver takes two seconds to end, so the owners are not queried for each table. */
     static final long KNOWN_NS = 60L * 1000 * 1000 * 1000;
     static final byte[] DIGITS = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
     static Nodes nodes;
-    static String asked;
-    static long askedAt;
+    static String queried;
+    static long queriedAt;
 
     public static void main(String[] args) throws Exception {
         PrintStream answers = System.out;
         System.setOut(System.err);
-        // Fixes the format of files before the client's own choice, the newest, could: this one every server reads.
+        // Every server reads this format. The client would choose the newest one.
         Class.forName("org.apache.cassandra.io.sstable.format.big.BigFormat$BigVersion");
         DatabaseDescriptor.clientInitialization(false);
         DatabaseDescriptor.setStreamThroughputOutboundBytesPerSec(0);
@@ -65,7 +65,7 @@ public class SSTables {
         System.exit(0);
     }
 
-    /** The directory of the next table; null when there is none. */
+    /** Returns the directory of the next table, or null at the end of the input. */
     static String next(DataInputStream input) throws IOException {
         try {
             return text(input);
@@ -74,7 +74,7 @@ public class SSTables {
         }
     }
 
-    /** Writes and streams one table; its rows. */
+    /** Writes and streams one table. Returns its number of rows. */
     static long table(DataInputStream input, String directory) throws Exception {
         String create = text(input);
         String insert = text(input);
@@ -88,11 +88,11 @@ public class SSTables {
         String password = text(input);
         AuthProvider login = user.isEmpty() ? null : new PlainTextAuthProvider(user, password);
         long rows = write(input, directory, create, insert, kinds);
-        String question = hosts + ":" + port + " " + user + " " + new java.io.File(directory).getParentFile().getName();
-        if (!question.equals(asked) || System.nanoTime() - askedAt > KNOWN_NS) {
+        String query = hosts + ":" + port + " " + user + " " + new java.io.File(directory).getParentFile().getName();
+        if (!query.equals(queried) || System.nanoTime() - queriedAt > KNOWN_NS) {
             nodes = new Nodes(addresses(hosts, port), login);
-            asked = question;
-            askedAt = System.nanoTime();
+            queried = query;
+            queriedAt = System.nanoTime();
         }
         stream(directory);
         return rows;
@@ -121,7 +121,7 @@ public class SSTables {
         return total;
     }
 
-    /** Sends every file to every node that owns part of it; IOException when some were left out. */
+    /** Sends every file to every node that owns part of it. Throws IOException if some were left out. */
     static void stream(String directory) throws Exception {
         Promises promises = new Promises();
         SSTableLoader loader = new SSTableLoader(new File(directory), nodes, new OutputHandler.SystemOutput(true, true));
@@ -137,7 +137,7 @@ public class SSTables {
         }
     }
 
-    /** Adds the rows of one Arrow batch: of each column its validity, offsets where it has such, and data. */
+    /** Adds the rows of one Arrow batch: validity, offsets if there are any, and data of each column. */
     static void batch(DataInputStream input, CQLSSTableWriter writer, String kinds, int rows) throws Exception {
         int columns = kinds.length();
         byte[][] valid = new byte[columns][];
@@ -168,7 +168,7 @@ public class SSTables {
         return kind == 'h' || kind == 'b';
     }
 
-    /** One value as Cassandra keeps it: an id as its hex, a number with its highest byte first. */
+    /** Returns a value in Cassandra's encoding: an id as hex, a number in big-endian order. */
     static ByteBuffer value(char kind, IntBuffer offsets, byte[] data, int row) {
         if (varies(kind)) {
             byte[] found = Arrays.copyOfRange(data, offsets.get(row), offsets.get(row + 1));
@@ -180,7 +180,7 @@ public class SSTables {
             number[at] = data[(row + 1) * width - 1 - at];
         }
         if (kind == 'd') {
-            // Days are counted from 1970 in Arrow, and from 2^31 days before it in CQL.
+            // Arrow counts days from 1970, CQL from 2^31 days before 1970.
             number[0] ^= (byte) 0x80;
         }
         return ByteBuffer.wrap(number);
@@ -205,7 +205,7 @@ public class SSTables {
         return all;
     }
 
-    /** How many files were announced to nodes, which then took them or failed; the loader tells of none it skips. */
+    /** Counts the files that were announced to nodes. The loader does not report files that it skips. */
     static class Promises implements StreamEventHandler {
         volatile long files = 0;
 
@@ -222,7 +222,7 @@ public class SSTables {
         }
     }
 
-    /** Where the cluster's nodes are and what each owns, as they say themselves. */
+    /** The addresses of the cluster's nodes and the ranges that each owns, according to the nodes. */
     static class Nodes extends NativeSSTableLoaderClient {
         boolean known = false;
 
@@ -242,7 +242,7 @@ public class SSTables {
         }
     }
 
-    /** Connections to the very address that a node tells: a client has no table of better ones. */
+    /** Connects to the address that a node reports, because a client has no table of preferred addresses. */
     static class Direct extends NettyStreamingConnectionFactory {
         public boolean supportsPreferredIp() {
             return false;

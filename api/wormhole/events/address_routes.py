@@ -1,7 +1,7 @@
 """Functions of the event database: which addresses received transfers, and how much USD.
 
-Days are as in sum_routes.py. All tokens count. An address that receives on two chains counts twice, so `*` is the sum
-over chains. The number of addresses in a response is bounded.
+Days are whole UTC days, and a period of n days has n + 1 dates. All tokens count. An address that receives on two
+chains counts twice, so `*` is the sum over chains. The number of addresses in a response is bounded.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """Functions of the event database: the value locked on home chains.
 
-Days are as in sum_routes.py. Tokens without a price are left out. Returned tokens count as negative, so the value of a
-day, token or chain can be negative. A token that is not on the network's list on a day counts nothing on that day,
-whatever it locked before, because the event database skipped inactive tokens.
+Days are whole UTC days, and a period of n days has n + 1 dates. Tokens without a price are left out. Returned tokens
+count as negative, so the value of a day, token or chain can be negative. A token that is not on the network's list on a
+day counts nothing on that day, whatever it locked before, because the event database skipped inactive tokens.
 """
 
 from collections import defaultdict

@@ -42,7 +42,7 @@ def sail_session() -> Iterator[SparkSession]:
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("RUST_LOG", LOG_LEVEL)
-    # Windows over all milestones are meant: they have a row per milestone.
+    # Windows over all milestones are intended: they have one row per milestone.
     warnings.filterwarnings("ignore", message=UNPARTITIONED)
     server = SparkConnectServer()
     server.start()

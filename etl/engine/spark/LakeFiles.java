@@ -18,14 +18,14 @@ public class LakeFiles {
     public String of(Configuration configuration, String table) throws IOException {
         Engine engine = DefaultEngine.create(configuration);
         ScanImpl scan = (ScanImpl) TableManager.loadSnapshot(table).build(engine).getScanBuilder().build();
-        StringBuilder told = new StringBuilder();
+        StringBuilder lines = new StringBuilder();
         CloseableIterator batches = scan.getScanFiles(engine, true);
         try {
             while (batches.hasNext()) {
                 CloseableIterator rows = ((FilteredColumnarBatch) batches.next()).getRows();
                 try {
                     while (rows.hasNext()) {
-                        tell((Row) rows.next(), told);
+                        append((Row) rows.next(), lines);
                     }
                 } finally {
                     rows.close();
@@ -34,16 +34,16 @@ public class LakeFiles {
         } finally {
             batches.close();
         }
-        return told.toString();
+        return lines.toString();
     }
 
-    private static void tell(Row file, StringBuilder told) throws IOException {
+    private static void append(Row file, StringBuilder lines) throws IOException {
         String path = InternalScanFileUtils.getAddFileStatus(file).getPath();
         if (InternalScanFileUtils.getDeletionVectorDescriptorFromRow(file) != null) {
-            throw new IOException(path + ": rows of it are deleted by a deletion vector, which no lake of ours has");
+            throw new IOException(path + ": a deletion vector removes some of its rows; Permanode writes none");
         }
         Row added = file.getStruct(InternalScanFileUtils.ADD_FILE_ORDINAL);
         int stats = InternalScanFileUtils.ADD_FILE_STATS_ORDINAL;
-        told.append(path).append('\n').append(added.isNullAt(stats) ? "{}" : added.getString(stats)).append('\n');
+        lines.append(path).append('\n').append(added.isNullAt(stats) ? "{}" : added.getString(stats)).append('\n');
     }
 }
