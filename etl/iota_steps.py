@@ -62,14 +62,14 @@ class IotaRun:
 
     @property
     def ingest(self) -> Ingest:
-        """The way from files into the run's lake."""
+        """The writer of files into the run's lake."""
         return Ingest(
             self.publication.spark, self.publication.lake, self.publication.store_settings, self.publication.reads
         )
 
 
 def check_store(run: IotaRun) -> IotaRun:
-    """Rejects a lake older than the store. Counts the store's newest milestones and reopens those that miss rows."""
+    """Rejects a lake older than the store. Counts the store's newest milestones and reopens those with missing rows."""
     store, reads = run.publication.store, run.publication.reads
     chunk_size = run.publication.store_settings.chunk_size
     reject_older_lake(run.publication.lake, reads)
@@ -104,7 +104,7 @@ def decode(run: IotaRun) -> IotaRun:
 
 
 def resolve_inclusion(run: IotaRun) -> IotaRun:
-    """Proves the inclusion states that no source states and only the Merkle root can prove."""
+    """Proves the inclusion states that no source contains and only the Merkle root can prove."""
     found = run.found
     if found is not None and found.believed:
         with run.publication.report.timed("decide"):

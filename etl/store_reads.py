@@ -37,7 +37,7 @@ class StoreReads:
         self._runner.close()
 
     def _answer(self, query: Coroutine[Any, Any, T]) -> T:
-        """Threads are answered one after the other. The loop turns once more, which ends what a turn of it began."""
+        """Runs a query; other threads wait. The loop turns once more, so that the store can end the turn's work."""
 
         async def answered() -> T:
             answer = await query
@@ -60,11 +60,11 @@ class StoreReads:
         return self._answer(sync.find_newest_milestone(self._store, self.network))
 
     def ledger_index(self) -> int | None:
-        """The milestone whose ledger state the store has; None when genesis was never applied."""
+        """The milestone whose ledger state the store has; None if genesis was never applied."""
         return self._answer(ledger.find_ledger_index(self._store, self.network))
 
     def owners(self, output_ids: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
-        """etl.ledger_state.changes.OWNED of those of the outputs that were created here."""
+        """etl.ledger_state.changes.OWNED of the outputs whose creator is in the store."""
         return {
             output_id: (
                 row["data"][0],
@@ -95,7 +95,7 @@ class StoreReads:
         ]
 
     def balances(self, addresses: Sequence[bytes], ledger_index: int) -> list[tuple[Any, ...]]:
-        """etl.ledger_state.changes.BALANCES of those addresses after that milestone; none for unknown addresses."""
+        """etl.ledger_state.changes.BALANCES of the addresses after a milestone. Omits unknown addresses."""
         return [
             (
                 address,
@@ -107,19 +107,19 @@ class StoreReads:
         ]
 
     def begun_intervals(self, days: Iterable[int], genesis: int, last: int) -> list[calendar.Interval]:
-        """db.queries.calendar.list_begun."""
+        """Runs db.queries.calendar.list_begun."""
         return self._answer(calendar.list_begun(self._store, days, genesis, last))
 
     def interval_counts(
         self, chunk_size: int, intervals: Sequence[calendar.Interval], last: int
     ) -> Mapping[str, Mapping[int, int]]:
-        """db.queries.calendar.find_counts."""
+        """Runs db.queries.calendar.find_counts."""
         return self._answer(calendar.find_counts(self._store, chunk_size, intervals, last))
 
     def active(
         self, owners: Sequence[bytes], intervals: Sequence[calendar.Interval], last: int
     ) -> list[tuple[Any, ...]]:
-        """etl.analytics.calendar.ACTIVE of those of the owners that were, in the intervals up to that milestone."""
+        """etl.analytics.calendar.ACTIVE of the owners that were active in the intervals, up to milestone `last`."""
 
         async def find_all(some: Sequence[bytes]) -> list[list[tuple[int, int]]]:
             each = (calendar.list_active(self._store, owner.hex(), intervals, last) for owner in some)
@@ -138,7 +138,7 @@ class StoreReads:
         return [row["ledger_index"] for row in rows]
 
     def wealth(self, ledger_index: int) -> tuple[list[tuple[bytes, int]], dict[int, tuple[int, int]]]:
-        """What etl.ledger_state.rich_list.Wealth holds of that frontier."""
+        """The fields of etl.ledger_state.rich_list.Wealth at a frontier."""
         rows = self._answer(ledger.get_distribution(self._store, self.network, ledger_index))
         richest = self.partition(schema.rich_list, (self.network, ledger_index))
         return (
@@ -147,14 +147,14 @@ class StoreReads:
         )
 
     def ledger_updates(self, first: int, last: int) -> Iterator[Row]:
-        """Rows of ledger_updates_by_milestone of [first, last]: a partition a milestone."""
+        """Rows of ledger_updates_by_milestone of [first, last]: one partition per milestone."""
         for milestone_index in range(first, last + 1):
             yield from self.partition(schema.ledger_updates_by_milestone, (milestone_index,))
 
     def splits(
         self, lookups: Sequence[Lookup], ranges: Sequence[int]
     ) -> list[tuple[str, int, str, list[int], int, int]]:
-        """Splits of those lookups in those ranges, as etl.tables.partition_columns.SPLITS."""
+        """Splits of the lookups in these ranges, as etl.tables.partition_columns.SPLITS."""
         rows = (
             row
             for lookup in lookups
@@ -174,14 +174,14 @@ class StoreReads:
         ]
 
     def tails(self, lookups: Sequence[Lookup], ranges: Sequence[int]) -> list[tuple[str, int, int]]:
-        """(lookup, ms_range_id, tail) of those ranges, where there is one."""
+        """(lookup, ms_range_id, tail) of the ranges that have a tail."""
         wanted = set(ranges)
         rows = (row for lookup in lookups for row in self.partition(schema.tails, (lookup.table.name,)))
         found = ((row["lookup"], row["ms_range_id"], row["milestone_index"]) for row in rows)
         return [each for each in found if each[1] in wanted]
 
     def info(self, name: str) -> str | None:
-        """What keyspace_info says of that name."""
+        """The value of a key of keyspace_info; None if it is missing."""
         row = self._answer(self._store.get(schema.keyspace_info, (name,)))
         return None if row is None else row["value"]
 
@@ -194,7 +194,7 @@ class StoreReads:
         return list(self.partition(schema.sync, (ms_range_id,)))
 
     def partition(self, table: Table, partition: Key, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
-        """All rows of a partition, in its order; of `columns`, the clustering ones among them, where they are given."""
+        """Yields all rows of a partition in order. `columns`, if given, must include the clustering columns."""
         after: Bound | None = None
         descending = table.order is Order.DESC
         while True:
@@ -216,7 +216,7 @@ class StoreReads:
 
 
 def _named(output_id: bytes, row: Row) -> dict[str, Any] | None:
-    """The lake's struct of a Stardust output that `outputs` has."""
+    """The lake's struct of a Stardust output, from its row of `outputs`; None for Chrysalis outputs."""
     if row["output_kind"] == LEGACY:
         return None
     output = decode_output(row["data"])

@@ -1,4 +1,4 @@
-"""Reads through acsylla, a faster driver: the C++ driver under asyncio. Same results as `CassandraSession.ask`.
+"""Reads through acsylla, a faster driver: the C++ driver under asyncio. Same results as `CassandraSession.query`.
 
 Invariants:
 1. Only this module imports acsylla. Its errors become the port's errors.

@@ -1,4 +1,4 @@
-"""Measures: what ms_analytics says about each milestone. One module declares one measure.
+"""Measures: what ms_analytics contains about each milestone. One module declares one measure.
 
 Input: nothing. Output: MEASURES, which the schema, the series, the API and the docs are derived from and which
 etl/analytics computes. Not allowed: imports other than db.model and db.output_kinds, and code that reads or writes.
@@ -25,7 +25,7 @@ NAMES = (
     "unlock_conditions",
     "calendar",
 )
-"""Modules, one a line, in the order of their columns in the table. A new measure goes last."""
+"""Modules, one per line, in the order of their columns in the table. A new measure goes last."""
 
 MEASURES: Mapping[str, Measure] = {name: import_module(f"{__name__}.{name}").MEASURE for name in NAMES}
 

@@ -1,4 +1,4 @@
-"""Messages of a milestone by payload and by what the ledger made of them, and the base tokens that they moved."""
+"""Messages of a milestone by payload and inclusion state, and the base tokens that they moved."""
 
 from db.measures.measure import CONFLICTING, INCLUDED, NO_TRANSACTION, Kind, Measure, MeasureColumn, messages, tokens
 from db.model import Type

@@ -8,7 +8,7 @@ from db.output_kinds import ALIAS, FOUNDRY, NFT, types_of
 ALIAS_ID_BYTES = 32
 STATE_INDEX_BYTES = 4
 
-# The state index of an alias; of other outputs some bytes that no expression reads.
+# The state index of an alias. Other outputs have other bytes here, which no expression reads.
 STATE = (
     f"substring(hex(data), {2 * (TOKENS_AT + ALIAS_ID_BYTES) + 1} + {2 * TOKEN_BYTES} * stardust.native_tokens, "
     f"{2 * STATE_INDEX_BYTES})"

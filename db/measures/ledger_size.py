@@ -4,7 +4,7 @@ from db.measures.measure import Kind, Measure, MeasureColumn, added
 from db.model import Type
 
 KEY_BYTES = 34
-"""Of the key of an output: its id."""
+"""Bytes of an output's key: its id."""
 
 KEPT_BESIDE = 40
 """Bytes that a node stores with an output: block id, and index and time of the milestone that booked it (TIP-19)."""

@@ -1,4 +1,4 @@
-"""Bytes of the messages of a milestone, by payload. They are those of whole messages, as inx-chronicle counts them."""
+"""Bytes of the messages of a milestone, by payload. Complete messages count, as in inx-chronicle."""
 
 from db.measures.activity import PAYLOADS
 from db.measures.measure import Kind, Measure, MeasureColumn, message_bytes

@@ -36,7 +36,7 @@ STARDUST_LOOKUPS: tuple[Lookup, ...] = (
     _chain_lookup(nft_outputs, "nft"),
     _chain_lookup(foundry_outputs, "foundry"),
 )
-"""Those of them for milestones that may contain Stardust outputs."""
+"""The same for milestones that may contain Stardust outputs."""
 
 LEDGER_LOOKUPS: tuple[Lookup, ...] = (
     Lookup(

@@ -1,7 +1,7 @@
-"""The rows of ms_analytics that the measures make: one pass over messages, one over ledger changes.
+"""The rows of ms_analytics, computed from the measures: one pass over messages, one over ledger changes.
 
-A measure fills columns of its own (`db.measures`). Nothing here knows what one means, and nothing reads or writes.
-Measures of the ledger state take changes (etl.ledger_state.changes.CHANGES), which end at the ledger index.
+A measure fills columns of its own (`db.measures`). This module does not depend on their meaning, and reads and writes
+nothing. Measures of the ledger state take changes (etl.ledger_state.changes.CHANGES), which end at the ledger index.
 """
 
 import re
@@ -31,10 +31,10 @@ TOTAL_COLUMNS = columns_of(Kind.STATE)
 """Totals after the milestone: a load continues them from those of the milestone before."""
 
 FLOW_COLUMNS = columns_of(Kind.FLOW)
-"""What the changes of the milestone did. Null in the row of genesis."""
+"""Results of the milestone's changes. Null in the row of genesis."""
 
 STATE_COLUMNS = (*TOTAL_COLUMNS, *CALENDAR)
-"""Columns that every row up to the ledger index has, that of genesis too."""
+"""Columns that every row up to the ledger index has, including that of genesis."""
 
 _BALANCES_READ = ("milestone_index", "ms_timestamp", "is_spent", "amount", *COUNTED.names)
 _WORDS = {

@@ -1,4 +1,4 @@
-"""How long a run takes, roughly, and what it may therefore spend on planning its queries and compiling code."""
+"""The approximate duration of a run, which limits the time for planning queries and compiling code."""
 
 from collections.abc import Sequence
 from enum import Enum, auto

@@ -1,6 +1,6 @@
 """Derives rows of tables from decoded messages as words, vectorized.
 
-The same rules as in etl/tables, written a second time for Arrow: nothing of the engine computes them.
+The same rules as in etl/tables, written a second time for Arrow: no engine is used.
 """
 
 from collections.abc import Iterator

@@ -36,7 +36,7 @@ DOUBLINGS_MOST = 64
 
 @dataclass(frozen=True, slots=True)
 class FetchSettings:
-    """How nodes and guardians are requested. An attempt that returned something new does not count towards `tries`."""
+    """Options of requests to nodes and guardians. Attempts that returned something new do not count as `tries`."""
 
     requests: int = 16
     milestones: int = 4

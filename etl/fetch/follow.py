@@ -177,8 +177,8 @@ class _Following:
             self._again_at = None if again_s is None else time.monotonic() + again_s
 
     async def _idle(self, seconds: float, node: Node | None = None) -> None:
-        """Waits for `seconds` or until a signal. Before, does what waited for a pause: pending messages of a node that
-        responds, and a call that `hand_on` asked for.
+        """Waits for `seconds` or until a signal. First does the work that waits for a pause: pending messages of a node
+        that responds, and a call that `hand_on` requested.
         """
         pending = await self._take_pending(node) if node is not None and self._pace.rare_s else None
         if pending:

@@ -26,7 +26,7 @@ CSV: dict[str, bool | str] = {
     "ignoreLeadingWhiteSpace": False,
     "ignoreTrailingWhiteSpace": False,
 }
-"""As RFC 4180 has it, and whole."""
+"""Options of CSV as in RFC 4180. Values are written completely, with their white space."""
 
 
 def export(settings: EtlSettings, *, lake: str, what: str, into: str, form: str) -> int:

@@ -131,7 +131,9 @@ class Ledger:
             self._write(batch, makers, wealth, genesis, analysed=self.measures is not None)
 
     def _apply(self, found: Found, totals: Totals, genesis: int, frontier: int, to: int) -> int:
-        """Writes the state after (frontier, to], or as far as it is known. Returns the new frontier."""
+        """Writes the state after (frontier, to], or only up to the last milestone whose inputs are all known. Returns
+        the new frontier.
+        """
         to = self._known_to(found, to)
         if to == frontier:
             return frontier

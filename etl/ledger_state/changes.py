@@ -121,7 +121,7 @@ def far(
     fields = publication.output_fields([(genesis + 1, to)])
     null, values = dict[str, Column](), dict[str, Column]()
     if "stardust" not in fields and held.where("stardust IS NOT NULL").isEmpty():
-        # Null throughout, in a ledger of Chrysalis, where nothing expires: nothing reads, joins or writes them.
+        # Always null in a Chrysalis ledger, where nothing expires. No step reads, joins or writes these columns.
         null = {name: F.lit(None).cast(kind) for name, kind in OF_STARDUST.items()}
         values = null | {"owner": F.col("address")}
     made = tables.created(messages, [each for each in tables.OUTPUT_FIELDS if each not in null])

@@ -1,4 +1,4 @@
-"""Determines why transactions conflict: Hornet's reasons, as far as the ledger state goes.
+"""Determines why transactions conflict: Hornet's reasons, if the ledger state determines them.
 
 A reason follows from the inputs and the dust of addresses at the position of the message
 (ledger/chrysalis/conflicts.py, ledger/stardust/conflicts.py). Near the frontier these facts come from the store,
@@ -166,7 +166,7 @@ def dust_before(requests: DataFrame, steps: DataFrame) -> DataFrame:
     sums = DUST_STEPS.names[3:]
     readers = requests.withColumns({name: F.lit(0).cast("bigint") for name in sums})
     wanted = steps.join(requests.select("address").distinct(), "address", "left_semi")
-    # A message asks before its own steps.
+    # A message reads the dust before its own steps.
     is_step = F.col("message_id").isNull()
     so_far = Window.partitionBy("address").orderBy("milestone_index", "white_flag_index", is_step)
     so_far = so_far.rowsBetween(Window.unboundedPreceding, 0)

@@ -30,9 +30,9 @@ KEPT = ["milestone_index", "white_flag_index", "message_id", "conflict_reason"]
 
 
 def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields JUDGED_DDL for rows with etl.ledger_state.conflict_reasons.AT and ASKED, the facts `known` about their
-    inputs in order (etl.ledger_state.conflict_reasons.FACTS; null if unknown), and the `dust` of each address that they
-    change.
+    """Yields JUDGED_DDL for rows with etl.ledger_state.conflict_reasons.AT and MESSAGE_COLUMNS, the facts
+    `known` about their inputs in order (etl.ledger_state.conflict_reasons.FACTS; null if unknown), and the `dust` of
+    each address that they change.
     """
     for batch in batches:
         found = pa.array([_reason(row) for row in batch.to_pylist()], pa.int16())

@@ -1,4 +1,4 @@
-"""Reject: a part of an input file that a load does not take, with its place and the reason."""
+"""Reject: a rejected part of an input file, with its place and the reason."""
 
 from dataclasses import dataclass
 

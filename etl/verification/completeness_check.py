@@ -1,4 +1,4 @@
-"""Counts the rows of the store's newest complete milestones and marks those that miss rows as incomplete.
+"""Counts the rows of the store's newest complete milestones and marks those with missing rows as incomplete.
 
 An acknowledged write is not yet durable on a cluster, so a power failure can lose rows. The marks go to `sync` first
 and then to `ranges`. The next load writes these milestones again from the lake. This module does not need Spark.
@@ -24,7 +24,7 @@ LEASE_S = 60
 
 
 def check_newest(settings: StoreSettings, newest: int) -> Intervals:
-    """Reopens those of the `newest` complete milestones that miss rows, and returns them.
+    """Reopens those of the `newest` complete milestones with missing rows, and returns them.
 
     Raises StoreUnavailable. Raises LeaseHeld, which names the milestones, if another run holds the store's lease.
     """

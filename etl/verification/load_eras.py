@@ -1,7 +1,7 @@
 """The eras of a network, for one load.
 
-The settings and the built-in values of the network come first. If they do not say where Stardust begins, all milestones
-are of one era: that of the store's newest milestone, or that of the files if the store is empty.
+The settings and the built-in values of the network come first. If they do not define where Stardust begins, all
+milestones are of one era: that of the store's newest milestone, or that of the files if the store is empty.
 """
 
 from db import schema
@@ -16,7 +16,7 @@ from ledger.stardust.values import Milestone
 def eras_of(settings: StoreSettings, reads: StoreReads, plan: Plan | None) -> Eras:
     """Returns the network's eras. `plan`: the files to load, None without files.
 
-    Raises StoreMismatch if the store's newest milestone is not of the era that the settings say.
+    Raises StoreMismatch if the store's newest milestone is not of the era that the settings define.
     """
     newest = reads.newest_milestone()
     kept = None if newest is None else _codec_of(reads, newest)
