@@ -1,6 +1,7 @@
 """Expectations from the lake's committed Parquet files, read without the engine.
 
-Invariant: the rows of a milestone are adjacent in a file, and those of a complete milestone in white-flag order.
+Invariant: the rows of a complete milestone are in white-flag order. Those of another milestone may lie between them:
+Sail writes the batches of its partitions as they come.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,42 +23,49 @@ _UNUSED = {"nonce", "network_id", "lake_range"}
 
 def expected_of_lake(lake: Lake, milestones: Intervals) -> Expected:
     """Returns the expectations of these milestones of the lake. Raises WrongRows for a file in another order."""
+    files = lake.local_files("messages", milestones)
+    in_pieces = _in_pieces(files)
     sums: dict[int, bytes] = {}
-    edges: list[pa.Table] = []
-    for path in lake.local_files("messages", milestones):
-        for rows, is_edge in _pieces(path, milestones):
-            if is_edge:
-                edges.append(rows)
-            elif rows.num_rows:
+    pieces: list[pa.Table] = []
+    for path in files:
+        for rows in _adjacent(path, milestones):
+            is_piece = np.isin(numbers(rows.column("milestone_index")), in_pieces)
+            if is_piece.any():
+                pieces.append(rows.filter(pa.array(is_piece)))
+                rows = rows.filter(pa.array(~is_piece)).combine_chunks()
+            if rows.num_rows:
                 sums.update(sums_by_milestone(rows))
-    if edges:
-        rest = pa.concat_tables(edges, promote_options="default").combine_chunks()
+    if pieces:
+        rest = pa.concat_tables(pieces, promote_options="default").combine_chunks()
         sums.update(sums_by_milestone(rest))
     return Expected(sums)
 
 
-def _pieces(path: Path, milestones: Intervals) -> Iterator[tuple[pa.Table, bool]]:
-    """Whole milestones of a file, and its first and last one, which may continue in another file (True)."""
+def _in_pieces(files: Sequence[Path]) -> Numbers:
+    """The milestones whose rows are not adjacent in one file."""
+    begun = [np.zeros(0, np.int64)]
+    for path in files:
+        indexes = numbers(
+            pq.read_table(path, columns=["milestone_index"], partitioning=None).column(0).combine_chunks()
+        )
+        begun.append(indexes[np.concatenate([[True], np.diff(indexes) != 0])] if len(indexes) else indexes)
+    found, counts = np.unique(np.concatenate(begun), return_counts=True)
+    return found[counts > 1]
+
+
+def _adjacent(path: Path, milestones: Intervals) -> Iterator[pa.Table]:
+    """The rows of a file, in tables that end where a milestone does."""
     with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
         names = [name for name in file.schema_arrow.names if name not in _UNUSED]
         held: pa.Table | None = None
-        is_first = True
         for batch in file.iter_batches(BATCH_ROWS, columns=names, use_threads=False):
             rows = pa.Table.from_batches([batch])
             held = rows if held is None else pa.concat_tables([held, rows])
-            changes = _changes(path, held)
-            if not len(changes):
-                continue
-            start, end = int(changes[0]), int(changes[-1])
-            if is_first:
-                yield _chosen(held.slice(0, start), milestones), True
-            else:
-                start = 0
-            if end > start:
-                yield _chosen(held.slice(start, end - start), milestones), False
-            held, is_first = held.slice(end), False
+            if len(changes := _changes(path, held)):
+                yield _chosen(held.slice(0, int(changes[-1])), milestones)
+                held = held.slice(int(changes[-1]))
         if held is not None and held.num_rows:
-            yield _chosen(held, milestones), True
+            yield _chosen(held, milestones)
 
 
 def _changes(path: Path, rows: pa.Table) -> Numbers:
