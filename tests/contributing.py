@@ -125,18 +125,17 @@ def generate(tree: Path) -> None:
 
 
 def load(sources: dict[str, str], network: str, genesis: str) -> None:
-    """Migrates stores and loads a file into each, in one Spark session."""
+    """Migrates stores and loads a file into each, in one session of the embedded engine."""
     from db.admin.migrate import migrate
     from etl import runs
     from etl.engine.session import engine_session
-    from etl.engine.spans import Span
-    from tests.etl.conftest import SETTINGS
+    from tests.etl.conftest import ON_SAIL
 
-    with engine_session(SETTINGS, span=Span.SECONDS):
+    with engine_session(ON_SAIL):
         for url, file in sources.items():
             settings = StoreSettings(url, network, 7, 3)
             migrate(settings)
-            report = runs.load(settings, SETTINGS, [Path(file)], genesis=Path(genesis))
+            report = runs.load(settings, ON_SAIL, [Path(file)], genesis=Path(genesis))
             assert report.exit_code == 0, report
 
 

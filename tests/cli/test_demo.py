@@ -75,7 +75,7 @@ def fresh_keyspace(cassandra: CassandraServer) -> str:
     return f"cassandra://{cassandra.contact}/demo_{os.getpid()}?rf=1"
 
 
-@pytest.mark.spark
+@pytest.mark.loads
 @pytest.mark.parametrize(
     "kind", ["no_store", pytest.param("fresh_keyspace", marks=[pytest.mark.cassandra, pytest.mark.slow])]
 )

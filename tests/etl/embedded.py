@@ -1,35 +1,49 @@
-"""The fixtures `stores` and `everywhere` on the embedded engine, for folders whose tests need loaded stores but not
-Spark itself.
+"""The fixtures `stores`, `everywhere` and `session` on the embedded engine, for tests that need loaded stores or frames
+but not Spark itself.
 
-A conftest.py imports them to override those of tests/etl. With `--engine=spark` they load with Spark. Spark always
-fills clusters.
+A conftest.py imports them to override those of tests/etl. With `--engine=spark` they use Spark. `cassandra` is filled
+by the same engine, and `bulk` by Spark, the only engine that writes SSTables.
 """
+
+from collections.abc import Iterator
 
 import pytest
 
 from etl.engine.current import SPARK
+from etl.engine.session import Session, engine_session
+from etl.engine.settings import EtlSettings
 from tests.etl.conftest import KINDS, ON_SAIL, SETTINGS, Stores, Templates
 
 
-def _loads_of(request: pytest.FixtureRequest, templates: Templates, folder: str) -> Stores:
-    root = request.getfixturevalue("tmp_path_factory").mktemp(folder)
-    if request.config.getoption("--engine") == SPARK:
+def _settings(request: pytest.FixtureRequest, *, bulk: bool = False) -> EtlSettings:
+    """Returns the settings of the engine. Spark's session starts before the first load."""
+    if bulk or request.config.getoption("--engine") == SPARK:
         request.getfixturevalue("spark")
-        return Stores(root, templates, settings=SETTINGS)
-    return Stores(root, templates, settings=ON_SAIL)
+        return SETTINGS
+    return ON_SAIL
 
 
 @pytest.fixture(scope="module")
-def stores(request: pytest.FixtureRequest, templates: Templates) -> Stores:
-    return _loads_of(request, templates, "stores")
+def stores(request: pytest.FixtureRequest, templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("stores"), templates, settings=_settings(request))
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def everywhere(request: pytest.FixtureRequest, templates: Templates) -> Stores:
+def everywhere(
+    request: pytest.FixtureRequest, templates: Templates, tmp_path_factory: pytest.TempPathFactory
+) -> Stores:
     """`stores` of each kind in turn."""
-    if request.param == "sqlite":
-        return _loads_of(request, templates, "everywhere")
-    request.getfixturevalue("spark")
-    server = request.getfixturevalue("cassandra")
-    root = request.getfixturevalue("tmp_path_factory").mktemp("everywhere")
-    return Stores(root, templates, server, bulk=request.param == "bulk")
+    bulk = request.param == "bulk"
+    server = None if request.param == "sqlite" else request.getfixturevalue("cassandra")
+    root = tmp_path_factory.mktemp("everywhere")
+    return Stores(root, templates, server, bulk=bulk, settings=_settings(request, bulk=bulk))
+
+
+@pytest.fixture(scope="module")
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    """A session for frames."""
+    if request.config.getoption("--engine") == SPARK:
+        yield request.getfixturevalue("spark")
+    else:
+        with engine_session(ON_SAIL) as session:
+            yield session

@@ -65,7 +65,7 @@ def contract(tree: Path) -> dict[str, object]:
 
 
 def test_a_measure_takes_one_file_and_one_line() -> None:
-    """tests/etl/test_contributing.py applies the patches."""
+    """tests/etl/analytics/test_contributing.py applies the patches."""
     for patch in examples(MEASURE):
         file, line = patch
         assert file.is_new

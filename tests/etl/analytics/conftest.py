@@ -1,5 +1,5 @@
-"""Loads of these tests run on the embedded engine."""
+"""Loads and frames of these tests run on the embedded engine."""
 
-from tests.etl.embedded import everywhere, stores
+from tests.etl.embedded import everywhere, session, stores
 
-__all__ = ["everywhere", "stores"]
+__all__ = ["everywhere", "session", "stores"]

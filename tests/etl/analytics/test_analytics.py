@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
@@ -35,6 +35,7 @@ from etl.analytics.calendar import newly_active, so_far
 from etl.analytics.catch_up import STEPS, Step
 from etl.analytics.days import counts, daily_analytics
 from etl.analytics.milestones import aggregates, rows_of
+from etl.engine.session import Session
 from etl.report import Notify, Report, quiet
 from etl.writers.publish import ANALYSED_TO
 from tests import reference, reference_stardust
@@ -264,10 +265,10 @@ below cover the others.
 """
 
 
-def test_messages_are_distinguished_by_payload_and_state(spark: SparkSession) -> None:
+def test_messages_are_distinguished_by_payload_and_state(session: Session) -> None:
     """With generated messages, a decimal digit each: no message of the ledgers here has a treasury transaction."""
     kinds: list[int | None] = [None, 0, 1, 2, 4, 5, 6, 7]
-    rows = spark.createDataFrame(
+    rows = session.createDataFrame(
         [(10**at, 7 * 10**at, kind, at % 3, at % 4 == 0, 3 * 10**at) for at, kind in enumerate(kinds)],
         "messages BIGINT, bytes BIGINT, payload_kind INT, inclusion_state INT, is_migrated BOOLEAN, amount BIGINT",
     )
@@ -292,9 +293,9 @@ def test_messages_are_distinguished_by_payload_and_state(spark: SparkSession) ->
     }
 
 
-def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None:
+def test_transactions_of_any_size_have_their_bucket(session: Session) -> None:
     sizes = list(range(1, 129))
-    rows = spark.createDataFrame(
+    rows = session.createDataFrame(
         [(messages, state, size, size) for size in sizes for messages, state in ((1, 1), (5, 2), (7, 0))],
         "messages BIGINT, inclusion_state INT, inputs INT, outputs INT",
     )
@@ -306,7 +307,7 @@ def test_transactions_of_any_size_have_their_bucket(spark: SparkSession) -> None
     }
 
 
-def test_who_was_active_is_counted_once_an_interval(spark: SparkSession) -> None:
+def test_who_was_active_is_counted_once_an_interval(session: Session) -> None:
     """Over three years, with times that sometimes fall; computed from the first milestone on, and continued at any
     other.
     """
@@ -319,8 +320,8 @@ def test_who_was_active_is_counted_once_an_interval(spark: SparkSession) -> None
         milestone: Any = SimpleNamespace(timestamp=second)
         wanted[index] = active_so_far(milestone, [{"address": each} for each in owners[index]], gathered)
     rows = [(index, 1000 * times[index], each.encode()) for index in times for each in owners[index]]
-    active = spark.createDataFrame(rows, "milestone_index INT, ms_timestamp BIGINT, owner BINARY")
-    timed = spark.createDataFrame(
+    active = session.createDataFrame(rows, "milestone_index INT, ms_timestamp BIGINT, owner BINARY")
+    timed = session.createDataFrame(
         [(index, 1000 * at) for index, at in times.items()], "milestone_index INT, ms_timestamp BIGINT"
     )
     for first in (1, 37, 80):
@@ -348,7 +349,7 @@ def amounts(rng: random.Random) -> int:
     return rng.choice((rng.getrandbits(rng.randint(1, 256)) or 1, 1 << rng.randint(0, 255), (1 << 256) - 1))
 
 
-def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) -> None:
+def test_native_tokens_are_compared_whatever_their_amounts(session: Session) -> None:
     """Hundreds of transactions, one per milestone: one input with tokens, one or two outputs with them."""
     rng, rows, wanted = random.Random(8), [], {}
     for number in range(1, 300):
@@ -360,7 +361,7 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
             rows.append((number, 0, is_spent, (1,), data))
         gone = made is None
         wanted[number] = (not gone and made > taken, not gone, gone or made < taken)
-    frame = spark.createDataFrame(
+    frame = session.createDataFrame(
         rows,
         "milestone_index INT, white_flag_index INT, is_spent BOOLEAN, stardust STRUCT<native_tokens: SMALLINT>, "
         "data BINARY",
@@ -370,20 +371,20 @@ def test_native_tokens_are_compared_whatever_their_amounts(spark: SparkSession) 
     assert set(wanted.values()) >= {(True, True, False), (False, True, True), (False, False, True)}
 
 
-def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(spark: SparkSession) -> None:
+def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(session: Session) -> None:
     """First of two addresses together, then of one only; nothing moves on the last day."""
 
     def moved(day: int, *amounts: int) -> tuple[Any, ...]:
         outputs = [(3, bytes([place]), Decimal(amount)) for place, amount in enumerate(amounts)]
         return datetime(2022, 10, day, tzinfo=UTC), "merkle", 1, None, (b"t", outputs, [], None)
 
-    lake = spark.createDataFrame(
+    lake = session.createDataFrame(
         [moved(1, 2**62, 2**62 - 1), moved(2, 2**62, 2**62), moved(3, 2**63, 1)],
         "timestamp TIMESTAMP, verified STRING, inclusion_state INT, tagged_data STRUCT<tag: BINARY>, "
         "transaction STRUCT<transaction_id: BINARY, outputs: ARRAY<STRUCT<kind: TINYINT, address: BINARY, "
         "amount: DECIMAL(20,0)>>, unlocks: ARRAY<STRUCT<address: BINARY>>, tagged_data: STRUCT<tag: BINARY>>",
     )
-    milestones = spark.createDataFrame(
+    milestones = session.createDataFrame(
         [(datetime(2022, 10, day, tzinfo=UTC), 1, 1, 0, 1) for day in (1, 2, 3, 4)],
         "timestamp TIMESTAMP, message_count INT, included INT, conflicting INT, transactions INT",
     )
@@ -397,7 +398,7 @@ def test_a_day_that_moves_more_tokens_than_64_bits_hold_does_not_know_how_many(s
     assert [row["output_count"] for _, row in sorted(found.items())] == [2, 2, 2, 0]
 
 
-def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None:
+def test_an_alias_changes_its_state_or_its_governor(session: Session) -> None:
     """The state index follows the native tokens. The first state has one native token, the second none."""
 
     def alias(state_index: int, tokens: int) -> bytes:
@@ -409,7 +410,7 @@ def test_an_alias_changes_its_state_or_its_governor(spark: SparkSession) -> None
         (2, 5, 4, True, (b"a", b"g", 0), alias(8, 0)),
         (2, 5, 4, False, (b"a", b"h", 2), alias(8, 2)),
     ]
-    frame = spark.createDataFrame(
+    frame = session.createDataFrame(
         rows,
         "milestone_index INT, white_flag_index INT, output_type TINYINT, is_spent BOOLEAN, "
         "stardust STRUCT<chain_id: BINARY, governor: BINARY, native_tokens: SMALLINT>, data BINARY",

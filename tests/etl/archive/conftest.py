@@ -18,7 +18,10 @@ from tests.api.conftest import fill, fill_stardust
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.conftest import ROOT
+from tests.etl.embedded import stores
 from tests.reference import ORACLE
+
+__all__ = ["stores"]
 
 Json: TypeAlias = dict[str, Any]
 

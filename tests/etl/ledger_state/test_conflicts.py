@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
-from pyspark.sql import SparkSession
 
 from api.app import ApiSettings, create_app
 from api.network import NetworkMount
 from cli.progress import report_lines
 from db.connect import open_store
+from etl.engine.session import Session
 from etl.lake.delta import few_rows
 from etl.ledger_state.conflict_reasons import AT, DUST_STEPS, dust_before
 from tests.conftest import SAMPLE
@@ -127,7 +127,7 @@ def test_a_transaction_that_does_not_conflict_gets_no_reason_and_its_source_is_r
     assert reasons(loading) == {key: each for key, each in expected().items() if key in known}
 
 
-def test_dust_before_a_message_is_the_sum_of_what_precedes_it(spark: SparkSession) -> None:
+def test_dust_before_a_message_is_the_sum_of_what_precedes_it(session: Session) -> None:
     """Events of some addresses, in the order of milestone and white-flag index; genesis and the
     frontier have no index.
     """
@@ -144,10 +144,10 @@ def test_dust_before_a_message_is_the_sum_of_what_precedes_it(spark: SparkSessio
     ]
     asked = [(*place, bytes(place), address) for place in asking for address in rng.sample(addresses, 2)]
     rng.shuffle(steps)
-    questions = spark.createDataFrame(
+    questions = session.createDataFrame(
         asked, "milestone_index INT, white_flag_index INT, message_id BINARY, address BINARY"
     )
-    found = dust_before(questions, few_rows(spark, DUST_STEPS, steps)).select(*AT, "address", *DUST_STEPS.names[3:])
+    found = dust_before(questions, few_rows(session, DUST_STEPS, steps)).select(*AT, "address", *DUST_STEPS.names[3:])
     sums = {
         (milestone, position, message_id, address): tuple(
             sum(

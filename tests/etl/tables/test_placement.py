@@ -4,17 +4,17 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from db import schema
 from db.intervals import of_indices
 from db.partitions import place, window
+from etl.engine.session import Session
 from etl.lake.delta import few_rows
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, key_text, range_of
 from tests.partition_model import Splits, grow
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 TAGS = schema.tags.name
 GEOMETRIES = [(7, 3), (10, 1), (250, 60), (100, 8)]
@@ -71,7 +71,7 @@ def cases(rng: random.Random, chunk_size: int, partition_size: int) -> list[Case
 
 
 @pytest.mark.parametrize(("chunk_size", "partition_size"), GEOMETRIES)
-def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition_size: int) -> None:
+def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_size: int) -> None:
     drawn = cases(random.Random(f"{chunk_size} {partition_size}"), chunk_size, partition_size)
     rows = [
         (TAGS, range_id, key, index)
@@ -87,9 +87,9 @@ def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition
     ]
     tails = [(TAGS, range_id, case.tail) for range_id, case in enumerate(drawn) if case.earlier]
     grown = grow_splits(
-        spark.createDataFrame(rows, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT"),
-        few_rows(spark, SPLITS, existing),
-        few_rows(spark, TAILS, tails),
+        session.createDataFrame(rows, "lookup STRING, ms_range_id INT, key STRING, milestone_index INT"),
+        few_rows(session, SPLITS, existing),
+        few_rows(session, TAILS, tails),
         of_indices(index for case in drawn for index in case.run),
         chunk_size,
         partition_size,
@@ -111,7 +111,7 @@ def test_grow_is_db_partitions_s(spark: SparkSession, chunk_size: int, partition
     assert found == expected
 
 
-def test_rows_are_where_place_puts_them(spark: SparkSession) -> None:
+def test_rows_are_where_place_puts_them(session: Session) -> None:
     rng = random.Random(5)
     chunk_size = 20
     firsts = {
@@ -126,10 +126,10 @@ def test_rows_are_where_place_puts_them(spark: SparkSession) -> None:
     splits += [
         ("outputs_by_address", range_id, key, [range_id * chunk_size + 1], 1, 0) for _, range_id, key, *_ in splits
     ]
-    placement = Placement(chunk_size, schema.LOOKUPS, few_rows(spark, SPLITS, splits))
+    placement = Placement(chunk_size, schema.LOOKUPS, few_rows(session, SPLITS, splits))
     rows = (
-        spark.range(40)
-        .crossJoin(spark.range(60).withColumnRenamed("id", "m"))
+        session.range(40)
+        .crossJoin(session.range(60).withColumnRenamed("id", "m"))
         .select(F.unhex(F.lpad(F.hex("id"), 8, "0")).alias("tag"), F.col("m").cast("int").alias("milestone_index"))
     )
     assert rows.where(F.octet_length("tag") != 4).isEmpty()
@@ -144,8 +144,8 @@ def test_rows_are_where_place_puts_them(spark: SparkSession) -> None:
     assert {row["partition_id"] for row in cold.collect()} == {0}
 
 
-def test_ranges_and_key_texts(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([(99, True), (100, False)], "milestone_index INT, included BOOLEAN").select(
+def test_ranges_and_key_texts(session: Session) -> None:
+    frame = session.createDataFrame([(99, True), (100, False)], "milestone_index INT, included BOOLEAN").select(
         "*",
         F.lit(bytes.fromhex("00ABFF")).alias("address"),
         F.lit("legacy").alias("output_kind"),

@@ -24,7 +24,7 @@ from tests.etl.stardust_archives import NETWORK, oracle
 from tests.reference_lookups import STANDS_UNDER, STATES
 from tests.reference_stardust import whole_rows
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GEOMETRY = (7, 3)
 LAST = 50

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from etl import runs
+from etl.engine.session import Session
 from etl.verification.audit import Proved
 from etl.verification.full_verification import NO_PARENT, find_strangers
 from ledger.chrysalis.values import SignatureUnlock
@@ -242,7 +242,7 @@ def test_a_data_message_left_out_and_a_reason_that_is_wrong_are_named(stores: St
     assert any(each.first == 7 == each.last and "is in no milestone" in each.reason for each in proved)
 
 
-def test_a_message_of_two_cones_and_parents_of_none_are_faults(spark: SparkSession) -> None:
+def test_a_message_of_two_cones_and_parents_of_none_are_faults(session: Session) -> None:
     one, two, three, none = (bytes([each]) * 32 for each in (1, 2, 3, 255))
     rows = [
         (1, one, [NO_PARENT]),
@@ -252,7 +252,7 @@ def test_a_message_of_two_cones_and_parents_of_none_are_faults(spark: SparkSessi
         (5, None, None),
         (6, none, [two, none]),
     ]
-    messages = spark.createDataFrame(rows, "milestone_index INT, message_id BINARY, parents ARRAY<BINARY>")
+    messages = session.createDataFrame(rows, "milestone_index INT, message_id BINARY, parents ARRAY<BINARY>")
     again, early = "in the cone of milestone 1 already", f"parents: {three.hex()} is in no milestone up to this one"
     for first, expected in ((1, {(2, two, early), (4, one, again)}), (3, {(4, one, again)}), (5, set())):
         found = find_strangers(messages, 0, first).collect()

@@ -22,7 +22,7 @@ from tests.conftest import SAMPLE
 from tests.etl.conftest import Loading, Stores
 from tests.etl.store_rows import ANALYTICS, stored_rows
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 SOURCE = SAMPLE / "1to21.log"
 TINY = (7, 3)

@@ -15,7 +15,7 @@ from tests.etl.archives import Json
 from tests.etl.conftest import Stores
 from tests.reference import ORACLE
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 GEOMETRY = (7, 3)
 """Cut at every possible place: an export reads every partition."""

@@ -12,7 +12,7 @@ from tests.etl.conftest import Stores
 from tests.etl.stardust_archives import NETWORK, oracle
 from tests.reference_facts import Milestone
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 ADDED = ("0011_conflicting_sizes", "0012_spent_outputs")
 

@@ -17,7 +17,7 @@ from tests.etl.archives import Json, dump, oracle, pending, sample, write
 from tests.etl.conftest import Loading, Stores
 from tests.etl.listings import check
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 CHUNK_SIZE, PARTITION_SIZE = 10, 6
 FIRST, COUNT = 95, 30
