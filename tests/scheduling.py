@@ -38,8 +38,8 @@ def on_spark(item: pytest.Item) -> bool:
     if item.get_closest_marker("loads") is None:
         return False
     callspec = getattr(item, "callspec", None)
-    in_cluster = callspec is not None and callspec.params.get("everywhere") in ("cassandra", "bulk")
-    return in_cluster or item.config.getoption("--engine") == "spark"
+    as_bulk = callspec is not None and callspec.params.get("everywhere") == "bulk"
+    return as_bulk or item.config.getoption("--engine") == "spark"
 
 
 def rank(item: pytest.Item) -> int:
