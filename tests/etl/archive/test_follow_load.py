@@ -20,7 +20,7 @@ from tests.etl.commands import WAIT_S, permanode
 from tests.etl.store_rows import stored_rows
 from tests.etl.test_oracle import check, reference
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 HEADS = [25, 25, 50]
 """The newest milestone that the node reports to each request: for its network, for its head, and from then on."""
@@ -49,7 +49,7 @@ def test_milestones_are_loaded_as_they_come_and_in_the_end_the_whole_oracle_is_t
     with proxied(node, edit=edit) as proxy:
         flags = ("--store", store.url, "--network", store.network)
         command = ("fetch", "--node", proxy.url, "--range", "1:", "--into", tmp_path / "archive", "--follow", "--load")
-        follower = permanode(*flags, *command, cwd=tmp_path)
+        follower = permanode(*flags, *command, cwd=tmp_path, PERMANODE_ETL_ENGINE="sail")
         try:
             assert all_loaded.wait(WAIT_S), follower.said()
             os.kill(follower.pid, signal.SIGTERM)
