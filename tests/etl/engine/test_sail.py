@@ -5,18 +5,23 @@ Each test of a defect fails once a new version of Sail fixes the defect; then re
 
 import sys
 from collections.abc import Iterator
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from google.protobuf.message import DecodeError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import NullType
 
 from cli.main import describe_error
 from etl.engine.arrow_frames import MANY_ROWS, arrow_frame
-from etl.engine.columns import balanced, bytes_at
+from etl.engine.columns import balanced, bytes_at, union_with_nulls
 from etl.engine.current import on_sail
 from etl.engine.ordering import map_in_order, sorted_rows
 from etl.engine.parquet import write_parquet
@@ -168,3 +173,38 @@ def test_a_filter_over_a_union_with_a_branch_that_is_always_false_fails(sail: Sp
     united = rows.unionByName(rows.where(F.col("token").isin([])))
     with pytest.raises(PySparkException):
         united.where("kind = 'a'").select("token").collect()
+
+
+def test_a_write_spreads_sorted_rows_over_files(sail: SparkSession, tmp_path: Path) -> None:
+    numbers = [(7919 * each) % ROWS_SORTED for each in range(ROWS_SORTED)]
+    frame = arrow_frame(sail, pa.table({"id": numbers})).repartition(4)
+    sorted_rows(frame, "id").write.parquet(str(tmp_path / "parts"))
+    parts = [pq.read_table(part)["id"].to_pylist() for part in (tmp_path / "parts").glob("*.parquet")]
+    ends = sorted((part[0], part[-1]) for part in parts)
+    assert any(last > first for (_, last), (first, _) in pairwise(ends))
+
+
+def test_a_missing_column_of_a_union_has_no_type(sail: SparkSession) -> None:
+    fields = pa.struct([("number", pa.int64())])
+    one = arrow_frame(sail, pa.table({"id": [1]}))
+    other = arrow_frame(sail, pa.table({"id": [2], "value": pa.array([{"number": 7}], fields)}))
+    theirs = one.unionByName(other, allowMissingColumns=True)
+    assert isinstance(theirs.schema["value"].dataType, NullType)
+    with pytest.raises(PySparkException):
+        theirs.select("value.number").collect()
+    ours = union_with_nulls(one, other).select("id", "value.number").orderBy("id")
+    assert [tuple(row) for row in ours.collect()] == [(1, None), (2, 7)]
+
+
+def test_a_plan_has_a_limit_of_128_mebibytes(sail: SparkSession) -> None:
+    data = pa.array([bytes(1 << 20)] * 130, pa.binary())
+    with pytest.raises(PySparkException, match="larger than max"):
+        sail.createDataFrame(pa.table({"data": data})).count()
+
+
+def test_an_expression_has_a_limit_of_about_a_hundred_levels(sail: SparkSession) -> None:
+    rows = arrow_frame(sail, pa.table({"id": [1, 1_000]}))
+    conditions = [F.col("id") == each for each in range(100)]
+    assert rows.where(balanced(or_, conditions)).count() == 1
+    with pytest.raises(DecodeError):
+        rows.where(reduce(or_, conditions)).count()
