@@ -47,6 +47,7 @@ def test_a_role_takes_two_lines(tree: Path) -> None:
     assert run(tree, "-c", show) == "True basic nft\n"
 
 
+@pytest.mark.thorough
 def test_a_route_takes_one_source_file(tree: Path, url: str) -> None:
     (patch,) = examples(ROUTE)
     apply(tree, patch)

@@ -137,6 +137,7 @@ def test_the_command_reports_what_is_missing_in_the_store(
     assert "incomplete, not written: 51–54" in short.output
 
 
+@pytest.mark.thorough
 def test_an_export_that_is_killed_again_and_again_writes_the_same_bytes(ledger: Ledger, tmp_path: Path) -> None:
     with closing(open_store(ledger.store)) as store:
         export(ledger.store, store, tmp_path / "whole", mark=False, max_bytes=300_000)
