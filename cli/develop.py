@@ -1,5 +1,6 @@
 """Commands for trying and developing the project: demo, test, bench, docs."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -73,7 +74,9 @@ def run_tests(
         linters = [pool.submit(_lint, command) for command in LINTERS]
         if arguments:
             wait(linters)
-        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, check=False)
+        # Tests start many processes, each of which would compile all modules again.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        tests = subprocess.run([TOOLS / suite[0], *suite[1:]], cwd=HOME, env=environment, check=False)
     ended = [*(linter.result() for linter in linters), tests.returncode]
     failed = [command[0] for command, code in zip([*LINTERS, suite], ended, strict=True) if code]
     if failed:

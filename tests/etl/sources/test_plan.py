@@ -12,7 +12,8 @@ from tests.etl.archives import COMPRESSIONS, dump, format_d, gzipped, oracle, pe
 
 
 def lines_of(*numbers: int) -> list[bytes]:
-    return [dump(sample()[number - 1]) for number in numbers]
+    milestones = sample()
+    return [dump(milestones[number - 1]) for number in numbers]
 
 
 def planned(plan: Plan, wanted: list[tuple[int, int]] | None = None) -> dict[int, list[tuple[str, int]]]:
@@ -70,8 +71,9 @@ def test_a_place_leads_back_to_its_line(tmp_path: Path, compression: str) -> Non
 
 def test_tasks_are_runs_of_about_equal_bytes(tmp_path: Path) -> None:
     order = random.Random(1).sample(range(1, 51), 50)
-    plan = scan([write(tmp_path / "a.log", lines_of(*order))], first=None, last=None)
-    total = sum(len(line) for line in lines_of(*order))
+    lines = lines_of(*order)
+    plan = scan([write(tmp_path / "a.log", lines)], first=None, last=None)
+    total, largest_line = sum(map(len, lines)), max(map(len, lines))
     for task_bytes, least in ((64 << 20, 4), (total // 10, 2), (1, 1)):
         rows = plan.copies(plan.milestones(), task_bytes, least).to_pylist()
         assert [row["milestone_index"] for row in rows] == list(range(1, 51))
@@ -82,7 +84,6 @@ def test_tasks_are_runs_of_about_equal_bytes(tmp_path: Path) -> None:
         sizes = dict.fromkeys(tasks, 0)
         for row, task in zip(rows, tasks, strict=True):
             sizes[task] += sum(each["length"] for each in row["copies"])
-        largest_line = max(len(line) for line in lines_of(*order))
         assert max(sizes.values()) <= total / count + largest_line
 
 
