@@ -283,6 +283,7 @@ async def test_clear_empties_one_table_and_no_other(store, publish):
     assert await store.get(schema.milestones, (1,)) is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("publish", [False, True])
 async def test_rows_expire_and_writing_them_again_revives_them(store, publish):
     short, short_hints = (dataclasses.replace(t, ttl_s=1) for t in (schema.pending_messages, schema.pending_hints))

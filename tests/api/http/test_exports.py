@@ -183,6 +183,7 @@ ASKED = [(listing, form) for listing in LISTINGS for form in ("text/csv", "appli
 ASKED.remove(("history", "application/x-ndjson"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("listing", "media_type"), ASKED)
 async def test_no_more_is_read_than_is_taken_and_what_is_taken_is_not_kept(
     store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str, media_type: str
