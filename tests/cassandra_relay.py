@@ -16,19 +16,19 @@ ERROR, EXECUTE, ANSWER = 0x00, 0x0A, 0x84
 LOCAL_QUORUM = 6
 
 
-def refusal(code: int, more: bytes = b"") -> bytes:
+def rejection(code: int, more: bytes = b"") -> bytes:
     """The body of an ERROR frame."""
     text = b"made by a test"
     return struct.pack(">iH", code, len(text)) + text + more
 
 
 ANSWERS: dict[str, bytes | None] = {
-    "ill": refusal(0x0000),
-    "unavailable": refusal(0x1000, struct.pack(">Hii", LOCAL_QUORUM, 2, 1)),
-    "overloaded": refusal(0x1001),
-    "starting": refusal(0x1002),
-    "read timeout": refusal(0x1200, struct.pack(">HiiB", LOCAL_QUORUM, 1, 2, 1)),
-    "read failure": refusal(0x1300, struct.pack(">HiiiB", LOCAL_QUORUM, 1, 2, 1, 1)),
+    "ill": rejection(0x0000),
+    "unavailable": rejection(0x1000, struct.pack(">Hii", LOCAL_QUORUM, 2, 1)),
+    "overloaded": rejection(0x1001),
+    "starting": rejection(0x1002),
+    "read timeout": rejection(0x1200, struct.pack(">HiiB", LOCAL_QUORUM, 1, 2, 1)),
+    "read failure": rejection(0x1300, struct.pack(">HiiiB", LOCAL_QUORUM, 1, 2, 1, 1)),
     "silent": None,
 }
 """The error body of a coordinator that cannot answer a read (section 9 of the protocol's specification), or None."""

@@ -232,8 +232,8 @@ def why_not() -> str | None:
     """Why no server can run on this machine; None: one can."""
     if shutil.which(java()) is None:
         return f"no Java here: a Cassandra server needs Java {JAVA}"
-    said = subprocess.run([java(), "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "([^".]+)', said)
+    printed = subprocess.run([java(), "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "([^".]+)', printed)
     found = version[1] if version else "none"
     return None if found == JAVA else f"a Cassandra server needs Java {JAVA}, and {java()} is {found}"
 
@@ -267,8 +267,8 @@ def running_together(folder: Path, count: int) -> Iterator[list[CassandraServer]
 
 
 if __name__ == "__main__":
-    with running(CassandraServer(Path(sys.argv[1]), heap="1g", java_options=())) as by_hand:
-        sys.stdout.write(f"cassandra://{by_hand.contact}/KEYSPACE?dc=datacenter1&rf=1 until Ctrl-C\n")
+    with running(CassandraServer(Path(sys.argv[1]), heap="1g", java_options=())) as manual:
+        sys.stdout.write(f"cassandra://{manual.contact}/KEYSPACE?dc=datacenter1&rf=1 until Ctrl-C\n")
         sys.stdout.flush()
         with contextlib.suppress(KeyboardInterrupt):
             signal.pause()

@@ -43,14 +43,14 @@ def analytics_rows(milestones: Sequence[Milestone], genesis: Genesis, network: s
         before = dict(replay.unspent)
         news = changes(replay, milestone)
         known = before | replay.created
-        told = (
+        parts = (
             cone_of(milestone),
             created_by(milestone),
             done_by(milestone, news, known),
             state_of(replay, genesis),
             active_so_far(milestone, news, active),
         )
-        rows["ms_analytics"].append(at | {name: value for part in told for name, value in part.items()})
+        rows["ms_analytics"].append(at | {name: value for part in parts for name, value in part.items()})
         for address in sorted({each["address"] for each in news}):
             own = [each for each in news if each["address"] == address]
             sent = sum(each["amount"] for each in own if each["is_spent"])
@@ -218,8 +218,10 @@ def state_of(replay: Replay, genesis: Genesis) -> dict[str, int]:
     found["data_bytes"] = sum(len(output.data) + 32 + 4 + 4 for output in stardust)
     count("unclaimed", (unspent[output_id] for output_id in genesis.outputs.keys() & unspent.keys()))
     for condition in ("expiration", "timelock", "storage_deposit_return"):
-        count(condition, (output for output in stardust if output.told.get(condition) is not None))
-    found["storage_deposit_owed"] = sum(output.told.get("storage_deposit_return_amount") or 0 for output in stardust)
+        count(condition, (output for output in stardust if output.filter_values.get(condition) is not None))
+    found["storage_deposit_owed"] = sum(
+        output.filter_values.get("storage_deposit_return_amount") or 0 for output in stardust
+    )
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.reference_lookups import STANDS_UNDER, chain_id
+from tests.reference_lookups import ROLE_KEYS, chain_id
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Output:
     data: bytes
     roles: Mapping[str, str]
     expiration: tuple[int, str] | None = None
-    told: Mapping[str, Any] = field(default_factory=dict)
+    filter_values: Mapping[str, Any] = field(default_factory=dict)
     chain: str | None = None
 
     def keys(self, output_id: str) -> dict[str, str]:
         """Its lookup keys by the name of the lookup in unspent_outputs, without absent ones."""
-        found = {**self.roles, "tag": self.told.get("tag"), "chain": chain_id(self.chain, output_id)}
-        return {name: key for name, key in found.items() if name in STANDS_UNDER[self.kind] and key is not None}
+        found = {**self.roles, "tag": self.filter_values.get("tag"), "chain": chain_id(self.chain, output_id)}
+        return {name: key for name, key in found.items() if name in ROLE_KEYS[self.kind] and key is not None}
 
 
 @dataclass(frozen=True)

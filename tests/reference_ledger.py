@@ -99,7 +99,7 @@ def unspent_rows(output_id: str, output: Output, index: int, key_of_all: str) ->
         "output_type": output.output_type,
         "amount": output.amount,
         "spent_milestone_index": None,
-        **output.told,
+        **output.filter_values,
     }
     keys = output.keys(output_id) | {"": key_of_all}
     return [row | {"lookup": lookup, "key": key} for lookup, key in keys.items()]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 
-STANDS_UNDER = {
+ROLE_KEYS = {
     "legacy": ("address",),
     "basic": ("address", "sender", "storage_deposit_return", "expiration_return", "tag"),
     "alias": ("sender", "issuer", "state_controller", "governor", "chain"),
@@ -26,7 +26,7 @@ NEW = "00" * 32
 """The id of an alias or NFT in the output that creates it: zeros."""
 
 
-def told(output: Json, address: Callable[[Json], str]) -> dict[str, Any]:
+def filter_values(output: Json, address: Callable[[Json], str]) -> dict[str, Any]:
     """The filter columns that an output has; `address` serializes one address."""
     conditions = {each["type"]: each for each in output["unlockConditions"]}
     features = {each["type"]: each for each in output.get("features", ())}

@@ -153,7 +153,7 @@ def output_rows(
         "output_id": output_id,
         "ms_timestamp": ms_timestamp,
         "output_type": output.output_type,
-        **output.told,
+        **output.filter_values,
     }
     made = {"output_kind": output.kind, "included": included, "message_id": message_id}
     for variant, key in output.keys(output_id).items():

@@ -108,10 +108,14 @@ def output_fact(output: dict[str, Any]) -> Output:
     kind = output["type"]
     expiring = [each for each in output["unlockConditions"] if each["type"] == 3]
     expiration = (expiring[0]["unixTime"], address(expiring[0]["returnAddress"])) if expiring else None
-    data, owner, told = output_bytes(output), next(iter(roles.values())), reference_lookups.told(output, address)
-    roles |= {name: told[name] for name in FURTHER_ROLES if name in told}
+    data, owner, filter_values = (
+        output_bytes(output),
+        next(iter(roles.values())),
+        reference_lookups.filter_values(output, address),
+    )
+    roles |= {name: filter_values[name] for name in FURTHER_ROLES if name in filter_values}
     chain = reference_lookups.chain(output, owner)
-    return Output(kind, KINDS[kind], owner, int(output["amount"]), data, roles, expiration, told, chain)
+    return Output(kind, KINDS[kind], owner, int(output["amount"]), data, roles, expiration, filter_values, chain)
 
 
 def spend_fact(entry: dict[str, Any], unlock: dict[str, Any]) -> Spend:

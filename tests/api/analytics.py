@@ -115,7 +115,7 @@ class Figures:
 
     def protocol_at(self, index: int) -> Json | None:
         """The value of `protocol` in info at a milestone; None if it is unknown."""
-        return next((told for first, told in reversed(self.protocol.items()) if first <= index), None)
+        return next((as_item for first, as_item in reversed(self.protocol.items()) if first <= index), None)
 
     def treasury_at(self, index: int) -> int:
         """Base tokens in the treasury after a milestone: the amount in the last receipt up to it."""
@@ -133,7 +133,7 @@ class Figures:
         return {row["milestone_index"]: row for row in self.rows["ms_analytics"]}
 
     @cached_property
-    def standing(self) -> set[str]:
+    def totals(self) -> set[str]:
         """Measures of the state after a milestone; they are not counts of the milestone."""
         return {*state_of(Replay(), self.genesis), *CALENDAR}
 
@@ -157,7 +157,7 @@ class Figures:
         of_days = self.names(each for each in self.rows["daily_analytics"][0] if each not in {"year", "date"})
         return list(dict.fromkeys((*of_days, *self.hour_measures)))
 
-    def told(self, row: Mapping[str, Any], measures: Sequence[str]) -> Json:
+    def as_item(self, row: Mapping[str, Any], measures: Sequence[str]) -> Json:
         """Those figures as in an item of a series."""
         derived = self.derived(row)
         found = {name: derived[name] if name in derived else row[column_of(name)] for name in measures}
@@ -172,26 +172,27 @@ class Figures:
         if protocol is None:
             return found | dict.fromkeys(OF_PROTOCOL)
         found["byteCost"] = str(byte_cost(row, protocol["rentStructure"]))
-        return found | {name: told(protocol) for name, told in OF_PROTOCOL.items()}
+        return found | {name: as_item(protocol) for name, as_item in OF_PROTOCOL.items()}
 
     def by_milestone(self, measures: Sequence[str]) -> list[Json]:
         return [
-            {"milestoneIndex": each.index, "timestamp": each.timestamp} | self.told(self.by_index[each.index], measures)
+            {"milestoneIndex": each.index, "timestamp": each.timestamp}
+            | self.as_item(self.by_index[each.index], measures)
             for each in self.milestones
         ]
 
     def together(self, milestones: Sequence[Milestone]) -> Json:
         """The figures of several milestones combined."""
         rows = [self.by_index[each.index] for each in sorted(milestones, key=lambda each: each.index)]
-        summed = {name: sum(row[name] for row in rows) for name in rows[0] if name not in self.standing}
-        standing = {name: rows[-1][name] for name in ("milestone_index", *self.standing)}
-        return summed | standing | {"milestone_count": len(rows)}
+        summed = {name: sum(row[name] for row in rows) for name in rows[0] if name not in self.totals}
+        totals = {name: rows[-1][name] for name in ("milestone_index", *self.totals)}
+        return summed | totals | {"milestone_count": len(rows)}
 
     def by_hour(self, measures: Sequence[str]) -> list[Json]:
         hours: dict[int, list[Milestone]] = {}
         for each in self.milestones:
             hours.setdefault(each.timestamp - each.timestamp % 3600, []).append(each)
-        return [{"timestamp": hour} | self.told(self.together(hours[hour]), measures) for hour in sorted(hours)]
+        return [{"timestamp": hour} | self.as_item(self.together(hours[hour]), measures) for hour in sorted(hours)]
 
     def by_day(self, measures: Sequence[str]) -> list[Json]:
         found = []
@@ -199,7 +200,7 @@ class Figures:
             of_day = [each for each in self.milestones if date_of(each.timestamp) == day["date"]]
             midnight = min(each.timestamp for each in of_day) // 86400 * 86400
             figures = self.together(of_day) | day
-            found.append({"date": day["date"], "timestamp": midnight} | self.told(figures, measures))
+            found.append({"date": day["date"], "timestamp": midnight} | self.as_item(figures, measures))
         return found
 
     def genesis_replay(self) -> Replay:

@@ -24,16 +24,16 @@ async def walk(app: Any, store: CountingStore, path: str, query: Json, page_size
     """The bodies of all pages, and their items in order; no page reads more rows than its limit."""
     bodies: list[Json] = []
     items: list[str] = []
-    question = sent(query) | {"pageSize": page_size}
+    sent_query = sent(query) | {"pageSize": page_size}
     while True:
         store.rows = 0
-        status, body = await ask(app, path, question)
-        assert status == 200, (path, question, body)
-        assert store.rows <= bound(page_size), (path, question, store.rows)
+        status, body = await ask(app, path, sent_query)
+        assert status == 200, (path, sent_query, body)
+        assert store.rows <= bound(page_size), (path, sent_query, store.rows)
         assert len(body["items"]) <= page_size
         bodies.append(body)
         items += body["items"]
         if "cursor" not in body:
             return bodies, items
         assert len(bodies) <= 10_000, "the list does not end"
-        question["cursor"] = body["cursor"]
+        sent_query["cursor"] = body["cursor"]

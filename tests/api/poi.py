@@ -31,5 +31,5 @@ async def validate(app: Any, route: str, proof: Any) -> Any:
 VALID, INVALID = (200, {"valid": True}), (200, {"valid": False})
 
 
-def refusal(status: int, message: str) -> tuple[int, Json]:
+def rejection(status: int, message: str) -> tuple[int, Json]:
     return status, {"error": {"code": str(status), "message": message}}

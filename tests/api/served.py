@@ -24,11 +24,11 @@ class SlowStore:
         self.slice, self.get_many = store.slice, store.get_many
         self._get = store.get
 
-    async def get(self, *question: Any) -> Any:
+    async def get(self, *arguments: Any) -> Any:
         sys.stdout.write("asked\n")
         sys.stdout.flush()
         await asyncio.sleep(SLOW_S)
-        return await self._get(*question)
+        return await self._get(*arguments)
 
 
 def settings() -> StoreSettings:

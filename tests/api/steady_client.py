@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import httpx
 
-Question: TypeAlias = Callable[["Client"], Awaitable[None]]
+ApiRequest: TypeAlias = Callable[["Client"], Awaitable[None]]
 
 
 class Wrong(Exception):
@@ -37,16 +37,16 @@ class Seen:
 
     def __str__(self) -> str:
         p50, p99 = self.percentile(0.5), self.percentile(0.99)
-        return f"{len(self.times_ms)} questions, statuses {dict(self.statuses)}, p50 {p50:.0f} ms, p99 {p99:.0f} ms"
+        return f"{len(self.times_ms)} requests, statuses {dict(self.statuses)}, p50 {p50:.0f} ms, p99 {p99:.0f} ms"
 
 
 class Client:
-    """Sends `questions` in random order, `rate` per second."""
+    """Sends `requests` in random order, `rate` per second."""
 
-    def __init__(self, base: str, questions: Sequence[Question], rate: float, seed: int) -> None:
+    def __init__(self, base: str, requests: Sequence[ApiRequest], rate: float, seed: int) -> None:
         self.seen = Seen()
         self._http = httpx.AsyncClient(base_url=base, timeout=30)
-        self._questions, self._rate, self._chance = questions, rate, Random(seed)
+        self._requests, self._rate, self._chance = requests, rate, Random(seed)
 
     async def get(self, path: str, expected_status: int = 200) -> httpx.Response:
         """A response with that status; httpx.HTTPStatusError for a 503, Wrong for any other."""
@@ -82,15 +82,15 @@ class Client:
                 while True:
                     due = begun + count / self._rate
                     await asyncio.sleep(due - time.monotonic())
-                    group.create_task(self._ask(self._chance.choice(self._questions), due))
+                    group.create_task(self._ask(self._chance.choice(self._requests), due))
                     count += 1
             except asyncio.CancelledError:
                 # Requests already sent still get their responses.
                 return
 
-    async def _ask(self, question: Question, due: float) -> None:
+    async def _ask(self, request: ApiRequest, due: float) -> None:
         try:
-            await question(self)
+            await request(self)
         except httpx.HTTPStatusError:
             pass
         except (Wrong, httpx.TransportError) as error:

@@ -32,7 +32,7 @@ from db.queries import messages, milestones
 from db.store import Store
 from tests.api.conftest import READERS
 from tests.api.processes import free_port, started, wait_for
-from tests.api.steady_client import Client, Question, Seen, Wrong
+from tests.api.steady_client import ApiRequest, Client, Seen, Wrong
 from tests.cassandra_server import CassandraServer, running_together
 from tests.etl.commands import Process, permanode
 
@@ -143,7 +143,7 @@ def environment(
         "PERMANODE_API_DEADLINE_S": str(DEADLINE_S),
     }
     process = load(ledgers[0], folder, variables)
-    assert process.finish() == 0, process.said()
+    assert process.finish() == 0, process.printed()
     return variables
 
 
@@ -172,17 +172,17 @@ async def client(base: str, ledgers: tuple[Ledger, Ledger]) -> AsyncIterator[Cli
     tags = [tag for tag, ids in before.tagged.items() if whole.tagged[tag] == ids and len(ids) > PAGE_SIZE]
     parents = [parent for parent, ids in before.children.items() if whole.children[parent] == ids]
     assert len(tags) > 10
-    questions: list[Question] = [raw(before, message_id) for message_id in before.raw]
-    questions += [listing(f"/api/v1/messages?index={tag}", "messageIds", before.tagged[tag]) for tag in tags] * 20
-    questions += [
+    requests: list[ApiRequest] = [raw(before, message_id) for message_id in before.raw]
+    requests += [listing(f"/api/v1/messages?index={tag}", "messageIds", before.tagged[tag]) for tag in tags] * 20
+    requests += [
         listing(f"/api/v1/messages/{each}/children?", "childrenMessageIds", before.children[each]) for each in parents
     ]
-    opened = Client(base, [*questions, *[missing] * 200], RATE, seed)
+    opened = Client(base, [*requests, *[missing] * 200], RATE, seed)
     yield opened
     await opened.close()
 
 
-def raw(ledger: Ledger, message_id: str) -> Question:
+def raw(ledger: Ledger, message_id: str) -> ApiRequest:
     async def ask(client: Client) -> None:
         body = (await client.get(f"/api/v1/messages/{message_id}/raw")).content
         if body != ledger.raw[message_id]:
@@ -191,7 +191,7 @@ def raw(ledger: Ledger, message_id: str) -> Question:
     return ask
 
 
-def listing(path: str, name: str, ids: list[str]) -> Question:
+def listing(path: str, name: str, ids: list[str]) -> ApiRequest:
     """All pages of a listing, with PAGE_SIZE items each."""
 
     async def ask(client: Client) -> None:
@@ -246,14 +246,14 @@ async def test_a_node_that_is_killed_and_comes_back_during_a_load_costs_no_read_
         code = await asyncio.to_thread(loading.finish)
         loaded_s = time.monotonic() - begun
     show(capsys, f"a node killed for {DOWN_S} s, up {started_s:.0f} s later, load over after {loaded_s:.0f} s: {seen}")
-    assert code == 0, loading.said()
+    assert code == 0, loading.printed()
     is_sound(seen)
     await check_all(whole, environment)
 
 
 async def until(holds: object, loading: Process) -> None:
     while not await asyncio.to_thread(holds):
-        assert not loading.end_within(0), loading.said()
+        assert not loading.end_within(0), loading.printed()
         await asyncio.sleep(0.5)
 
 
@@ -278,8 +278,8 @@ async def check_all(ledger: Ledger, environment: dict[str, str]) -> None:
         store.close()
 
 
-async def listed(question: Any, store: Store, key: str | int) -> list[str]:
-    page = await question(store, key, newest=True, page_size=MOST_LISTED, cursor=None)
+async def listed(find_page: Any, store: Store, key: str | int) -> list[str]:
+    page = await find_page(store, key, newest=True, page_size=MOST_LISTED, cursor=None)
     return [row["message_id"] for row in page.rows]
 
 

@@ -76,7 +76,7 @@ def app(
     store.close()
 
 
-async def refusal(client: httpx.AsyncClient, path: str, **headers: str) -> str:
+async def rejection(client: httpx.AsyncClient, path: str, **headers: str) -> str:
     """The message of a 404."""
     answer = await client.get(path, headers=headers)
     assert answer.status_code == 404, (path, answer.text)
@@ -91,15 +91,15 @@ async def test_each_family_answers_its_own_and_names_the_other(
         assert (await client.get(f"/api/v1/messages/{entry['id']}")).json()["data"] == entry["message"]
         text = f"message {entry['id']} belongs to the Chrysalis era: use node REST v1"
         for part in ("", "/metadata"):
-            assert await refusal(client, f"/api/core/v2/blocks/{entry['id']}{part}") == text
-        assert await refusal(client, f"/api/core/v2/blocks/{entry['id']}", accept=SERIALIZED) == text
+            assert await rejection(client, f"/api/core/v2/blocks/{entry['id']}{part}") == text
+        assert await rejection(client, f"/api/core/v2/blocks/{entry['id']}", accept=SERIALIZED) == text
     for entry in [each for line in stardust.milestones[::10] for each in line["blocks"]]:
         block_id = entry["id"].removeprefix("0x")
         assert (await client.get(f"/api/core/v2/blocks/{block_id}")).json() == entry["block"]
         text = f"block {block_id} belongs to the Stardust era: use core API v2"
         for part in ("", "/metadata", "/raw"):
-            assert await refusal(client, f"/api/v1/messages/{block_id}{part}") == text
-        assert await refusal(client, f"/api/mixed/transactions/{block_id}") == text
+            assert await rejection(client, f"/api/v1/messages/{block_id}{part}") == text
+        assert await rejection(client, f"/api/mixed/transactions/{block_id}") == text
 
 
 async def test_included_transactions_milestones_and_outputs_do_too(
@@ -118,7 +118,7 @@ async def test_included_transactions_milestones_and_outputs_do_too(
         (f"v1/milestones/{LATER + 5}", f"milestone {LATER + 5} "),
         (f"v1/outputs/{new[2:]}0000", "output "),
     ):
-        text = await refusal(client, f"/api/{path}")
+        text = await rejection(client, f"/api/{path}")
         other = "node REST v1" if "v2" in path else "core API v2"
         assert text.startswith(named)
         assert text.endswith(f"era: use {other}")
@@ -174,7 +174,7 @@ async def test_outputs_that_chrysalis_spent_itself_were_never_stardust_s(
     assert len(gone) > 100
     for output_id in gone[::20]:
         for part in ("", "/metadata"):
-            text = await refusal(client, f"/api/core/v2/outputs/{output_id}{part}")
+            text = await rejection(client, f"/api/core/v2/outputs/{output_id}{part}")
             assert text == f"output {output_id} belongs to the Chrysalis era: use node REST v1"
 
 
@@ -211,8 +211,8 @@ async def test_the_explorer_shows_both(client: httpx.AsyncClient, oracle: Oracle
     pending = {f"0x{each['id']}" for each in oracle.pending}
     assert children == [f"0x{each}" for each in oracle.children[parent] if f"0x{each}" not in pending][:100]
     assert len(children) > 3
-    refused = await client.get(f"{base}/ledger/richest-addresses")
-    assert (refused.status_code, refused.json()["code"]) == (501, 501)
+    rejected = await client.get(f"{base}/ledger/richest-addresses")
+    assert (rejected.status_code, rejected.json()["code"]) == (501, 501)
 
 
 async def test_the_explorer_shows_the_state_of_a_chrysalis_ledger(
@@ -270,7 +270,7 @@ async def test_one_server_answers_for_a_network_of_each_era(
         for path in ("core/v2", "new/core/v2"):
             assert (await client.get(f"/api/{path}/blocks/{block['id']}")).json() == block["block"]
             assert (await client.get(f"/api/{path}/info")).json()["protocol"]["networkName"] == stardust.network
-        assert f"{block['id'][2:]} is not in this archive" in await refusal(
+        assert f"{block['id'][2:]} is not in this archive" in await rejection(
             client, f"/api/old/core/v2/blocks/{block['id']}"
         )
         none = await client.get("/api/old/core/v2/info")

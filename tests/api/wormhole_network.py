@@ -63,7 +63,7 @@ UNSIGNED, UNSIGNED_TX = f"4:{'ab' * 32}:{7:016d}", "0x" + "ef" * 32
 
 
 @dataclass(frozen=True)
-class Told:
+class Observation:
     """A record with the other fields of its line: when it was seen (ms), and the transaction that sent it."""
 
     record: Json
@@ -79,21 +79,23 @@ class Told:
 class Message:
     """A body with all its records; `served` is the record whose bytes the API returns."""
 
-    told: list[Told] = field(default_factory=list)
+    observed: list[Observation] = field(default_factory=list)
 
     @cached_property
     def served(self) -> Json:
-        forms = [each.record for each in self.told]
+        forms = [each.record for each in self.observed]
         return min(forms, key=lambda each: (not each["quorum"], -each["num_signatures"], each["hex"]))
 
     @cached_property
     def seen_ms(self) -> int | None:
-        return min((each.seen_ms for each in self.told if each.seen_ms is not None), default=None)
+        return min((each.seen_ms for each in self.observed if each.seen_ms is not None), default=None)
 
     @cached_property
     def tx_id(self) -> str | None:
         """The earliest transaction, then the smaller one; transactions without a time come last."""
-        given = [(each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in self.told if each.tx_id is not None]
+        given = [
+            (each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in self.observed if each.tx_id is not None
+        ]
         return min(given)[2] if given else None
 
     @property
@@ -112,14 +114,14 @@ class World:
 
     def __init__(self) -> None:
         good, bad = records("mainnet"), records("unknown")
-        self.told = []
+        self.observed = []
         for number, record in enumerate(good + bad):
             seen = 1000 * (max(record["timestamp"], SEEN_FIRST_S) + number) + 789
             tx_id = SHARED_TX if number in (3, 4) else "0x" + record["digest"] if number % 3 == 0 else None
-            self.told.append(Told(record, seen if number % 2 == 0 else None, tx_id))
+            self.observed.append(Observation(record, seen if number % 2 == 0 else None, tx_id))
         self.first_transfer = next(each for each in good if each["payload_kind"] == "token_transfer" and each["quorum"])
         key = self.first_transfer["row_key"]
-        self.lines = [each.line for each in self.told] + [
+        self.lines = [each.line for each in self.observed] + [
             cell_line(key, "ChainDetails", "SenderAddress", "aNativeSender", SEEN_FIRST_S * 1000),
             cell_line(UNSIGNED, "MessagePublication", "InitiatingTxID", UNSIGNED_TX, SEEN_FIRST_S * 1000),
         ]
@@ -128,8 +130,8 @@ class World:
     def messages(self) -> dict[str, Message]:
         """Digest → message."""
         found: dict[str, Message] = defaultdict(Message)
-        for each in self.told:
-            found[each.record["digest"]].told.append(each)
+        for each in self.observed:
+            found[each.record["digest"]].observed.append(each)
         return dict(found)
 
     @cached_property
@@ -159,14 +161,14 @@ class World:
     @cached_property
     def metas(self) -> dict[str, Json]:
         """token_key → the description in the first verified message about it, completed by NAMED."""
-        told = [each.served for each in self.verified if each.served["payload_kind"] == "asset_meta"]
-        told.sort(key=lambda each: (each["timestamp"], each["digest"]), reverse=True)
+        observed = [each.served for each in self.verified if each.served["payload_kind"] == "asset_meta"]
+        observed.sort(key=lambda each: (each["timestamp"], each["digest"]), reverse=True)
         named = {key: dict(zip(("decimals", "symbol", "name"), each, strict=True)) for key, each in NAMED.items()}
-        return named | {self.token_key(each): each["decoded"] for each in told}
+        return named | {self.token_key(each): each["decoded"] for each in observed}
 
     @cached_property
     def prices(self) -> list[tuple[str, int, str]]:
-        found = [each for each in self.told if each.record["payload_kind"].startswith("token_transfer")]
+        found = [each for each in self.observed if each.record["payload_kind"].startswith("token_transfer")]
         keys = sorted({self.token_key(each.record) for each in found})
         return [
             (key, day, f"{number + 2}.{later + 1}25")
@@ -216,13 +218,13 @@ class World:
         for line in self.lines:
             for cell in read_line(line.encode()):
                 cells[cell.key][cell] = None
-        vaas = [decode_vaa(bytes.fromhex(each.record["hex"])) for each in self.told]
+        vaas = [decode_vaa(bytes.fromhex(each.record["hex"])) for each in self.observed]
         history = learn(PUBLISHED["mainnet"], vaas)
         found: dict[Table, list[Json]] = defaultdict(list)
         counted = []
         moves = {
             each.record["row_key"]: self.token_key(each.record)
-            for each in self.told
+            for each in self.observed
             if each.record["payload_kind"].startswith("token_transfer")
         }
         for (chain, emitter, key), held in cells.items():

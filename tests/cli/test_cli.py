@@ -150,23 +150,26 @@ def test_named_jobs_are_listed_and_another_is_answered_with_them(tmp_path: Path)
 def test_verify_passes_the_range_on_and_ends_with_3_below_the_level(
     level: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requested = []
 
     def verify(*_: object, notify: object, **options: object) -> tuple[str, list[Proved]]:
-        asked.append(options)
+        requested.append(options)
         return level, [Proved(3, 7, "full", ""), Proved(8, 8, "signed", "ab: in the cone of milestone 7 already")]
 
     monkeypatch.setattr("etl.runs.verify", verify)
     command = ["--store", "sqlite:///nowhere", "--network", "permatest-1", "verify"]
     done = CliRunner().invoke(cli.app, [*command, "3:9", "--level", level])
-    assert asked == [{"first": 3, "last": 9, "level": level}]
+    assert requested == [{"first": 3, "last": 9, "level": level}]
     assert (done.exit_code, done.stdout.splitlines()) == (
         code,
         [f"{'3–7':<24}full", f"{'8':<24}{'signed':<12}ab: in the cone of milestone 7 already"],
     )
-    told = json.loads(CliRunner().invoke(cli.app, [*command, "--json"]).stdout)
-    assert asked[1] == {"first": None, "last": None, "level": None}
-    assert (told["level"], told["milestones"][0]) == (level, {"first": 3, "last": 7, "level": "full", "reason": ""})
+    reported = json.loads(CliRunner().invoke(cli.app, [*command, "--json"]).stdout)
+    assert requested[1] == {"first": None, "last": None, "level": None}
+    assert (reported["level"], reported["milestones"][0]) == (
+        level,
+        {"first": 3, "last": 7, "level": "full", "reason": ""},
+    )
 
 
 STORE = ["--store", "sqlite:///nowhere", "--network", "permatest-1"]
@@ -176,15 +179,15 @@ STORE = ["--store", "sqlite:///nowhere", "--network", "permatest-1"]
 def test_analytics_are_made_again_of_a_range_or_of_all(
     arguments: list[str], span: tuple[int | None, int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requested = []
 
     def analytics(*_: object, notify: object, **options: object) -> Report:
-        asked.append(options)
+        requested.append(options)
         return Report("run")
 
     monkeypatch.setattr("etl.runs.analytics", analytics)
     done = CliRunner().invoke(cli.app, [*STORE, "analytics", *arguments])
-    assert (done.exit_code, asked) == (0, [{"first": span[0], "last": span[1]}])
+    assert (done.exit_code, requested) == (0, [{"first": span[0], "last": span[1]}])
 
 
 @pytest.mark.parametrize("arguments", [[], ["3:9", "--all"], ["9:3"], ["3"]])
@@ -199,15 +202,15 @@ def test_analytics_of_neither_or_of_both_are_a_usage_error(arguments: list[str])
 def test_loads_and_rebuilds_end_with_analytics_by_default(
     job: str, sources: list[str], flags: list[str], wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requested = []
 
     def run(*_: object, **options: object) -> Report:
-        asked.append(options["analytics"])
+        requested.append(options["analytics"])
         return Report("run")
 
     monkeypatch.setattr(f"etl.runs.{job}", run)
     done = CliRunner().invoke(cli.app, [*STORE, job, *sources, *flags])
-    assert (done.exit_code, asked) == (0, [wanted])
+    assert (done.exit_code, requested) == (0, [wanted])
 
 
 def test_steps_are_reported_with_the_rows_of_each_table() -> None:

@@ -59,7 +59,7 @@ def ask(url: str) -> dict[str, Any]:
         return found
 
 
-def asked_line(sample: demo.Sample) -> str:
+def request_line(sample: demo.Sample) -> str:
     """The line with the ids of the example requests."""
     return json.dumps(dict(sample.milestones())[demo.EXAMPLE_MILESTONE])
 
@@ -91,7 +91,7 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
         for url in chrysalis:
             assert ask(url)["data"], url
         block, metadata, output, milestone, proof = map(ask, stardust)
-        blocks = {each["id"]: each for each in json.loads(asked_line(demo.STARDUST))["blocks"]}
+        blocks = {each["id"]: each for each in json.loads(request_line(demo.STARDUST))["blocks"]}
         of_sample = blocks[metadata["blockId"]]
         assert (block, metadata) == (of_sample["block"], of_sample["metadata"])
         assert output["metadata"]["milestoneIndexBooked"] == milestone["index"] == demo.EXAMPLE_MILESTONE
@@ -144,10 +144,10 @@ def test_the_demo_minds_only_what_a_store_named_on_the_command_line_needs(
 def test_the_demo_s_store_is_named_before_or_after_the_command(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    monkeypatch.setattr(demo, "run", lambda port, store: asked.append((port, store)))
+    requested = []
+    monkeypatch.setattr(demo, "run", lambda port, store: requested.append((port, store)))
     assert CliRunner().invoke(cli.app, [*arguments, "--port", "9"]).exit_code == 0
-    assert asked == [(9, "cassandra://h/k")]
+    assert requested == [(9, "cassandra://h/k")]
 
 
 def test_a_busy_port_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
@@ -160,8 +160,8 @@ def test_a_busy_port_is_reported_before_anything_is_loaded(tmp_path: Path) -> No
 
 def test_the_requests_use_the_samples() -> None:
     message, children, *_ = (path for _, path in demo.chrysalis_requests())
-    held = asked_line(demo.CHRYSALIS)
+    held = request_line(demo.CHRYSALIS)
     assert message.rpartition("/")[2] in held
     assert children.split("/")[-2] in held
-    held = asked_line(demo.STARDUST)
+    held = request_line(demo.STARDUST)
     assert all(re.findall("0x[0-9a-f]+", path)[0] in held for _, path in demo.stardust_requests())

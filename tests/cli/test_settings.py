@@ -20,10 +20,10 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def refusal(file: Path | None = None, environment: dict[str, str] | None = None, flags: Flags | None = None) -> str:
-    with pytest.raises(SettingsError) as refused:
+def rejection(file: Path | None = None, environment: dict[str, str] | None = None, flags: Flags | None = None) -> str:
+    with pytest.raises(SettingsError) as rejected:
         read(file, environment or {}, flags or {}).table()
-    return str(refused.value)
+    return str(rejected.value)
 
 
 def test_each_layer_wins_over_the_one_below(file: Path) -> None:
@@ -74,11 +74,11 @@ def test_the_only_network_of_a_file_needs_no_naming(tmp_path: Path) -> None:
 def test_several_networks_need_one_that_is_named(tmp_path: Path) -> None:
     path = tmp_path / "two.toml"
     path.write_text('[networks.a]\nurl = "sqlite:///a"\n[networks.b]\nurl = "sqlite:///b"\n')
-    assert refusal(path) == f"{path}: several networks (a, b) but no `network`: pass --network NAME, or set it"
+    assert rejection(path) == f"{path}: several networks (a, b) but no `network`: pass --network NAME, or set it"
 
 
 def test_a_network_that_the_file_does_not_define_is_rejected(file: Path) -> None:
-    assert refusal(file, {"PERMANODE_NETWORK": "c"}) == "PERMANODE_NETWORK: unknown network c; expected one of a, b"
+    assert rejection(file, {"PERMANODE_NETWORK": "c"}) == "PERMANODE_NETWORK: unknown network c; expected one of a, b"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_network_that_the_file_does_not_define_is_rejected(file: Path) -> None
 def test_what_does_not_fit_in_the_file_is_rejected_by_name(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "permanode.toml"
     path.write_text(text)
-    assert refusal(path).startswith(message.format(file=path))
+    assert rejection(path).startswith(message.format(file=path))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_does_not_fit_in_the_file_is_rejected_by_name(tmp_path: Path, text:
     ],
 )
 def test_what_does_not_fit_among_the_variables_is_rejected_by_name(name: str, value: str, message: str) -> None:
-    assert refusal(None, {name: value}).startswith(message)
+    assert rejection(None, {name: value}).startswith(message)
 
 
 def test_variables_of_other_programs_are_left_alone() -> None:
@@ -136,13 +136,13 @@ def test_without_a_network_the_store_is_requested_and_the_rest_still_holds() -> 
 
 
 def test_a_store_alone_is_queried_for_its_network() -> None:
-    assert refusal(None, {}, {"store.url": ("--store", "sqlite:///x")}).startswith(
+    assert rejection(None, {}, {"store.url": ("--store", "sqlite:///x")}).startswith(
         "--store: unknown network of the store"
     )
 
 
 def test_a_network_without_a_store_is_rejected() -> None:
-    assert refusal(None, {"PERMANODE_NETWORK": "x"}).startswith("missing setting networks.x.url")
+    assert rejection(None, {"PERMANODE_NETWORK": "x"}).startswith("missing setting networks.x.url")
 
 
 def test_what_the_part_itself_rejects_is_reported_with_its_place() -> None:

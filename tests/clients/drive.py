@@ -16,7 +16,7 @@ from tests.clients.installs import HERE, Node
 
 TIMEOUT_S = 60
 
-Questions: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
+ApiRequests: TypeAlias = Iterable[tuple[tuple[Any, ...], Any]]
 """A call of a client's method: (arguments, the whole answer)."""
 
 
@@ -42,12 +42,12 @@ class Driver:
             assert "answer" in each, f"{call}: {each}"
         return [each["answer"] for each in found]
 
-    def check(self, method: str, questions: Questions, *, ordered: bool = True) -> None:
+    def check(self, method: str, api_requests: ApiRequests, *, ordered: bool = True) -> None:
         """Calls a method with those arguments and compares every whole response; not `ordered`: lists in any order."""
-        asked = list(questions)
-        assert asked
-        found = self.answers([[method, *arguments] for arguments, _ in asked])
-        for (arguments, expected), answer in zip(asked, found, strict=True):
+        requests = list(api_requests)
+        assert requests
+        found = self.answers([[method, *arguments] for arguments, _ in requests])
+        for (arguments, expected), answer in zip(requests, found, strict=True):
             if ordered:
                 assert answer == expected, arguments
             else:

@@ -152,10 +152,10 @@ print(json.dumps([implementation, sys.version_info[:2], platform.system(), platf
 
 def has_wheel(interpreter: str, wheels: Iterable[Wheel]) -> bool:
     """Whether one of those wheels fits that interpreter; none fits one that does not start."""
-    asked = subprocess.run([interpreter, "-c", WHAT_IT_IS], capture_output=True, text=True, check=False)
-    if asked.returncode:
+    answer = subprocess.run([interpreter, "-c", WHAT_IT_IS], capture_output=True, text=True, check=False)
+    if answer.returncode:
         return False
-    implementation, version, system, machine, libc, numbers = json.loads(asked.stdout)
+    implementation, version, system, machine, libc, numbers = json.loads(answer.stdout)
     own = tuple(version), system, machine, (libc, tuple(numbers))
     return implementation == "CPython" and any(wheel.fits(*own) for wheel in wheels)
 

@@ -15,20 +15,20 @@ import pytest
 from tests.api.oracle import Oracle
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import World
+from tests.clients.api_requests_poi import BODY
+from tests.clients.api_requests_wormhole import wormhole_walks
 from tests.clients.drive import Driver
 from tests.clients.installs import HERE, Node, python_programs, run
-from tests.clients.questions_poi import BODY
-from tests.clients.questions_wormhole import wormhole_walks
-from tests.clients.walks import CONTRACT, Walk, contract, place, questions, walks
+from tests.clients.walks import CONTRACT, Walk, api_requests, contract, place, walks
 
 pytestmark = pytest.mark.clients
 
 
 def test_no_operation_is_left_out(oracle: Oracle, stardust: StardustLedger) -> None:
-    asked = {(mount, below) for mount, asked in questions(oracle, stardust).items() for below in asked}
+    requests = {(mount, below) for mount, requests in api_requests(oracle, stardust).items() for below in requests}
     described = {place(each.path, each.method) for each in contract()}
-    assert asked == described, "questions.py asks every path something"
-    assert all(each for asked in questions(oracle, stardust).values() for each in asked.values())
+    assert requests == described, "api_requests.py has a request for every path"
+    assert all(each for requests in api_requests(oracle, stardust).values() for each in requests.values())
     operations = [each.operation["operationId"] for each in contract()]
     assert list(dict.fromkeys(walk.operation for walk in walks(oracle, stardust))) == operations
     assert len(operations) > 70

@@ -9,9 +9,9 @@ from tests import reference_indexer as reference
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
 from tests.clients import drive
-from tests.clients.drive import Driver, Questions
+from tests.clients.api_requests_indexer import CHAINS, body, outputs_of, some_filters
+from tests.clients.drive import ApiRequests, Driver
 from tests.clients.installs import HERE, IOTA_SDK_WHEELS, Node, find_interpreter, python_programs
-from tests.clients.questions_indexer import CHAINS, body, outputs_of, some_filters
 from tests.reference_indexer import KINDS, TAKES, Indexed
 
 pytestmark = pytest.mark.clients
@@ -64,11 +64,11 @@ def test_iota_js_finds_what_a_scan_finds(
     iota_js: Driver, stardust: StardustLedger, outputs: list[Indexed], route: str
 ) -> None:
     known = [filters for filters in some_filters(outputs, route) if "unlockableByAddress" not in filters]
-    questions: Questions = [
+    api_requests: ApiRequests = [
         ((JS_LISTS[route], in_js(filters)), body(stardust, reference.found(outputs, route, filters)))
         for filters in known
     ]
-    iota_js.check("indexer", questions)
+    iota_js.check("indexer", api_requests)
 
 
 @pytest.mark.parametrize("kind", CHAINS)
@@ -92,7 +92,7 @@ def test_iota_js_balances_are_those_of_the_oracle(
     iota_js: Driver, stardust: StardustLedger, outputs: list[Indexed]
 ) -> None:
     """The outputs that it sums: basic outputs that the address owns, and those that expired to it."""
-    now, questions, total = int(time.time()), [], 0
+    now, api_requests, total = int(time.time()), [], 0
     for account in stardust.expected["addresses"]:
         expired = reference.found(
             outputs, "basic", {"expirationReturnAddress": account["bech32"], "expiresBefore": now}
@@ -103,9 +103,9 @@ def test_iota_js_balances_are_those_of_the_oracle(
         ledger_index = stardust.expected["milestones"] if owned else 0
         tokens = {token_id: str(int(amount, 16)) for token_id, amount in basic_tokens(stardust, owned).items()}
         answer = {"balance": str(balance), "nativeTokens": tokens, "ledgerIndex": ledger_index}
-        questions.append(((account["bech32"],), answer))
+        api_requests.append(((account["bech32"],), answer))
         total += balance if "wallet" in account else 0
-    iota_js.check("addressBalance", questions)
+    iota_js.check("addressBalance", api_requests)
     iota_js.check("getBalance", [((0,), str(total))])
 
 
@@ -124,14 +124,14 @@ def test_iota_sdk_finds_what_a_scan_finds_page_by_page(
 ) -> None:
     """Without a cursor the client requests all pages itself, however small."""
     index = stardust.expected["milestones"]
-    questions: Questions = [
+    api_requests: ApiRequests = [
         (
             ({"query": in_python(filters | {"pageSize": PAGE_SIZE})},),
             {"ledgerIndex": index, "items": reference.found(outputs, route, filters)},
         )
         for filters in some_filters(outputs, route)
     ]
-    iota_sdk.check(SDK_LISTS[route], questions)
+    iota_sdk.check(SDK_LISTS[route], api_requests)
 
 
 @pytest.mark.parametrize("kind", CHAINS)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.oracle import Oracle
 from tests.clients import bodies, rust_json
-from tests.clients.drive import Driver, Questions
+from tests.clients.drive import ApiRequests, Driver
 from tests.clients.installs import HERE, IOTA_CLIENT_WHEELS, find_interpreter, python_programs
 
 pytestmark = pytest.mark.clients
@@ -26,20 +26,20 @@ def seed(oracle: Oracle) -> str:
     return pbkdf2_hmac("sha512", oracle.expected["mnemonic"].encode(), b"mnemonic", 2048).hex()
 
 
-def get_message_data(oracle: Oracle) -> Questions:
+def get_message_data(oracle: Oracle) -> ApiRequests:
     return [((entry["id"],), rust_json.message(oracle, entry)) for entry in oracle.entries]
 
 
-def get_message_metadata(oracle: Oracle) -> Questions:
+def get_message_metadata(oracle: Oracle) -> ApiRequests:
     return [((entry["id"],), rust_json.metadata(entry["metadata"])) for entry in oracle.entries]
 
 
-def get_message_raw(oracle: Oracle) -> Questions:
+def get_message_raw(oracle: Oracle) -> ApiRequests:
     """Bytes as text with invalid UTF-8 replaced, as this client does."""
     return [((entry["id"],), bytes.fromhex(entry["bytes_hex"]).decode("utf-8", "replace")) for entry in oracle.entries]
 
 
-def get_message_children(oracle: Oracle) -> Questions:
+def get_message_children(oracle: Oracle) -> ApiRequests:
     return [((entry["id"],), oracle.children.get(entry["id"], [])) for entry in oracle.entries]
 
 
@@ -48,26 +48,26 @@ def texts(oracle: Oracle) -> list[str]:
     return [bytes.fromhex(tag).decode() for tag in oracle.tagged if bytes.fromhex(tag).isascii()]
 
 
-def get_message_index(oracle: Oracle) -> Questions:
+def get_message_index(oracle: Oracle) -> ApiRequests:
     return [((text,), oracle.tagged[text.encode().hex()]) for text in texts(oracle)]
 
 
-def find_messages(oracle: Oracle) -> Questions:
+def find_messages(oracle: Oracle) -> ApiRequests:
     by_id = {entry["id"]: entry for entry in oracle.entries}
     for text in texts(oracle):
         ids = oracle.tagged[text.encode().hex()]
         yield ([text],), [rust_json.message(oracle, by_id[message_id]) for message_id in ids]
 
 
-def get_included_message(oracle: Oracle) -> Questions:
+def get_included_message(oracle: Oracle) -> ApiRequests:
     return [((key,), rust_json.message(oracle, entry)) for key, entry in oracle.included.items()]
 
 
-def get_output(oracle: Oracle) -> Questions:
+def get_output(oracle: Oracle) -> ApiRequests:
     return [((output_id,), rust_json.output(oracle, each)) for output_id, each in oracle.outputs.items()]
 
 
-def get_address_outputs(oracle: Oracle) -> Questions:
+def get_address_outputs(oracle: Oracle) -> ApiRequests:
     for account in oracle.expected["addresses"]:
         for kind, name in (None, None), (0, "SignatureLockedSingle"), (1, "SignatureLockedDustAllowance"):
             for spent in (False, True):
@@ -76,46 +76,46 @@ def get_address_outputs(oracle: Oracle) -> Questions:
                 yield (account["bech32"], options), [rust_json.output_id(output_id) for output_id in ids]
 
 
-def get_milestone(oracle: Oracle) -> Questions:
+def get_milestone(oracle: Oracle) -> ApiRequests:
     for line in oracle.milestones:
         node = bodies.milestone(line)
         answer = {"index": node["index"], "timestamp": node["timestamp"], "message_id": node["messageId"]}
         yield (node["index"],), answer
 
 
-def get_milestone_utxo_changes(oracle: Oracle) -> Questions:
+def get_milestone_utxo_changes(oracle: Oracle) -> ApiRequests:
     for line in oracle.milestones:
         node = line["milestone"]["utxoChanges"]
         created, consumed = node["createdOutputs"], node["consumedOutputs"]
         yield (node["index"],), {"index": node["index"], "created_outputs": created, "consumed_outputs": consumed}
 
 
-def get_unspent_address(oracle: Oracle) -> Questions:
+def get_unspent_address(oracle: Oracle) -> ApiRequests:
     """The first address of the wallet that has no output."""
     unused = next(each for each in oracle.expected["addresses"] if not each["unspentOutputIds"])
     return [((seed(oracle),), [unused["bech32"], unused["index"]])]
 
 
-def get_balance(oracle: Oracle) -> Questions:
+def get_balance(oracle: Oracle) -> ApiRequests:
     return [((seed(oracle),), sum(account["balance"] for account in oracle.expected["addresses"]))]
 
 
-def get_address_balance(oracle: Oracle) -> Questions:
+def get_address_balance(oracle: Oracle) -> ApiRequests:
     return [((account["bech32"],), rust_json.balance(account)) for account in oracle.expected["addresses"]]
 
 
-def get_treasury(oracle: Oracle) -> Questions:
+def get_treasury(oracle: Oracle) -> ApiRequests:
     treasury = oracle.expected["treasury"]
     return [((), {"milestone_id": treasury["milestoneId"], "amount": treasury["amount"]})]
 
 
-def get_receipts_migrated_at(oracle: Oracle) -> Questions:
+def get_receipts_migrated_at(oracle: Oracle) -> ApiRequests:
     indices = sorted({each["receipt"]["migratedAt"] for each in oracle.expected["receipts"]})
     for index in indices:
         yield (index,), [rust_json.receipt(each) for each in bodies.receipts(oracle, index)["receipts"]]
 
 
-QUESTIONS: dict[str, Callable[[Oracle], Questions]] = {
+REQUESTS: dict[str, Callable[[Oracle], ApiRequests]] = {
     "get_health": lambda _: [((), True)],
     "get_info": lambda oracle: [((), rust_json.info(bodies.info(oracle), "http://127.0.0.1"))],
     "get_message_data": get_message_data,
@@ -163,14 +163,14 @@ def python(cache: Path) -> str:
     return str(python_programs(cache, "iota_client", interpreter) / "python")
 
 
-def check(python: str, method: str, questions: Questions, node: str, permanode: str = "") -> None:
+def check(python: str, method: str, api_requests: ApiRequests, node: str, permanode: str = "") -> None:
     client = Driver((python, str(HERE / "drivers" / "rust_client.py"), node, permanode))
-    client.check(method, questions, ordered=method not in UNORDERED)
+    client.check(method, api_requests, ordered=method not in UNORDERED)
 
 
-@pytest.mark.parametrize("method", QUESTIONS)
+@pytest.mark.parametrize("method", REQUESTS)
 def test_we_are_its_only_node(python: str, server: str, oracle: Oracle, method: str) -> None:
-    check(python, method, QUESTIONS[method](oracle), node=server)
+    check(python, method, REQUESTS[method](oracle), node=server)
 
 
 def test_an_error_reaches_it_with_status_and_message(python: str, server: str) -> None:
@@ -183,13 +183,13 @@ def test_an_error_reaches_it_with_status_and_message(python: str, server: str) -
 @pytest.fixture
 def empty_node(oracle: Oracle) -> Iterator[tuple[str, list[str]]]:
     """A node that only knows itself, and the requests for anything else that it received."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             known = self.path == "/api/v1/info"
             if not known:
-                asked.append(self.path)
+                requests.append(self.path)
             answer = {"data": oracle.expected["info"]} if known else {"error": {"code": "404", "message": "pruned"}}
             body = json.dumps(answer).encode()
             self.send_response(200 if known else 404)
@@ -202,7 +202,7 @@ def empty_node(oracle: Oracle) -> Iterator[tuple[str, list[str]]]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as node:
         thread = threading.Thread(target=node.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{node.server_port}", asked
+        yield f"http://127.0.0.1:{node.server_port}", requests
         node.shutdown()
         thread.join()
 
@@ -211,10 +211,12 @@ def empty_node(oracle: Oracle) -> Iterator[tuple[str, list[str]]]:
 def test_we_are_its_permanode_and_its_node_knows_nothing(
     python: str, server: str, oracle: Oracle, empty_node: tuple[str, list[str]], method: str
 ) -> None:
-    node, asked = empty_node
-    questions = [question for question in QUESTIONS[method](oracle) if is_for_a_permanode(method, *question[0])]
-    check(python, method, questions[::SPREAD], node, permanode=f"{server}/api/{oracle.expected['network']}/")
-    assert asked == []
+    node, requests = empty_node
+    api_requests = [
+        api_request for api_request in REQUESTS[method](oracle) if is_for_a_permanode(method, *api_request[0])
+    ]
+    check(python, method, api_requests[::SPREAD], node, permanode=f"{server}/api/{oracle.expected['network']}/")
+    assert requests == []
 
 
 def is_for_a_permanode(method: str, key: Any, *_: Any) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.oracle import Json, Oracle
 from tests.clients import bodies, drive
-from tests.clients.drive import Driver, Questions
+from tests.clients.drive import ApiRequests, Driver
 from tests.clients.installs import Node
 
 pytestmark = pytest.mark.clients
@@ -30,35 +30,35 @@ PLUMBING = {"constructor", "combineQueryParams", "fetchBinary", "fetchJson", "fe
 """What the client's methods are built from."""
 
 
-def message(oracle: Oracle) -> Questions:
+def message(oracle: Oracle) -> ApiRequests:
     return [((entry["id"],), entry["message"]) for entry in oracle.entries]
 
 
-def message_metadata(oracle: Oracle) -> Questions:
+def message_metadata(oracle: Oracle) -> ApiRequests:
     return [((entry["id"],), entry["metadata"]) for entry in oracle.entries]
 
 
-def message_raw(oracle: Oracle) -> Questions:
+def message_raw(oracle: Oracle) -> ApiRequests:
     return [((entry["id"],), entry["bytes_hex"]) for entry in oracle.entries]
 
 
-def message_children(oracle: Oracle) -> Questions:
+def message_children(oracle: Oracle) -> ApiRequests:
     return [
         ((entry["id"],), bodies.children(entry["id"], oracle.children.get(entry["id"], []))) for entry in oracle.entries
     ]
 
 
-def messages_find(oracle: Oracle) -> Questions:
+def messages_find(oracle: Oracle) -> ApiRequests:
     as_bytes = [(({"hex": tag},), bodies.tagged(tag, ids)) for tag, ids in oracle.tagged.items()]
     tag = b"permanode".hex()
     return [*as_bytes, (("permanode",), bodies.tagged(tag, oracle.tagged[tag]))]
 
 
-def transaction_included_message(oracle: Oracle) -> Questions:
+def transaction_included_message(oracle: Oracle) -> ApiRequests:
     return [((transaction_id,), entry["message"]) for transaction_id, entry in oracle.included.items()]
 
 
-def output(oracle: Oracle) -> Questions:
+def output(oracle: Oracle) -> ApiRequests:
     return [((output_id,), each) for output_id, each in oracle.outputs.items()]
 
 
@@ -71,42 +71,42 @@ FILTERS: tuple[tuple[tuple[Any, ...], int | None, bool], ...] = (
 """(arguments after the address, output type, include spent)."""
 
 
-def address_outputs(oracle: Oracle) -> Questions:
+def address_outputs(oracle: Oracle) -> ApiRequests:
     for account in oracle.expected["addresses"]:
         for given, kind, spent in FILTERS:
             ids = oracle.address_outputs(account["address"], output_type=kind, include_spent=spent)
             yield (account["bech32"], *given), bodies.address_outputs(oracle, account["address"], ids)
 
 
-def address_ed25519_outputs(oracle: Oracle) -> Questions:
+def address_ed25519_outputs(oracle: Oracle) -> ApiRequests:
     for address in oracle.addresses:
         for given, kind, spent in FILTERS:
             ids = oracle.address_outputs(address, output_type=kind, include_spent=spent)
             yield (address, *given), bodies.address_outputs(oracle, address, ids)
 
 
-def address(oracle: Oracle) -> Questions:
+def address(oracle: Oracle) -> ApiRequests:
     return [((account["bech32"],), bodies.balance(oracle, account)) for account in oracle.expected["addresses"]]
 
 
-def address_ed25519(oracle: Oracle) -> Questions:
+def address_ed25519(oracle: Oracle) -> ApiRequests:
     return [((account["address"],), bodies.balance(oracle, account)) for account in oracle.expected["addresses"]]
 
 
-def milestone(oracle: Oracle) -> Questions:
+def milestone(oracle: Oracle) -> ApiRequests:
     return [((line["milestone"]["index"],), bodies.milestone(line)) for line in oracle.milestones]
 
 
-def milestone_utxo_changes(oracle: Oracle) -> Questions:
+def milestone_utxo_changes(oracle: Oracle) -> ApiRequests:
     return [((line["milestone"]["index"],), line["milestone"]["utxoChanges"]) for line in oracle.milestones]
 
 
-def receipts(oracle: Oracle) -> Questions:
+def receipts(oracle: Oracle) -> ApiRequests:
     migrated_at = sorted({each["receipt"]["migratedAt"] for each in oracle.expected["receipts"]})
     return [((), bodies.receipts(oracle)), *(((index,), bodies.receipts(oracle, index)) for index in migrated_at)]
 
 
-def retrieve_data(oracle: Oracle) -> Questions:
+def retrieve_data(oracle: Oracle) -> ApiRequests:
     for entry in oracle.entries:
         payload = entry["message"]["payload"]
         carried = payload["essence"]["payload"] if payload and payload["type"] == 0 else payload
@@ -121,7 +121,7 @@ def unspent_addresses(oracle: Oracle) -> list[Json]:
     return [{"address": each["bech32"], "path": each["bip44"], "balance": each["balance"]} for each in accounts]
 
 
-def calculate_inputs(oracle: Oracle) -> Questions:
+def calculate_inputs(oracle: Oracle) -> ApiRequests:
     """Inputs for one token more than the first address has: all of its outputs, and one of the next address."""
     first, second = oracle.expected["addresses"][:2]
     inputs, amount = [], 0
@@ -135,7 +135,7 @@ def calculate_inputs(oracle: Oracle) -> Questions:
     return [((amount + 1,), inputs)]
 
 
-QUESTIONS: dict[str, Callable[[Oracle], Questions]] = {
+REQUESTS: dict[str, Callable[[Oracle], ApiRequests]] = {
     "health": lambda _: [((), True)],
     "info": lambda oracle: [((), bodies.info(oracle))],
     "message": message,
@@ -171,9 +171,9 @@ def driver(node: Node, folder: Path, endpoint: str, base_path: str, oracle: Orac
     return drive.iota_js(node, folder, "@iota/iota.js", endpoint, base_path, oracle.expected["mnemonic"])
 
 
-@pytest.mark.parametrize("method", QUESTIONS)
+@pytest.mark.parametrize("method", REQUESTS)
 def test_it_reads_what_the_ledger_holds(iota_js: Driver, oracle: Oracle, method: str) -> None:
-    iota_js.check(method, QUESTIONS[method](oracle))
+    iota_js.check(method, REQUESTS[method](oracle))
 
 
 @pytest.mark.parametrize("base_path", ["/api/core/v1/", "/api/permatest-1/"])
@@ -193,8 +193,8 @@ def test_what_is_not_there_is_an_error_of_its_own_kind_that_names_it(iota_js: Dr
     calls = [["message", unknown], ["output", f"{unknown}0000"], ["milestone", 51], ["message", "abc"]]
     found = iota_js.ask(calls)
     assert [each["refused"] for each in found] == [404, 404, 404, 400]
-    for (_, asked), each in zip(calls, found, strict=True):
-        assert str(asked) in each["message"]
+    for (_, requested), each in zip(calls, found, strict=True):
+        assert str(requested) in each["message"]
 
 
 @pytest.mark.parametrize("method", NEVER)
@@ -209,5 +209,5 @@ def test_what_only_a_node_can_do_is_rejected(iota_js: Driver, oracle: Oracle, me
 def test_no_method_of_the_client_is_left_out(iota_js: Driver) -> None:
     (methods,) = iota_js.answers([[""]])
     functions = {"calculateInputs", "getBalance", "getUnspentAddress", "getUnspentAddresses", "retrieveData"}
-    assert functions <= set(QUESTIONS)
-    assert set(methods) == {*QUESTIONS, *NEVER, *PLUMBING} - functions
+    assert functions <= set(REQUESTS)
+    assert set(methods) == {*REQUESTS, *NEVER, *PLUMBING} - functions

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.stardust import StardustLedger, milestone_bytes
 from tests.clients import drive
-from tests.clients.drive import Driver, Questions
+from tests.clients.drive import ApiRequests, Driver
 from tests.clients.installs import Node
 
 pytestmark = pytest.mark.clients
@@ -31,28 +31,28 @@ PLUMBING = {"constructor", "combineQueryParams", "fetchBinary", "fetchJson", "fe
 """What the client's methods are built from."""
 
 
-def of_blocks(key: str) -> Callable[[StardustLedger], Questions]:
+def of_blocks(key: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((entry["id"],), entry[key]) for entry in ledger.entries]
 
 
-def of_transactions(key: str) -> Callable[[StardustLedger], Questions]:
+def of_transactions(key: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((transaction_id,), entry[key]) for transaction_id, entry in ledger.included.items()]
 
 
-def of_milestones(name: str, key: str) -> Callable[[StardustLedger], Questions]:
+def of_milestones(name: str, key: str) -> Callable[[StardustLedger], ApiRequests]:
     """By index or by id, according to `name`; `key`: the part of a milestone that is returned."""
     return lambda ledger: [((each[name],), each[key]) for each in ledger.milestone_entries]
 
 
-def of_milestone_bytes(name: str) -> Callable[[StardustLedger], Questions]:
+def of_milestone_bytes(name: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((each[name],), milestone_bytes(each)) for each in ledger.milestone_entries]
 
 
-def receipts(ledger: StardustLedger) -> Questions:
+def receipts(ledger: StardustLedger) -> ApiRequests:
     return [((), ledger.receipts()), *(((index,), ledger.receipts(index)) for index in ledger.migrated_at)]
 
 
-def retrieve_data(ledger: StardustLedger) -> Questions:
+def retrieve_data(ledger: StardustLedger) -> ApiRequests:
     """Tag and data, each omitted if empty."""
     for entry in ledger.entries:
         payload = entry["block"].get("payload", {})
@@ -62,7 +62,7 @@ def retrieve_data(ledger: StardustLedger) -> Questions:
         yield (entry["id"],), found
 
 
-QUESTIONS: dict[str, Callable[[StardustLedger], Questions]] = {
+REQUESTS: dict[str, Callable[[StardustLedger], ApiRequests]] = {
     "health": lambda _: [((), True)],
     "routes": lambda ledger: [((), {"routes": sorted([*FAMILIES, *NETWORKS_BESIDE, ledger.network])})],
     "info": lambda ledger: [((), ledger.info())],
@@ -94,9 +94,9 @@ def iota_js(node: Node, server: str, stardust: StardustLedger, tmp_path_factory:
     return drive.iota_js(node, folder, "iota-stardust.js", server, "/api/", mnemonic)
 
 
-@pytest.mark.parametrize("method", QUESTIONS)
+@pytest.mark.parametrize("method", REQUESTS)
 def test_it_reads_what_the_ledger_holds(iota_js: Driver, stardust: StardustLedger, method: str) -> None:
-    iota_js.check(method, QUESTIONS[method](stardust))
+    iota_js.check(method, REQUESTS[method](stardust))
 
 
 def test_the_bytes_of_an_output_are_those_that_it_makes_of_the_output_itself(
@@ -120,8 +120,8 @@ def test_what_is_not_there_is_an_error_of_its_own_kind_that_names_it(iota_js: Dr
     ]
     found = iota_js.ask(calls)
     assert [each["refused"] for each in found] == [404] * 6 + [400]
-    for (_, asked), each in zip(calls, found, strict=True):
-        assert str(asked).removeprefix("0x") in each["message"]
+    for (_, requested), each in zip(calls, found, strict=True):
+        assert str(requested).removeprefix("0x") in each["message"]
 
 
 @pytest.mark.parametrize("method", NEVER)
@@ -135,5 +135,5 @@ def test_what_only_a_node_can_do_is_rejected(iota_js: Driver, stardust: Stardust
 
 def test_no_method_of_the_client_is_left_out(iota_js: Driver) -> None:
     (methods,) = iota_js.answers([[""]])
-    assert {"retrieveData"} <= set(QUESTIONS)
-    assert set(methods) == {*QUESTIONS, *NEVER, *PLUMBING, "outputRaw"} - {"retrieveData"}
+    assert {"retrieveData"} <= set(REQUESTS)
+    assert set(methods) == {*REQUESTS, *NEVER, *PLUMBING, "outputRaw"} - {"retrieveData"}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger, milestone_bytes
-from tests.clients.drive import Driver, Questions
+from tests.clients.drive import ApiRequests, Driver
 from tests.clients.installs import HERE, IOTA_SDK_WHEELS, find_interpreter, python_programs
 
 pytestmark = pytest.mark.clients
@@ -45,39 +45,39 @@ def readable_milestones(ledger: StardustLedger) -> list[Json]:
     return [each for each in ledger.milestone_entries if not has_receipt(each["payload"])]
 
 
-def of_blocks(key: str) -> Callable[[StardustLedger], Questions]:
+def of_blocks(key: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((entry["id"],), entry[key]) for entry in ledger.entries if is_readable(entry)]
 
 
-def of_transactions(key: str) -> Callable[[StardustLedger], Questions]:
+def of_transactions(key: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((transaction_id,), entry[key]) for transaction_id, entry in ledger.included.items()]
 
 
-def of_milestones(name: str) -> Callable[[StardustLedger], Questions]:
+def of_milestones(name: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((each[name],), each["payload"]) for each in readable_milestones(ledger)]
 
 
-def of_milestone_bytes(name: str) -> Callable[[StardustLedger], Questions]:
+def of_milestone_bytes(name: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((each[name],), octets(milestone_bytes(each))) for each in ledger.milestone_entries]
 
 
-def of_utxo_changes(name: str) -> Callable[[StardustLedger], Questions]:
+def of_utxo_changes(name: str) -> Callable[[StardustLedger], ApiRequests]:
     return lambda ledger: [((each[name],), each["utxoChanges"]) for each in ledger.milestone_entries]
 
 
-def many_outputs(ledger: StardustLedger) -> Questions:
+def many_outputs(ledger: StardustLedger) -> ApiRequests:
     for start in range(0, len(ledger.outputs), AT_ONCE):
         some = dict(list(ledger.outputs.items())[start : start + AT_ONCE])
         yield ([{"outputId": output_id} for output_id in some],), list(some.values())
 
 
-def outputs_or_nothing(ledger: StardustLedger) -> Questions:
+def outputs_or_nothing(ledger: StardustLedger) -> ApiRequests:
     """With an id that does not exist."""
     unknown = {"outputId": f"0x{'ab' * 32}0000"}
-    return [(([*asked, unknown],), answer) for (asked,), answer in many_outputs(ledger)]
+    return [(([*requested, unknown],), answer) for (requested,), answer in many_outputs(ledger)]
 
 
-def find_blocks(ledger: StardustLedger) -> Questions:
+def find_blocks(ledger: StardustLedger) -> ApiRequests:
     entries = list(filter(is_readable, ledger.entries))
     for start in range(0, len(entries), AT_ONCE):
         some = entries[start : start + AT_ONCE]
@@ -89,7 +89,7 @@ def network_info(ledger: StardustLedger) -> Json:
     return {"protocolParameters": ledger.expected["info"]["protocol"], "localPow": True, "tipsInterval": 5}
 
 
-QUESTIONS: dict[str, Callable[[StardustLedger], Questions]] = {
+REQUESTS: dict[str, Callable[[StardustLedger], ApiRequests]] = {
     "get_info": lambda ledger: [((), {"nodeInfo": ledger.info(), "url": ANY_URL})],
     "get_network_info": lambda ledger: [((), network_info(ledger))],
     "get_network_id": lambda ledger: [((), int(ledger.expected["networkId"]))],
@@ -128,9 +128,9 @@ def client(cache: Path, server: str) -> Driver:
     return Driver((str(python), str(HERE / "drivers" / "sdk_client.py"), server))
 
 
-@pytest.mark.parametrize("method", QUESTIONS)
+@pytest.mark.parametrize("method", REQUESTS)
 def test_it_reads_what_the_ledger_holds(client: Driver, stardust: StardustLedger, method: str) -> None:
-    client.check(method, QUESTIONS[method](stardust), ordered=method not in UNORDERED)
+    client.check(method, REQUESTS[method](stardust), ordered=method not in UNORDERED)
 
 
 def test_it_finds_us_healthy(client: Driver, stardust: StardustLedger, server: str) -> None:
@@ -164,9 +164,9 @@ def test_an_error_reaches_it_with_its_status(client: Driver) -> None:
         ["get_milestone_by_index", 51],
         ["get_included_block", unknown],
     ]
-    for (_, asked), found in zip(calls, client.ask(calls), strict=True):
+    for (_, requested), found in zip(calls, client.ask(calls), strict=True):
         assert found["refused"] == 404
-        assert str(asked) in found["message"]
+        assert str(requested) in found["message"]
 
 
 @pytest.mark.parametrize("method", ["get_peers", "get_tips", "post_block_raw"])

@@ -57,11 +57,11 @@ def judged(lines: list[Json]) -> list[Seen]:
 
 def test_it_computes_the_same_inputs_commitments(utils: Driver, lines: list[Json]) -> None:
     seen = [each for each in judged(lines) if each.entry["metadata"].get("conflictReason") != 10]
-    questions = []
+    api_requests = []
     for each in seen:
         outputs = [found[1] for found in each.inputs if not isinstance(found, int)]
-        questions.append((({"inputs": outputs},), each.entry["block"]["payload"]["essence"]["inputsCommitment"]))
-    utils.check("computeInputsCommitment", questions)
+        api_requests.append((({"inputs": outputs},), each.entry["block"]["payload"]["essence"]["inputsCommitment"]))
+    utils.check("computeInputsCommitment", api_requests)
 
 
 def signing_data(output_id: str, output: Json) -> Json:
@@ -73,12 +73,12 @@ def signing_data(output_id: str, output: Json) -> Json:
 
 
 def test_it_finds_the_same_reasons(utils: Driver, lines: list[Json]) -> None:
-    questions, met = [], set()
+    api_requests, met = [], set()
     for each in judged(lines):
         reason = each.entry["metadata"].get("conflictReason", 0)
         met.add(reason)
         inputs = [signing_data(*found) for found in each.inputs if not isinstance(found, int)]
-        asked = {"inputs": inputs, "transaction": each.entry["block"]["payload"], "time": each.unix_time}
-        questions.append(((asked,), REASONS[reason]))
+        parameters = {"inputs": inputs, "transaction": each.entry["block"]["payload"], "time": each.unix_time}
+        api_requests.append(((parameters,), REASONS[reason]))
     assert met == set(REASONS)
-    utils.check("verifyTransactionSemantic", questions)
+    utils.check("verifyTransactionSemantic", api_requests)

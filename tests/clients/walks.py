@@ -12,12 +12,12 @@ from tests.api.oracle import Json, Oracle
 from tests.api.paths import OF_WORMHOLE
 from tests.api.stardust import StardustLedger
 from tests.api.wormhole_network import NETWORK as WORMHOLE
-from tests.clients.questions import Asked, of_networks, of_nodes, of_the_server
-from tests.clients.questions_analytics import of_analytics
-from tests.clients.questions_explorer import of_explorer
-from tests.clients.questions_indexer import of_indexer, of_seeds
-from tests.clients.questions_poi import of_poi
-from tests.clients.questions_v2 import of_core_v2
+from tests.clients.api_requests import ApiRequests, of_networks, of_nodes, of_the_server
+from tests.clients.api_requests_analytics import of_analytics
+from tests.clients.api_requests_explorer import of_explorer
+from tests.clients.api_requests_indexer import of_indexer, of_seeds
+from tests.clients.api_requests_poi import of_poi
+from tests.clients.api_requests_v2 import of_core_v2
 from tests.conftest import ROOT
 
 CONTRACT = ROOT / "openapi.yaml"
@@ -83,7 +83,7 @@ def place(path: str, method: str) -> tuple[str, str]:
     return mount, below if method == "get" else f"{method} {below}"
 
 
-def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
+def api_requests(oracle: Oracle, stardust: StardustLedger) -> dict[str, ApiRequests]:
     """Mount → its requests."""
     nodes, core_v2, indexer = of_nodes(oracle), of_core_v2(stardust), of_indexer(stardust)
     explorer, analytics = of_explorer(stardust), of_analytics(stardust)
@@ -105,13 +105,13 @@ def questions(oracle: Oracle, stardust: StardustLedger) -> dict[str, Asked]:
     }
 
 
-def of_both_eras(stardust: StardustLedger) -> Asked:
+def of_both_eras(stardust: StardustLedger) -> ApiRequests:
     """Proofs of inclusion of the Chrysalis network and, by its name, of the Stardust network."""
     named = {
-        path: [each._replace(given={"network": stardust.network} | each.given) for each in asked]
-        for path, asked in of_poi("stardust").items()
+        path: [each._replace(given={"network": stardust.network} | each.given) for each in requests]
+        for path, requests in of_poi("stardust").items()
     }
-    return {path: asked + named[path] for path, asked in of_poi("chrysalis").items()}
+    return {path: requests + named[path] for path, requests in of_poi("chrysalis").items()}
 
 
 def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
@@ -119,7 +119,7 @@ def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
 
     An operation without a documented 200 has to answer 501.
     """
-    asked = questions(oracle, stardust)
+    requests = api_requests(oracle, stardust)
     chrysalis = oracle.expected["network"]
     networks = {NETWORK_MOUNT: chrysalis, POI_MOUNT: chrysalis}
     networks |= dict.fromkeys((STARDUST_MOUNT, EXPLORER_MOUNT, ANALYTICS_MOUNT, INDEXER_MOUNT), stardust.network)
@@ -127,6 +127,6 @@ def walks(oracle: Oracle, stardust: StardustLedger) -> Iterator[Walk]:
         mount, below = place(path, method)
         status = 200 if "200" in operation["responses"] else 501
         network = {"network": networks[mount]} if mount in networks else {}
-        for each in asked[mount][below]:
+        for each in requests[mount][below]:
             given = network | each.given
             yield Walk(method, path, operation["operationId"], status, given, each.answer, each.varying, is_alias)

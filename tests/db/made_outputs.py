@@ -43,12 +43,12 @@ class Made:
     output_id: bytes
     keys: dict[str, bytes]
     spent: int | None = None
-    told: dict[str, Any] = field(default_factory=dict)
+    filter_values: dict[str, Any] = field(default_factory=dict)
 
     def columns(self) -> dict[str, Any]:
         """Columns of all its rows beside the keys. The sender and some others are columns as well as keys."""
         known = {name: value for name, value in self.keys.items() if name not in ("address", "chain")}
-        return known | self.told | {"output_type": TYPES[self.kind], "ms_timestamp": 1_000 * self.milestone}
+        return known | self.filter_values | {"output_type": TYPES[self.kind], "ms_timestamp": 1_000 * self.milestone}
 
 
 class Keys:
@@ -148,7 +148,7 @@ def ids_in_order(made: Iterable[Made], *, newest: bool) -> list[str]:
     return [output_id.hex() for _, output_id in ordered]
 
 
-def under(made: Sequence[Made], asked: Iterable[tuple[str, bytes]], kinds: Iterable[str] = VIEWS) -> list[Made]:
+def under(made: Sequence[Made], requested: Iterable[tuple[str, bytes]], kinds: Iterable[str] = VIEWS) -> list[Made]:
     """Outputs of those kinds that have any of these keys in the view given with the key."""
-    wanted = list(asked)
+    wanted = list(requested)
     return [each for each in made if each.kind in kinds and any(each.keys.get(view) == key for view, key in wanted)]

@@ -47,8 +47,8 @@ async def test_a_row_comes_back_in_the_types_of_its_columns(store):
         "conflict_reason": 255,
     }
     key = (A, "legacy", "address", True, 0, 0, 5, OUTPUT, B)
-    told = (*schema.outputs_by_address.key, "ms_timestamp", "output_type", "amount")
-    put(store, schema.outputs_by_address, told, [(*key, 1, 0, 2**62)])
+    reported = (*schema.outputs_by_address.key, "ms_timestamp", "output_type", "amount")
+    put(store, schema.outputs_by_address, reported, [(*key, 1, 0, 2**62)])
     row = await store.get(
         schema.outputs_by_address, (A.hex(), "legacy", "address", True, 0, 0, 5, OUTPUT.hex(), B.hex())
     )
@@ -139,7 +139,7 @@ async def test_a_slice_may_be_of_some_columns(store):
         await store.slice(schema.parents, (C.hex(),), limit=1, columns=("nonsense",))
 
 
-TOLD = [(None, None), (0, "aa"), (3, "bb"), (7, None), (None, "bb"), (3, "aa"), (9, "bb")]
+REPORTED = [(None, None), (0, "aa"), (3, "bb"), (7, None), (None, "bb"), (3, "aa"), (9, "bb")]
 """native_tokens and sender of seven outputs, in their order."""
 
 SCANS = [
@@ -150,8 +150,14 @@ SCANS = [
     (((Condition("native_tokens", ">", 3),),), lambda tokens, sender: tokens in (7, 9)),
     (((Condition("native_tokens", "<=", 3),),), lambda tokens, sender: tokens in (0, 3)),
     (((Condition("native_tokens", "<", 3), Condition("native_tokens", "null")),), lambda tokens, sender: not tokens),
-    (((Condition("sender", "=", "bb"),), (Condition("native_tokens", "=", 3),)), lambda *told: told == (3, "bb")),
-    (((Condition("sender", "=", "bb"), Condition("native_tokens", "=", 3)),), lambda *told: {3, "bb"} & {*told}),
+    (
+        ((Condition("sender", "=", "bb"),), (Condition("native_tokens", "=", 3),)),
+        lambda *values: values == (3, "bb"),
+    ),
+    (
+        ((Condition("sender", "=", "bb"), Condition("native_tokens", "=", 3)),),
+        lambda *values: {3, "bb"} & {*values},
+    ),
     (((Condition("output_kind", "=", "nft"),),), lambda tokens, sender: False),
 ]
 """Conditions on rows, and the same in plain Python."""
@@ -161,19 +167,19 @@ SCANS = [
 async def test_a_scan_returns_what_matches_and_its_position(store, table):
     ascending = table is schema.unspent_outputs
     key = ("address", "basic", "00", 0, 0) if ascending else (A, "basic", "address", True, 0, 0)
-    ends = [(1 + at // 2, bytes([at]) * 34) for at in range(len(TOLD))]
+    ends = [(1 + at // 2, bytes([at]) * 34) for at in range(len(REPORTED))]
     rest = () if ascending else (B,)
-    told = [(tokens, sender and bytes.fromhex(sender)) for tokens, sender in TOLD]
-    rows = [(*key, *end, *rest, *columns) for end, columns in zip(ends, told, strict=True)]
+    reported = [(tokens, sender and bytes.fromhex(sender)) for tokens, sender in REPORTED]
+    rows = [(*key, *end, *rest, *columns) for end, columns in zip(ends, reported, strict=True)]
     put(store, table, (*table.key, "native_tokens", "sender"), rows)
     partition = key if ascending else (A.hex(), *key[1:])
     everything = [
         dict(zip(table.clustering, [index, *(each.hex() for each in (id_, *rest))], strict=True)) for index, id_ in ends
     ]
     bounds = [None, Bound((2,)), Bound((2,), inclusive=False), Bound((2, ends[2][1].hex()), inclusive=False)]
-    questions = itertools.product(SCANS, (False, True), (1, 2, 3, len(TOLD), 99), bounds)
-    for (where, meets), reverse, limit, lower in questions:
-        met = [bool(meets(*columns)) for columns in TOLD]
+    queries = itertools.product(SCANS, (False, True), (1, 2, 3, len(REPORTED), 99), bounds)
+    for (where, meets), reverse, limit, lower in queries:
+        met = [bool(meets(*columns)) for columns in REPORTED]
         inside = [at for at, end in enumerate(ends) if _above((end[0], end[1].hex()), lower)]
         looked_at = (inside if reverse != ascending else inside[::-1])[:limit]
         wanted = [at for at in looked_at if met[at]]
@@ -458,9 +464,9 @@ def test_a_late_holder_that_was_not_replaced_may_renew(store):
 def test_a_store_made_for_something_else_is_rejected(settings, name, value):
     other = dataclasses.replace(settings, **{name: value})
     was = getattr(settings, name)
-    for refuse in (open_store, migrate):
+    for reject in (open_store, migrate):
         with pytest.raises(StoreMismatch, match=f"{name} {was}, but the settings have {value}"):
-            refuse(other)
+            reject(other)
 
 
 def test_migrating_again_does_nothing(settings):

@@ -74,18 +74,18 @@ def check_grown(unborn, layout):
         for name in grew(layout):
             table = schema.BY_NAME[name]
             columns, row = old_row(table)
-            told = {
+            reported = {
                 name: value.hex() if isinstance(value, bytes) else value
                 for name, value in zip(columns, row, strict=True)
             }
-            assert store.read_all(table) == [{each: told.get(each) for each in table.names}]
+            assert store.read_all(table) == [{each: reported.get(each) for each in table.names}]
             key = row[: len(table.key)]
             added = ADDED.get(table.name, {"sender": A, "native_tokens": 3})
             with store.batch() as batch:
                 batch.upsert(table, (*table.key, *added), [(*key, *added.values())])
-            found = asyncio.run(store.get(table, [told[name] for name in table.key]))
+            found = asyncio.run(store.get(table, [reported[name] for name in table.key]))
             new = {name: value.hex() if isinstance(value, bytes) else value for name, value in added.items()}
-            assert found == {each: told.get(each) for each in table.names} | new
+            assert found == {each: reported.get(each) for each in table.names} | new
 
 
 @pytest.mark.parametrize(("layout", "cut"), [(5, None), (5, 0), (5, 1), (5, 2), (10, 0)])
@@ -94,12 +94,12 @@ def test_columns_are_added_under_rows_and_a_cut_is_healed(unborn, monkeypatch, l
     repeated.
     """
     make_old(unborn, monkeypatch, layout)
-    lacking = [f"{each:04}_{name}" for each, name in migrations.NAMES_OF["iota"].items() if each >= layout]
-    with pytest.raises(StoreMismatch, match=f"migration {lacking[0]} is missing"):
+    missing = [f"{each:04}_{name}" for each, name in migrations.NAMES_OF["iota"].items() if each >= layout]
+    with pytest.raises(StoreMismatch, match=f"migration {missing[0]} is missing"):
         open_store(unborn)
     if cut is not None:
         crash_at_record(unborn, monkeypatch, cut)
-    assert migrate(unborn) == lacking
+    assert migrate(unborn) == missing
     check_grown(unborn, layout)
 
 

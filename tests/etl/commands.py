@@ -66,7 +66,7 @@ class Process:
                         return line
                 if not any(reader.is_alive() for reader in self._readers):
                     return None
-                assert time.monotonic() < end, f"{WAIT_S} s without the line:\n{self.said()}"
+                assert time.monotonic() < end, f"{WAIT_S} s without the line:\n{self.printed()}"
                 self._news.wait(0.5)
 
     def finish(self) -> int:
@@ -94,7 +94,7 @@ class Process:
                 continue
         self._process.wait()
 
-    def said(self) -> str:
+    def printed(self) -> str:
         """Everything that it printed."""
         return "\n".join([*self.out, *self.err])
 

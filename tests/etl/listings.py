@@ -54,16 +54,14 @@ def list_attached(store: Store, address: str, **page: Any) -> Awaitable[Page]:
     return transactions.list_by_address(store, address, included=(True, False), **page)
 
 
-async def check(
-    question: Callable[..., Awaitable[Page]], store: Store, key: Any, column: str, newest: list[str]
-) -> None:
+async def check(query: Callable[..., Awaitable[Page]], store: Store, key: Any, column: str, newest: list[str]) -> None:
     """Every page but the last is full, and together they are the list, each item once."""
     for page_size in PAGE_SIZES:
         for is_newest in (True, False):
             pages = []
             cursor = None
             while True:
-                page = await question(store, key, newest=is_newest, page_size=page_size, cursor=cursor)
+                page = await query(store, key, newest=is_newest, page_size=page_size, cursor=cursor)
                 pages.append([row[column] for row in page.rows])
                 cursor = page.cursor
                 if cursor is None:

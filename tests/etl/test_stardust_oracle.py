@@ -71,9 +71,9 @@ def test_node_json_gives_the_reference_s_rows(
 
 
 def test_white_flag_index_is_the_oracle_s(node_json: dict[tuple[int, int], Loading]) -> None:
-    told = {each["id"][2:]: each["metadata"]["whiteFlagIndex"] for line in oracle() for each in line["blocks"]}
+    reported = {each["id"][2:]: each["metadata"]["whiteFlagIndex"] for line in oracle() for each in line["blocks"]}
     rows = node_json[GEOMETRIES[0]].rows()["messages"]
-    assert {row["message_id"]: row["white_flag_index"] for row in rows} == told
+    assert {row["message_id"]: row["white_flag_index"] for row in rows} == reported
 
 
 @on(SQLITE, LATER_CASSANDRA)
@@ -215,6 +215,8 @@ def test_a_store_of_one_era_stays_one_until_configured_where_the_next_begins(sto
     chrysalis: list[Any] = chrysalis_oracle()[2:3]
     report = loading.load(write(tmp_path / "chrysalis.jsonl", chrysalis))
     assert report.rejected[0].endswith("protocol: milestone 3 is of Stardust, found a line of Chrysalis")
-    told = Loading(loading.folder, type(loading.store)(loading.store.url, NETWORK, stardust_from=10), loading.settings)
+    configured = Loading(
+        loading.folder, type(loading.store)(loading.store.url, NETWORK, stardust_from=10), loading.settings
+    )
     with pytest.raises(StoreMismatch, match="stardust_from: 10 makes milestone 2 one of Chrysalis, and the store has"):
-        told.load(stardust)
+        configured.load(stardust)

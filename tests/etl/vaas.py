@@ -48,8 +48,8 @@ def token_key(record: dict[str, Any]) -> str:
 
 def metas(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Token → what its verified AssetMeta contains."""
-    told = [each for each in found if each["quorum"] and each["payload_kind"] == "asset_meta"]
-    return {token_key(each): each["decoded"] for each in told}
+    reported = [each for each in found if each["quorum"] and each["payload_kind"] == "asset_meta"]
+    return {token_key(each): each["decoded"] for each in reported}
 
 
 def write_prices(path: Path, found: list[dict[str, Any]]) -> Path:
@@ -71,8 +71,8 @@ def price_on(token: str, day: int, found: list[dict[str, Any]], priced: Path) ->
     symbol = metas(found).get(token, {"symbol": ""})["symbol"].upper()
     own = [row for row in rows if row[0] == token]
     by_symbol = [row for row in rows if not row[0] and row[1].upper() == symbol]
-    told = sorted((since(row[2]), Decimal(row[3])) for row in own or by_symbol)
-    return max([each for each in told if each[0] <= day], default=min(told, default=(0, None)))[1]
+    reported = sorted((since(row[2]), Decimal(row[3])) for row in own or by_symbol)
+    return max([each for each in reported if each[0] <= day], default=min(reported, default=(0, None)))[1]
 
 
 def since(day: str) -> int:
@@ -83,7 +83,7 @@ def since(day: str) -> int:
 def expected_days(found: list[dict[str, Any]], priced: Path) -> dict[tuple[Any, ...], dict[str, Any]]:
     """vaa_daily from the records: by measure, day, emitter, target, token and address."""
     verified = {each["row_key"]: each for each in found if each["quorum"]}
-    decimals = {key: told["decimals"] for key, told in metas(found).items()}
+    decimals = {key: reported["decimals"] for key, reported in metas(found).items()}
     days: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def add(key: tuple[Any, ...], amount: Decimal | None = None, usd: Decimal | None = None) -> None:

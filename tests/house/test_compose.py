@@ -230,7 +230,7 @@ async def test_the_dashboard_queries_existing_metrics_and_labels() -> None:
     (job,) = yaml.safe_load((DEPLOY / "prometheus.yaml").read_text("utf-8"))["scrape_configs"]
     there = await exposed() | {"up": {"job"}}
     functions = {"sum", "rate", "topk", "vector", "histogram_quantile", "by", "or"}
-    asked = set()
+    requested = set()
     for query in queries():
         bare = re.sub(r'"[^"]*"|\[\$__rate_interval\]', "", query)
         labels = {name for group in re.findall(r"by \(([\w, ]+)\)", bare) for name in group.split(", ")}
@@ -241,8 +241,8 @@ async def test_the_dashboard_queries_existing_metrics_and_labels() -> None:
         assert all(labels <= there[name] | {"le"} for name in names), query
         if "up" in names:
             assert f'job="{job["job_name"]}"' in query
-        asked |= names
-    assert asked == {f"permanode_request_seconds_{part}" for part in ("count", "sum", "bucket")} | {"up"}
+        requested |= names
+    assert requested == {f"permanode_request_seconds_{part}" for part in ("count", "sum", "bucket")} | {"up"}
 
 
 def test_grafana_finds_its_source_and_its_dashboard() -> None:

@@ -44,9 +44,9 @@ def test_tokens_of_public_networks_are_known() -> None:
     ],
 )
 def test_an_invalid_token_is_rejected_by_the_key_that_is_wrong(changed: dict[str, Any], path: str) -> None:
-    with pytest.raises(JsonError) as refused:
+    with pytest.raises(JsonError) as rejected:
         parse_base_token_json(OF_A_NODE | changed)
-    assert refused.value.path == path
+    assert rejected.value.path == path
 
 
 @pytest.mark.parametrize("key", sorted(set(OF_A_NODE) - {"subunit"}))

@@ -63,9 +63,9 @@ def test_parameters_cut_anywhere_or_longer_are_rejected(vector: dict[str, Any]) 
     [("version", 256), ("networkName", 5), ("bech32Hrp", "a" * 256), ("tokenSupply", "x"), ("rentStructure", {})],
 )
 def test_a_wrong_parameter_is_named(key: str, value: Any) -> None:
-    with pytest.raises(JsonError) as refused:
+    with pytest.raises(JsonError) as rejected:
         parse_parameters_json(VECTORS[0]["json"] | {key: value})
-    assert refused.value.path.startswith(key)
+    assert rejected.value.path.startswith(key)
 
 
 def essence(*outputs: BasicOutput, network: str = "shimmer") -> Essence:

@@ -68,7 +68,7 @@ class Served:
         model.model_validate(found, strict=True, extra="forbid")
         return found
 
-    async def refused(self, path: str, status: int, **query: Any) -> str:
+    async def rejected(self, path: str, status: int, **query: Any) -> str:
         """The message of an error response."""
         answer = await self.client.get(f"{BASE}/{path}", params=query)
         assert answer.status_code == status, (path, answer.text)
@@ -160,7 +160,7 @@ def mixed(
     store.close()
 
 
-TOLD: dict[Any, list[tuple[int, bytes]]] = {}
+REPORTED: dict[Any, list[tuple[int, bytes]]] = {}
 """Test (without its store) → status and bytes of each response, in order."""
 
 IN_STORES = [each.values[0] for each in STORES]
@@ -171,17 +171,17 @@ class Answers:
 
     @pytest.fixture(autouse=True)
     def every_store_gives_the_same_bytes(self, request: pytest.FixtureRequest, ledger: Served) -> Iterator[None]:
-        told: list[tuple[int, bytes]] = []
+        as_item: list[tuple[int, bytes]] = []
 
         async def note(response: httpx.Response) -> None:
-            told.append((response.status_code, await response.aread()))
+            as_item.append((response.status_code, await response.aread()))
 
         ledger.client.event_hooks = {"response": [note]}
         yield
         ledger.client.event_hooks = {}
         params = {name: value for name, value in request.node.callspec.params.items() if value not in IN_STORES}
-        assert told
-        assert TOLD.setdefault((type(self), request.node.originalname, *sorted(params.items())), told) == told
+        assert as_item
+        assert REPORTED.setdefault((type(self), request.node.originalname, *sorted(params.items())), as_item) == as_item
 
     async def test_the_ledger_at_every_index(self, ledger: Served) -> None:
         figures = ledger.figures
@@ -192,8 +192,8 @@ class Answers:
             assert await ledger.body("activity/claimed-tokens", answers.Claimed, **at) == figures.claimed(index)
             protocol = figures.protocol_at(index)
             if protocol is None:
-                refusal = await ledger.refused("ledger/storage-deposit", 501, **at)
-                assert f"unknown protocol parameters of milestone {index}" in refusal
+                rejection = await ledger.rejected("ledger/storage-deposit", 501, **at)
+                assert f"unknown protocol parameters of milestone {index}" in rejection
             else:
                 found = await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics, **at)
                 assert found == figures.deposits(index, protocol["rentStructure"])
@@ -202,7 +202,7 @@ class Answers:
         if protocol is not None:
             assert await ledger.body("ledger/storage-deposit", answers.StorageDepositStatistics) == found
         behind = figures.last + 1
-        assert str(behind) in await ledger.refused("ledger/nfts", 404, ledgerIndex=behind)
+        assert str(behind) in await ledger.rejected("ledger/nfts", 404, ledgerIndex=behind)
 
     async def test_who_owns_most_as_explorer_v2_returns_it(self, ledger: Served) -> None:
         for path, model in (("richest-addresses", RichestAddresses), ("token-distribution", TokenDistribution)):
@@ -234,9 +234,9 @@ class Answers:
             found = await ledger.body("activity/addresses", answers.AddressStatistics, **span)
             assert found == figures.addresses(start, end)
             kinds = ("basic", "alias", "nft", "foundry")
-            for path, asked in (("", ("legacy", *kinds)), *((f"/{kind}", (kind,)) for kind in kinds)):
+            for path, requested in (("", ("legacy", *kinds)), *((f"/{kind}", (kind,)) for kind in kinds)):
                 found = await ledger.body(f"activity/outputs{path}", answers.OutputStatistics, **span)
-                assert found == figures.created(start, end, *asked)
+                assert found == figures.created(start, end, *requested)
             for path, kind in (("native-tokens", "foundry"), ("nfts", "nft")):
                 found = await ledger.body(f"activity/{path}", answers.ObjectStatistics, **span)
                 assert found == figures.became_of(start, end, kind)
@@ -263,9 +263,9 @@ class Answers:
             expected = ledger.figures.blocks(milestone)
             for path in (f"0x{milestone.milestone_id}", f"by-index/{milestone.index}"):
                 assert await ledger.body(f"activity/milestones/{path}", answers.MilestoneStatistics) == expected
-        await ledger.refused(f"activity/milestones/by-index/{ledger.figures.last + 1}", 404)
-        await ledger.refused("activity/milestones/by-index/4294967295", 404)
-        await ledger.refused(f"activity/milestones/0x{'ab' * 32}", 404)
+        await ledger.rejected(f"activity/milestones/by-index/{ledger.figures.last + 1}", 404)
+        await ledger.rejected("activity/milestones/by-index/4294967295", 404)
+        await ledger.rejected(f"activity/milestones/0x{'ab' * 32}", 404)
 
     @pytest.mark.parametrize("page_size", [1, 7, 1000])
     @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
@@ -279,8 +279,8 @@ class Answers:
         assert newest == expected[::-1]
         few = await ledger.walk(f"series/{interval}", model, page_size)
         assert few == items_of(figures, interval, ["messageCount", "transactionCount", "transferredTokens"])
-        standing = await ledger.walk(f"series/{interval}", model, page_size, measures="holders,basicAmount,holders")
-        assert standing == items_of(figures, interval, ["holders", "basicAmount"])
+        totals = await ledger.walk(f"series/{interval}", model, page_size, measures="holders,basicAmount,holders")
+        assert totals == items_of(figures, interval, ["holders", "basicAmount"])
 
     @pytest.mark.parametrize("interval", ["milestone", "hour", "day"])
     async def test_series_between_milestones_times_and_dates(self, ledger: Served, interval: str) -> None:
@@ -306,8 +306,11 @@ class Answers:
             query = {name: value for name, value in (("start", start), ("end", end)) if value is not None}
             inside = [each for each in whole if first < each["timestamp"] + step and each["timestamp"] <= last]
             for sort, wanted in (("oldest", inside), ("newest", inside[::-1])):
-                asked = query | {"measures": "messageCount", "sort": sort}
-                assert await ledger.walk(f"series/{interval}", SERIES[interval], 5, **asked) == wanted, (query, sort)
+                requested = query | {"measures": "messageCount", "sort": sort}
+                assert await ledger.walk(f"series/{interval}", SERIES[interval], 5, **requested) == wanted, (
+                    query,
+                    sort,
+                )
         for first, last in ((1, figures.last), (13, 13), (9, 17), (30, 99), (FIRST, 60), (figures.last + 1, 60)):
             held = [index for index in time_of if first <= index <= last]
             found = await ledger.walk(
@@ -328,8 +331,8 @@ class Answers:
         else:
             assert found == [each for each in inside if each["timestamp"] + step > time_of[9]]
         backwards = {"start": days[-1], "end": "1999-01-01"}
-        assert "end" in await ledger.refused(f"series/{interval}", 400, **backwards)
-        assert "end" in await ledger.refused(f"series/{interval}", 400, start=5, end=4)
+        assert "end" in await ledger.rejected(f"series/{interval}", 400, **backwards)
+        assert "end" in await ledger.rejected(f"series/{interval}", 400, start=5, end=4)
 
     @pytest.mark.parametrize("page_size", [1, 7, 1000])
     async def test_what_every_address_sent_and_received(self, ledger: Served, page_size: int) -> None:
@@ -394,26 +397,26 @@ class Answers:
             ("series/day", {"cursor": "1.100"}),
             ("series/day", {"cursor": f"{page['cursor'][:-5]}A.100"}),
         ):
-            assert (await ledger.refused(path, 400, **query)).startswith("parameter cursor: ")
+            assert (await ledger.rejected(path, 400, **query)).startswith("parameter cursor: ")
         for name, values in (
             ("start", ("", "-1", "4294967296", "2022-02-30", "2022-1-1", "now")),
             ("measures", ("", "message_count", "messageCount,", "totalAddresses")),
         ):
             for value in values:
-                message = await ledger.refused("series/hour", 400, **{name: value})
+                message = await ledger.rejected("series/hour", 400, **{name: value})
                 assert message.startswith(f"parameter {name}: ")
-        await ledger.refused("series/hour", 400, measures="activeAddresses")
-        await ledger.refused("series/day", 400, interval="day")
+        await ledger.rejected("series/hour", 400, measures="activeAddresses")
+        await ledger.rejected("series/day", 400, interval="day")
         for path in ("addresses", "outputs/nft", "nfts"):
-            message = await ledger.refused(f"activity/{path}", 400, startIndex=30, endIndex=10)
+            message = await ledger.rejected(f"activity/{path}", 400, startIndex=30, endIndex=10)
             assert message == "parameter endIndex: expected startIndex (30) or later, found '10'"
         monkeypatch.setattr(analytics_v2, "SUMMED_MAX", 10)
-        assert str(ledger.figures.last) in await ledger.refused("activity/outputs", 501)
+        assert str(ledger.figures.last) in await ledger.rejected("activity/outputs", 501)
         for end, status in ((15, 200), (16, 501)):
             answer = await ledger.client.get(f"{BASE}/activity/nfts", params={"startIndex": 5, "endIndex": end})
             assert answer.status_code == status
         monkeypatch.setattr(analytics_v2, "CHANGES_MAX", 3)
-        assert "3 changes" in await ledger.refused("activity/addresses", 501, startIndex=5, endIndex=15)
+        assert "3 changes" in await ledger.rejected("activity/addresses", 501, startIndex=5, endIndex=15)
 
     async def test_a_whole_address_as_csv_and_ndjson(self, ledger: Served) -> None:
         address, expected = max(ledger.figures.histories.items(), key=lambda each: len(each[1]))
@@ -479,9 +482,9 @@ async def test_what_is_not_analysed_yet_is_not_known(behind: Served, interval: s
     unknown = Counter[str]()
     for item in expected:
         parts = [each.index for each in figures.milestones if 0 <= each.timestamp - item["timestamp"] < seconds]
-        lacking = {"messageBytes": {*parts}, "holders": {max(parts)}}
-        for name in lacking.keys() & item.keys():
-            if lacking[name].intersection(BEHIND):
+        missing = {"messageBytes": {*parts}, "holders": {max(parts)}}
+        for name in missing.keys() & item.keys():
+            if missing[name].intersection(BEHIND):
                 item[name] = None
                 unknown[name] += 1
     assert unknown.keys() == {"holders", "messageBytes"} & {*names}
@@ -530,10 +533,10 @@ def lagging(
         stardust.milestones, [], settings.chunk_size, settings.partition_size, settings.network
     )
     some = stardust_figures.milestones[0]
-    told = {"ms_range_id", "milestone_index", "ms_timestamp", *cone_of(some), *created_by(some)}
+    as_item = {"ms_range_id", "milestone_index", "ms_timestamp", *cone_of(some), *created_by(some)}
     for row in rows["ms_analytics"]:
         if row["milestone_index"] > KNOWN_TO:
-            for name in row.keys() - told:
+            for name in row.keys() - as_item:
                 del row[name]
     store = filled_with(settings, rows)
     yield served(stardust.mount(store), stardust_figures)
@@ -551,7 +554,7 @@ async def test_what_the_ledger_state_does_not_contain_is_null(lagging: Served, i
     if interval == "milestone":
         sums = await lagging.body("activity/nfts", answers.ObjectStatistics)
         assert sums == lagging.figures.became_of(1, KNOWN_TO + 1, "nft")
-        await lagging.refused("ledger/nfts", 404, ledgerIndex=KNOWN_TO + 1)
+        await lagging.rejected("ledger/nfts", 404, ledgerIndex=KNOWN_TO + 1)
 
 
 async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
@@ -581,21 +584,21 @@ async def test_bytes_cost_what_the_parameters_of_their_milestone_say(
         path, at_index = "ledger/storage-deposit", {"ledgerIndex": index}
         assert await known.body(path, answers.StorageDepositStatistics, **at_index) == wanted
         if index < KNOWN_TO:
-            assert f"milestone {index}:" in await unknown.refused(path, 501, **at_index)
+            assert f"milestone {index}:" in await unknown.rejected(path, 501, **at_index)
         else:
             assert await unknown.body(path, answers.StorageDepositStatistics, **at_index) == wanted
     protocol = stardust.expected["info"]["protocol"]
     changed = protocol | {"rentStructure": after}
     names = ["byteCost", *OF_PROTOCOL, "keyBytes", "bookedAmount"]
-    for asked, told in ((known, {0: protocol, KNOWN_TO: changed}), (unknown, {KNOWN_TO: changed})):
-        figures = replace(stardust_figures, protocol=told)
+    for requested, as_item in ((known, {0: protocol, KNOWN_TO: changed}), (unknown, {KNOWN_TO: changed})):
+        figures = replace(stardust_figures, protocol=as_item)
         for interval, model in SERIES.items():
             expected = items_of(figures, interval, names)
-            assert await asked.walk(f"series/{interval}", model, 7, measures=",".join(names)) == expected
+            assert await requested.walk(f"series/{interval}", model, 7, measures=",".join(names)) == expected
     costs = {each["vByteCost"] for each in items_of(figures, "milestone", names)}
     assert costs == {None, 250}
     late = served(replace(mount, stardust_from=10), stardust_figures)
-    assert "a Chrysalis milestone" in await late.refused("ledger/storage-deposit", 501, ledgerIndex=9)
+    assert "a Chrysalis milestone" in await late.rejected("ledger/storage-deposit", 501, ledgerIndex=9)
     expected = items_of(replace(stardust_figures, protocol={10: protocol, KNOWN_TO: changed}), "milestone", names)
     assert await late.walk("series/milestone", answers.MilestoneSeries, 7, measures=",".join(names)) == expected
     store.close()
@@ -639,9 +642,9 @@ class TestBothEras(Answers):
         path, names = "ledger/storage-deposit", ("byteCost", *OF_PROTOCOL)
         items = await ledger.walk("series/milestone", answers.MilestoneSeries, 1000, measures=",".join(names))
         for each in items:
-            told = {each[name] is not None for name in names}
-            assert told == {each["milestoneIndex"] >= FIRST}
-        refusal = await ledger.refused(path, 501, ledgerIndex=FIRST - 1)
-        assert f"milestone {FIRST - 1}: it is a Chrysalis milestone" in refusal
+            as_item = {each[name] is not None for name in names}
+            assert as_item == {each["milestoneIndex"] >= FIRST}
+        rejection = await ledger.rejected(path, 501, ledgerIndex=FIRST - 1)
+        assert f"milestone {FIRST - 1}: it is a Chrysalis milestone" in rejection
         found = await ledger.body(path, answers.StorageDepositStatistics, ledgerIndex=FIRST)
         assert found["totalByteCost"] == items[FIRST - 1]["byteCost"] != "0"

@@ -87,7 +87,7 @@ async def test_days_are_read_again_once_the_analytics_say_so(
     monkeypatch.setattr(store, "slice", noted)
     client = client_of(store)
 
-    async def told(measures: str = "messageCount,transferredTokens", **more: str) -> tuple[list[Row], bool]:
+    async def rendered(measures: str = "messageCount,transferredTokens", **more: str) -> tuple[list[Row], bool]:
         """The items, and whether rows were read for them."""
         seen.clear()
         answer = await client.get(PATH, params={"measures": measures} | more)
@@ -97,25 +97,25 @@ async def test_days_are_read_again_once_the_analytics_say_so(
     # Nothing shows yet whether days change.
     for held in (days[:6], days):
         write(store, {"daily_analytics": held})
-        assert await told() == ([item(row) for row in held], True)
+        assert await rendered() == ([item(row) for row in held], True)
     note(store, "[[1, 8]]", "first")
-    assert await told() == ([item(row) for row in days], True)
+    assert await rendered() == ([item(row) for row in days], True)
     later = [item(row) for row in days if row["date"] >= "2021-12-30"]
     assert len(later) == 6
     days[3]["message_count"] = 99
     write(store, {"daily_analytics": days})
-    assert await told(start="2021-12-30", sort="newest") == (later[::-1], False)
+    assert await rendered(start="2021-12-30", sort="newest") == (later[::-1], False)
     for milestones, run in (("[[1, 8]]", "second"), ("[[1, 2], [4, 8]]", "second")):
         note(store, milestones, run)
-        assert await told() == ([item(row) for row in days], True)
+        assert await rendered() == ([item(row) for row in days], True)
         days[4]["message_count"] -= 1
         write(store, {"daily_analytics": days})
     # The least recently requested day is evicted.
     names = ("messageCount", "usedIndexes", "transferredTokens", "totalAddresses")
-    asked = [",".join(pair) for pair in permutations(names, 2)][: rendered_days.KEPT + 1]
-    assert all([(await told(each))[1] for each in asked if each != "messageCount,transferredTokens"])
-    await told(asked[0])
-    assert not (await told(asked[3]))[1]
-    await told("usedIndexes")
-    assert (await told(asked[2]))[1]
-    assert not (await told(asked[3]))[1]
+    requested = [",".join(pair) for pair in permutations(names, 2)][: rendered_days.KEPT + 1]
+    assert all([(await rendered(each))[1] for each in requested if each != "messageCount,transferredTokens"])
+    await rendered(requested[0])
+    assert not (await rendered(requested[3]))[1]
+    await rendered("usedIndexes")
+    assert (await rendered(requested[2]))[1]
+    assert not (await rendered(requested[3]))[1]

@@ -91,8 +91,8 @@ async def test_expanded_answers_are_as_the_contract_says(client: httpx.AsyncClie
         (f"addresses/ed25519/{oracle.addresses[0]}/outputs", responses_v1.AddressOutputsResponse),
     ):
         for expanded in ("true", "false"):
-            question = f"{path}{'&' if '?' in path else '?'}expanded={expanded}"
-            answer = await data(client, f"/api/testing/{question}", model)
+            target = f"{path}{'&' if '?' in path else '?'}expanded={expanded}"
+            answer = await data(client, f"/api/testing/{target}", model)
             assert answer["count"] > 0
 
 
@@ -145,8 +145,8 @@ async def test_a_window_that_ends_before_it_starts_is_rejected_by_every_listing(
         f"addresses/ed25519/{oracle.addresses[0]}/outputs",
         f"transactions/{next(iter(oracle.included))}/included-message/children",
     ):
-        question = f"/api/testing/{path}?start_timestamp=1640995300&end_timestamp=1640995299"
-        assert "end_timestamp" in assert_shape(await client.get(question), 400)
+        target = f"/api/testing/{path}?start_timestamp=1640995300&end_timestamp=1640995299"
+        assert "end_timestamp" in assert_shape(await client.get(target), 400)
 
 
 WINDOWS = [(None, None), (1640995210, None), (None, 1640995700), (1640995211, 1640995691), (1640995300, 1640995301)]
@@ -215,7 +215,7 @@ async def test_a_state_of_chronicle_s_goes_on_where_chronicle_would_have(
     children = oracle.children
     parent = max(children, key=lambda each: len({oracle.milestone_of[child] for child in children[each]} - {PENDING}))
     address = oracle.addresses[0]
-    questions: list[tuple[str, str, list[str], Any]] = [
+    cases: list[tuple[str, str, list[str], Any]] = [
         (f"messages?index={tag}", "messageIds", ids, oracle.milestone_of),
         (f"messages/{parent}/children?", "childrenMessageIds", children[parent], oracle.milestone_of),
         (
@@ -225,7 +225,7 @@ async def test_a_state_of_chronicle_s_goes_on_where_chronicle_would_have(
             {key: oracle.milestone_of[oracle.outputs[key]["messageId"]] for key in oracle.all_outputs(address)},
         ),
     ]
-    for path, items, listed, milestone_of in questions:
+    for path, items, listed, milestone_of in cases:
         assert len({milestone_of[each] for each in listed}) > 1
         for milestone in {milestone_of[each] for each in listed} - {PENDING}:
             state = struct.pack("<BBHBIQIH", 0, 1, 0, 1, milestone, 1, 50, 0).hex()

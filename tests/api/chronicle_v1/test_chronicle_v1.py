@@ -111,9 +111,11 @@ async def test_analytics_are_sums_over_the_requested_milestones(client: httpx.As
         assert await data(client, f"/api/testing/analytics{query}", responses_chronicle.AnalyticsResponse) == {
             "ranges": []
         }
-    refused = await client.get("/api/testing/analytics?start=-1")
-    assert refused.status_code == 400
-    assert refused.json()["error"]["message"] == "parameter start: expected an integer from 0 to 4294967295, found '-1'"
+    rejected = await client.get("/api/testing/analytics?start=-1")
+    assert rejected.status_code == 400
+    assert (
+        rejected.json()["error"]["message"] == "parameter start: expected an integer from 0 to 4294967295, found '-1'"
+    )
 
 
 async def test_sums_of_tokens_may_pass_64_bits(client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,16 +114,16 @@ async def test_pages_of_every_size_hold_each_row_once(cut_app: Any, explorer: Ex
     path, items, wanted = listing(explorer)
     assert len(wanted) >= 5
     path, _, text = path.partition("?")
-    question = dict(each.split("=") for each in text.split("&") if each)
+    query = dict(each.split("=") for each in text.split("&") if each)
     for page_size in range(1, len(wanted) + 2):
         for order in ({}, {"sort": "oldest"}) if listing not in (children, changes) else ({},):
             found: list[Any] = []
-            asked: dict[str, Any] = {"pageSize": page_size}
-            while asked:
-                status, body = await ask(cut_app, f"/api/explorer/v2/{path}", question | order | asked)
+            requested: dict[str, Any] = {"pageSize": page_size}
+            while requested:
+                status, body = await ask(cut_app, f"/api/explorer/v2/{path}", query | order | requested)
                 assert status == 200, body
                 assert 0 < len(body[items]) <= page_size
                 found += body[items]
                 assert len(found) <= len(wanted), (page_size, order)
-                asked = {} if body["cursor"] is None else {"cursor": body["cursor"]}
+                requested = {} if body["cursor"] is None else {"cursor": body["cursor"]}
             assert found == (wanted[::-1] if order else wanted), (page_size, order)

@@ -51,7 +51,7 @@ async def body(client: httpx.AsyncClient, path: str, model: type[BaseModel], **q
     return found
 
 
-async def refused(client: httpx.AsyncClient, path: str, status: int, **query: Any) -> str:
+async def rejected(client: httpx.AsyncClient, path: str, status: int, **query: Any) -> str:
     """The message of an error, in inx-chronicle's body."""
     answer = await client.get(f"{BASE}/{path}", params=query)
     assert answer.status_code == status, (path, answer.text)
@@ -80,7 +80,7 @@ async def test_every_balance(client: httpx.AsyncClient, explorer: Explorer) -> N
         expected = explorer.balance(stated["bech32"])
         path = f"balance/{stated['bech32']}"
         if expected is None:
-            assert "unspent" in await refused(client, path, 404)
+            assert "unspent" in await rejected(client, path, 404)
             assert stated["balance"] == "0"
             continue
         assert await body(client, path, answers.BalanceAnswer) == expected
@@ -386,10 +386,10 @@ async def test_token_distribution(client: httpx.AsyncClient, explorer: Explorer)
 
 async def test_wealth_of_another_time(client: httpx.AsyncClient) -> None:
     for path in ("ledger/richest-addresses", "ledger/token-distribution"):
-        assert "7 are not kept" in await refused(client, path, 501, ledgerIndex=7)
-        assert "51" in await refused(client, path, 404, ledgerIndex=51)
+        assert "7 are not kept" in await rejected(client, path, 501, ledgerIndex=7)
+        assert "51" in await rejected(client, path, 404, ledgerIndex=51)
     both = {"ledgerIndex": 50, "ledger_index": 50}
-    assert "ledger_index" in await refused(client, "ledger/richest-addresses", 400, **both)
+    assert "ledger_index" in await rejected(client, "ledger/richest-addresses", 400, **both)
 
 
 async def test_cursors_of_inx_chronicle_begin_where_they_say(client: httpx.AsyncClient, explorer: Explorer) -> None:
@@ -454,11 +454,11 @@ async def test_what_is_wrong_is_named_in_inx_chronicle_s_error_body(
         ("milestones/0x00/blocks", {}, "milestoneId"),
         ("ledger/richest-addresses", {"top": 0}, "top"),
     ):
-        message = await refused(client, path, 400, **query)
+        message = await rejected(client, path, 400, **query)
         assert message.startswith(f"parameter {name}: expected "), (path, query, message)
     for path in (f"milestones/{UNKNOWN}/blocks", "milestones/by-index/51/blocks", f"blocks/{UNKNOWN}/children"):
-        assert "not in this archive" in await refused(client, path, 404)
-    assert "not in this archive" in await refused(client, f"ledger/updates/by-milestone/{UNKNOWN}", 404)
+        assert "not in this archive" in await rejected(client, path, 404)
+    assert "not in this archive" in await rejected(client, f"ledger/updates/by-milestone/{UNKNOWN}", 404)
 
 
 async def test_a_network_s_own_mount_answers_the_same(client: httpx.AsyncClient, explorer: Explorer) -> None:
@@ -474,7 +474,7 @@ async def test_too_much_for_one_request_is_reported(
     monkeypatch.setattr(explorer_ledger, "OUTPUTS_MAX", 10)
     monkeypatch.setattr(explorer_v2, "SKIPPED_MAX", 3)
     rich = next(each["bech32"] for each in explorer.ledger.expected["addresses"] if len(each["ownedUnspent"]) > 20)
-    assert "more than 10 unspent outputs" in await refused(client, f"balance/{rich}", 501)
+    assert "more than 10 unspent outputs" in await rejected(client, f"balance/{rich}", 501)
     block_id = max(explorer.children, key=lambda each: len(explorer.children[each]))
     await body(client, f"blocks/{block_id}/children", answers.Children, pageSize=3, page=1)
-    assert await refused(client, f"blocks/{block_id}/children", 400, pageSize=2, page=2)
+    assert await rejected(client, f"blocks/{block_id}/children", 400, pageSize=2, page=2)

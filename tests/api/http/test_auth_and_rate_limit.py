@@ -112,9 +112,9 @@ async def test_the_rate_is_limited_by_client_and_says_when_to_come_again(
 
     for _ in range(3):
         assert (await client("10.0.0.1").get("/api/v1/info")).status_code == 200
-    refused = await client("10.0.0.1").get("/api/v1/info")
-    assert "3 per 1 minute" in assert_shape(refused, 429)
-    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    rejected = await client("10.0.0.1").get("/api/v1/info")
+    assert "3 per 1 minute" in assert_shape(rejected, 429)
+    assert 1 <= int(rejected.headers["retry-after"]) <= 60
     assert (await client("10.0.0.2").get("/api/v1/info")).status_code == 200
     later = time.time() + 61
     monkeypatch.setattr(time, "time", lambda: later)

@@ -53,7 +53,7 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
         World().fill(settings).close()
     else:
         filled_store(folder, oracle, 100_000, 100_000).close()
-    how, asked = ASKED[kind]
+    how, requested = ASKED[kind]
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     served = ("-m", "uvicorn", "--factory", "tests.api.served:make", "--port", str(port), "--log-level", "error")
@@ -64,7 +64,7 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
     command = [
         Path(sys.executable).with_name("schemathesis"), "--config-file", ROOT / "schemathesis.toml", "run",
         document, "--url", base, "--checks", "all", "--max-examples", str(EXAMPLES), "--seed", "1",
-        f"--{how}-path-regex", asked,
+        f"--{how}-path-regex", requested,
         "--no-color", "--generation-database", "none",
     ]  # fmt: skip
     with started(*served, log=tmp_path / "stderr", **store) as server:
@@ -75,7 +75,7 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
         )
     assert done.returncode == 0, done.stdout + done.stderr
     paths = [each.path for each in contract.described()]
-    operations = sum(bool(re.search(asked, path)) == (how == "include") for path in paths)
+    operations = sum(bool(re.search(requested, path)) == (how == "include") for path in paths)
     assert re.search(rf"Tested: +{operations}$", done.stdout, re.MULTILINE)
     assert "WARNING" not in done.stdout, done.stdout
     assert "Traceback" not in (tmp_path / "stderr").read_text()

@@ -66,14 +66,14 @@ async def test_threads_are_free_again_after_their_statements_were_interrupted(
 async def test_no_read_begins_after_the_deadline(store: Any) -> None:
     token = DEADLINE.set(time.monotonic() - 0.001)
     try:
-        for question in (
+        for query in (
             store.get(schema.messages, ("00" * 32,)),
             store.get_many(schema.messages, [("00" * 32,)]),
             store.slice(schema.parents, ("00" * 32,), limit=1),
             store.ping(),
         ):
             with pytest.raises(DeadlinePassed):
-                await question
+                await query
     finally:
         DEADLINE.reset(token)
     assert await store.get(schema.messages, ("00" * 32,)) is None

@@ -92,15 +92,15 @@ class Watched:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self.rows = self.asked = 0
+        self.rows = self.requested = 0
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._store, name)
 
         async def watched(*arguments: Any, **named: Any) -> Any:
-            self.asked += 1
+            self.requested += 1
             found = await method(*arguments, **named)
-            self.asked -= 1
+            self.requested -= 1
             self.rows += len(found) if isinstance(found, list) else 1
             return found
 
@@ -110,7 +110,7 @@ class Watched:
         """Returns once no request is running any more."""
         idle = 0
         while idle < 100:
-            idle = 0 if self.asked else idle + 1
+            idle = 0 if self.requested else idle + 1
             await asyncio.sleep(0)
 
 

@@ -225,18 +225,18 @@ async def test_every_export_has_an_example_with_the_columns_of_a_real_one(
     content = operation["responses"]["200"]["content"]
     answer = SCHEMAS[content["application/json"]["schema"]["$ref"].rpartition("/")[2]]["examples"][0]
     (listed,) = (each for each in answer.get("data", answer).values() if isinstance(each, list))
-    told = {}
+    reported = {}
     for media_type in list(content)[1:]:
         real = await client.get(path.format(network="testing", address=address), headers={"accept": media_type})
         assert real.headers["content-type"].partition(";")[0] == media_type
         titles, items = READERS[media_type](real.text)
         assert items
-        as_documented, told[media_type] = READERS[media_type](content[media_type]["example"])
+        as_documented, reported[media_type] = READERS[media_type](content[media_type]["example"])
         assert as_documented == titles
-        assert len(told[media_type]) == len(listed)
-    if "application/x-ndjson" in told:
-        assert told["application/x-ndjson"] == [flat(each) for each in listed]
-        assert told["text/csv"] == [{name: in_csv(value) for name, value in flat(each).items()} for each in listed]
+        assert len(reported[media_type]) == len(listed)
+    if "application/x-ndjson" in reported:
+        assert reported["application/x-ndjson"] == [flat(each) for each in listed]
+        assert reported["text/csv"] == [{name: in_csv(value) for name, value in flat(each).items()} for each in listed]
 
 
 def flat(item: Json) -> Json:

@@ -20,7 +20,7 @@ async def endpoint(request: Request) -> Response:
 
 async def ask(router: OperationRouter, path: str, method: str = "GET", **scope: Any) -> tuple[dict[str, Any], int]:
     """The scope that the application received, and the status."""
-    asked: dict[str, Any] = {
+    requested: dict[str, Any] = {
         "type": "http", "method": method, "path": path, "query_string": b"", "headers": [], "server": ("x", 80)
     } | scope  # fmt: skip
     statuses: list[int] = []
@@ -28,8 +28,8 @@ async def ask(router: OperationRouter, path: str, method: str = "GET", **scope: 
     async def send(message: Any) -> None:
         statuses.extend([message["status"]] if "status" in message else [])
 
-    await router(asked, None, send)  # type: ignore[arg-type]
-    return asked, statuses[0]
+    await router(requested, None, send)  # type: ignore[arg-type]
+    return requested, statuses[0]
 
 
 async def test_parameters_are_passed_by_name() -> None:

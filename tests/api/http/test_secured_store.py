@@ -141,14 +141,14 @@ def pretender(pem: bytes, folder: Path) -> Iterator[tuple[str, list[bytes]]]:
         listening.join()
 
 
-def refusal(settings: StoreSettings, caplog: pytest.LogCaptureFixture) -> str:
+def rejection(settings: StoreSettings, caplog: pytest.LogCaptureFixture) -> str:
     """The error for those settings; neither the error nor the log shows a secret."""
-    with caplog.at_level(logging.DEBUG), pytest.raises(StoreError) as refused:
+    with caplog.at_level(logging.DEBUG), pytest.raises(StoreError) as rejected:
         open_store(settings)
-    assert not isinstance(refused.value, StoreUnavailable)
+    assert not isinstance(rejected.value, StoreUnavailable)
     for secret in (PASSWORD, WRONG):
-        assert secret not in str(refused.value) + caplog.text + repr(settings)
-    return str(refused.value)
+        assert secret not in str(rejected.value) + caplog.text + repr(settings)
+    return str(rejected.value)
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_who_is_not_known_or_not_allowed_gets_an_error(
     secured: Secured, caplog: pytest.LogCaptureFixture, user: str, password: str, words: str
 ) -> None:
     url = secured.settings.url.replace("writer@", user)
-    assert re.search(words, refusal(replace(secured.settings, url=url, password=password), caplog))
+    assert re.search(words, rejection(replace(secured.settings, url=url, password=password), caplog))
 
 
 def test_a_server_that_somebody_else_certified_is_not_trusted(
     secured: Secured, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     other = Authority.new().write(tmp_path / "other.pem")
-    words = refusal(replace(secured.settings, tls_ca=other), caplog)
+    words = rejection(replace(secured.settings, tls_ca=other), caplog)
     assert "tls_ca and tls_hostnames reject the node's certificate: certificate signature failure" in words
 
 
@@ -180,7 +180,7 @@ def test_a_server_that_is_certified_for_another_address_is_not_trusted(
 ) -> None:
     with impostor(secured.authority, tmp_path) as contact:
         url = f"cassandra://writer@{contact}/secured"
-        words = refusal(replace(secured.settings, url=url), caplog)
+        words = rejection(replace(secured.settings, url=url), caplog)
     assert "tls_ca and tls_hostnames reject the node's certificate: IP address mismatch" in words
 
 
@@ -208,7 +208,7 @@ async def test_acsylla_checks_the_name_and_the_signature(secured: Secured, tmp_p
 def test_an_invalid_certificate_file_is_rejected_by_the_settings_name(
     secured: Secured, caplog: pytest.LogCaptureFixture, file: str
 ) -> None:
-    assert refusal(replace(secured.settings, tls_ca=file), caplog).startswith("tls_ca, tls_cert, tls_key: ")
+    assert rejection(replace(secured.settings, tls_ca=file), caplog).startswith("tls_ca, tls_cert, tls_key: ")
 
 
 def test_in_the_clear_nobody_answers(secured: Secured) -> None:

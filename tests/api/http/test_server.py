@@ -95,10 +95,10 @@ def test_head_sends_the_headers_of_get_and_not_a_byte_more(server: str, oracle: 
             raw(server, f"{method} {path} HTTP/1.1{headers}").split(b"\r\n\r\n", 1) for method in ("GET", "HEAD")
         )
         assert (bool(body), nothing) == (True, b"")
-        told = [line for line in head.lower().splitlines() if line.startswith(b"content-")]
+        reported = [line for line in head.lower().splitlines() if line.startswith(b"content-")]
         if path != "/metrics":  # which includes the GET before
-            assert told == [line for line in get.lower().splitlines() if line.startswith(b"content-")]
-        assert any(line.startswith(b"content-length: ") for line in told)
+            assert reported == [line for line in get.lower().splitlines() if line.startswith(b"content-")]
+        assert any(line.startswith(b"content-length: ") for line in reported)
 
 
 @pytest.mark.parametrize("workers", WORKERS)
@@ -106,14 +106,16 @@ def test_sigterm_lets_requests_under_way_finish(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
 ) -> None:
     port, entry = free_port(), oracle.entries[0]
-    base, asked = f"http://127.0.0.1:{port}", 4
+    base, requested = f"http://127.0.0.1:{port}", 4
     variables = {"PERMANODE_TEST_STORE": str(folder), "PERMANODE_TEST_NETWORK": network}
     arguments = ("-m", "tests.api.served", str(port), str(workers))
-    with started(*arguments, log=tmp_path / "stderr", **variables) as process, ThreadPoolExecutor(asked) as pool:
+    with started(*arguments, log=tmp_path / "stderr", **variables) as process, ThreadPoolExecutor(requested) as pool:
         wait_for(base, process)
-        answers = [pool.submit(httpx.get, f"{base}/api/v1/messages/{entry['id']}", timeout=20) for _ in range(asked)]
+        answers = [
+            pool.submit(httpx.get, f"{base}/api/v1/messages/{entry['id']}", timeout=20) for _ in range(requested)
+        ]
         assert process.stdout is not None
-        for _ in range(asked):
+        for _ in range(requested):
             assert process.stdout.readline() == "asked\n"
         process.send_signal(signal.SIGTERM)
         for answer in answers:
@@ -165,15 +167,15 @@ def counted(text: str, **labels: str) -> float:
 def test_any_worker_reports_what_all_of_them_answered(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
 ) -> None:
-    log, asked = tmp_path / "stderr", 60
+    log, requested = tmp_path / "stderr", 60
     with permanode(folder, network, log, PERMANODE_API_WORKERS=str(workers)) as base:
-        for entry in oracle.entries[:asked]:
+        for entry in oracle.entries[:requested]:
             assert httpx.get(f"{base}/api/v1/messages/{entry['id']}").status_code == 200
             assert httpx.get(f"{base}/api/core/v1/messages/{entry['id'][:-1]}").status_code == 400
         for _ in range(5):
             text = httpx.get(f"{base}/metrics").text
-            assert counted(text, operation="message", status="2xx") == asked
-            assert counted(text, operation="message_of_core", status="4xx") == asked
+            assert counted(text, operation="message", status="2xx") == requested
+            assert counted(text, operation="message_of_core", status="4xx") == requested
     assert log.read_text() == ""
 
 

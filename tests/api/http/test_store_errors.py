@@ -44,12 +44,12 @@ def app(settings: StoreSettings, request: pytest.FixtureRequest) -> Iterator[Any
 
 
 @pytest.fixture
-def asked_again(request: pytest.FixtureRequest, answer: str) -> bool:
+def requested_again(request: pytest.FixtureRequest, answer: str) -> bool:
     """Whether the driver itself retries: acsylla's retries while a node is starting, even on the same node."""
     return bool(answer == "starting" and request.node.callspec.params["app"] == "acsylla")
 
 
-def questions(oracle: Oracle) -> dict[str, tuple[str, list[str]]]:
+def listed_pages(oracle: Oracle) -> dict[str, tuple[str, list[str]]]:
     """Request → its path, and the ids in its page."""
     tag = max(oracle.tagged, key=lambda each: len(oracle.tagged[each]))
     parent = max(oracle.children, key=lambda each: len(oracle.children[each]))
@@ -67,36 +67,36 @@ def questions(oracle: Oracle) -> dict[str, tuple[str, list[str]]]:
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("listed", ["messageIds", "childrenMessageIds", "outputIds"])
 async def test_an_error_at_any_of_its_reads_is_503_and_without_one_the_page_is_whole(
-    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, listed: str, asked_again: bool
+    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, listed: str, requested_again: bool
 ) -> None:
-    path, ids = questions(oracle)[listed]
+    path, ids = listed_pages(oracle)[listed]
     failures = 0
     for at in itertools.count():
         with relay.failing(answer, at=at):
-            said = await client.get(f"/api/v1/{path}")
+            printed = await client.get(f"/api/v1/{path}")
         if not relay.failed:
             break
         failures += 1
         assert at < MOST_READS
-        if asked_again:
-            assert said.json()["data"][listed] == ids
+        if requested_again:
+            assert printed.json()["data"][listed] == ids
             continue
-        assert said.status_code == 503, said.text
-        assert said.headers["retry-after"] == "2"
-    assert said.status_code == 200
-    assert said.json()["data"][listed] == ids
+        assert printed.status_code == 503, printed.text
+        assert printed.headers["retry-after"] == "2"
+    assert printed.status_code == 200
+    assert printed.json()["data"][listed] == ids
     assert len(ids) > 1
     assert failures > 1
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 async def test_an_error_is_never_taken_for_a_row_that_is_not_there(
-    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, asked_again: bool
+    client: httpx.AsyncClient, relay: Relay, oracle: Oracle, answer: str, requested_again: bool
 ) -> None:
     entry = oracle.entries[0]
     for path, otherwise in ((f"messages/{entry['id']}", 200), (f"messages/{'00' * 32}", 404)):
         with relay.failing(answer, at=0):
-            said = await client.get(f"/api/v1/{path}")
-        assert said.status_code == (otherwise if asked_again else 503)
+            printed = await client.get(f"/api/v1/{path}")
+        assert printed.status_code == (otherwise if requested_again else 503)
         assert relay.failed == 1
     assert (await client.get(f"/api/v1/messages/{entry['id']}")).json() == {"data": entry["message"]}

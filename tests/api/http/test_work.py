@@ -55,13 +55,13 @@ class CountingStore:
         self.rows += len(keys)
         return await self._store.get_many(table, keys)
 
-    async def slice(self, *question: Any, **bounds: Any) -> Any:
-        rows = await self._store.slice(*question, **bounds)
+    async def slice(self, *arguments: Any, **bounds: Any) -> Any:
+        rows = await self._store.slice(*arguments, **bounds)
         self.rows += len(rows)
         return rows
 
-    async def scan(self, *question: Any, **bounds: Any) -> Any:
-        found = await self._store.scan(*question, **bounds)
+    async def scan(self, *arguments: Any, **bounds: Any) -> Any:
+        found = await self._store.scan(*arguments, **bounds)
         self.rows += found.examined
         return found
 
@@ -241,15 +241,15 @@ async def test_what_is_left_of_thousands_is_found_without_the_others(
 
 
 async def test_sync_is_one_slice_of_each_summary_however_many_milestones(mount: NetworkMount) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     class Noting(CountingStore):
-        async def slice(self, *question: Any, **bounds: Any) -> Any:
-            asked.append(question[0].name)
-            return await super().slice(*question, **bounds)
+        async def slice(self, *arguments: Any, **bounds: Any) -> Any:
+            requested.append(arguments[0].name)
+            return await super().slice(*arguments, **bounds)
 
     store: Any = Noting(mount.store)
     app = create_app({"testing": NetworkMount(store, mount.name, mount.bech32_hrp)}, "testing", ApiSettings())
     status, body = await ask(app, "/api/testing/sync")
     assert (status, body["completed"]) == (200, [{"start": 1, "end": 51}])
-    assert sorted(asked) == ["proofs", "ranges"]
+    assert sorted(requested) == ["proofs", "ranges"]

@@ -72,20 +72,20 @@ async def test_page_sizes_are_read_as_inx_indexer_reads_them_and_a_cursor_has_it
 
 async def test_a_cursor_is_bound_to_one_query(app: Any, stardust: StardustLedger) -> None:
     owner, other = (each["bech32"] for each in stardust.expected["addresses"][:2])
-    asked = [
+    requested = [
         ("basic", {}), ("basic", {"address": owner}), ("basic", {"address": other}), ("all", {}),
         ("basic", {"address": owner, "hasTimelock": "false"}), ("basic", {"address": owner, "hasTimelock": "true"}),
         ("basic", {"address": owner, "spent": "any"}), ("basic", {"address": owner, "spent": "only"}),
         ("basic", {"address": owner, "sort": "newest"}), ("basic", {"address": owner, "createdAfter": "1"}),
     ]  # fmt: skip
     cursors = []
-    for route, query in asked:
+    for route, query in requested:
         status, body = await ask(app, path_of(route), {**query, "pageSize": 2})
         assert status == 200
         cursors.append(body.get("cursor"))
     assert sum(cursor is None for cursor in cursors) == 1
     for number, cursor in enumerate(cursors):
-        for other_number, (route, query) in enumerate(asked):
+        for other_number, (route, query) in enumerate(requested):
             if cursor is not None:
                 status, body = await ask(app, path_of(route), {**query, "cursor": cursor})
                 assert status == (200 if number == other_number else 400), (number, other_number)

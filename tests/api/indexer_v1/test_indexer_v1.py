@@ -17,7 +17,7 @@ from tests.api.http.test_work import CountingStore
 from tests.api.indexing import BASE, Json, path_of, walk
 from tests.api.oracle import GENESIS, Oracle
 from tests.api.stardust import StardustLedger
-from tests.clients.questions_indexer import CHAINS, SEED_NAMES, SEED_PATHS, outputs_of
+from tests.clients.api_requests_indexer import CHAINS, SEED_NAMES, SEED_PATHS, outputs_of
 from tests.reference_indexer import KINDS, NAMES_KEY, TAKES, Indexed
 
 NETWORK = "shimmering"
@@ -25,7 +25,7 @@ ROUTES = tuple(TAKES)
 SPENT = ("unspent", "only", "any")
 PAGE_SIZES = (1, 2, 3, 7, 100, 1000)
 
-random_questions = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+random_queries = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +80,7 @@ async def test_each_filter_by_hits_and_a_miss(
     counted: tuple[Any, CountingStore], stardust: StardustLedger, outputs: list[Indexed], route: str, spent: str
 ) -> None:
     of_route = [each for each in outputs if each.output["type"] in KINDS[route]]
-    standing = [each for each in of_route if spent == "any" or each.metadata["isSpent"] == (spent == "only")]
+    stored = [each for each in of_route if spent == "any" or each.metadata["isSpent"] == (spent == "only")]
     for name in TAKES[route]:
         values = dict.fromkeys(value for each in of_route for value in reference.hits(each, name))
         some = [each for value in list(values)[:: max(1, len(values) // 3)] for each in around(value)]
@@ -88,7 +88,7 @@ async def test_each_filter_by_hits_and_a_miss(
             filters: Json = {name: value}
             if spent != "unspent" and name not in NAMES_KEY:
                 key = "sender" if "sender" in TAKES[route] else TAKES[route][0]
-                senders = [each for each in standing if reference.MEETS[name](each, value)]
+                senders = [each for each in stored if reference.MEETS[name](each, value)]
                 known = [given for each in senders for given in reference.hits(each, key)]
                 filters |= {key: known[0]} if known else {}
                 if not known:
@@ -122,7 +122,7 @@ ANY_VALUE = {
 
 
 @st.composite
-def questions(draw: st.DrawFn, outputs: list[Indexed]) -> tuple[str, Json, str, Indexed]:
+def filtered_queries(draw: st.DrawFn, outputs: list[Indexed]) -> tuple[str, Json, str, Indexed]:
     """A route and filters that some output matches, sometimes with one more that it need not match."""
     route, spent = draw(st.sampled_from(ROUTES)), draw(st.sampled_from(SPENT))
     candidates = [
@@ -153,11 +153,11 @@ def richness(each: Indexed) -> int:
 
 
 @given(data=st.data())
-@random_questions
+@random_queries
 def test_random_filters_find_what_a_scan_of_the_files_finds(
     counted: tuple[Any, CountingStore], stardust: StardustLedger, outputs: list[Indexed], data: st.DataObject
 ) -> None:
-    route, filters, spent, target = data.draw(questions(outputs))
+    route, filters, spent, target = data.draw(filtered_queries(outputs))
     wanted = reference.found(outputs, route, filters, spent)
     if all(reference.MEETS[name](target, value) for name, value in filters.items()):
         assert target.output_id in wanted
@@ -242,13 +242,13 @@ async def test_the_seeds_routes_are_the_same_lists_by_other_names(
     await check(counted, stardust, path, {}, reference.found(outputs, route, {}), 100)
     for name, own in SEED_NAMES[route].items():
         values = dict.fromkeys(value for each in outputs for value in reference.hits(each, own))
-        asked = 0
+        requested = 0
         for value in list(values):
             for spent in ("unspent", "any") if own in NAMES_KEY else ("unspent",):
                 wanted = reference.found(outputs, route, {own: value}, spent)
-                asked += bool(wanted)
+                requested += bool(wanted)
                 await check(counted, stardust, path, {name: value, "spent": spent}, wanted, 100)
-        assert asked, name
+        assert requested, name
     if route == "basic":
         return
     for chain_id in reference.chains(outputs, route):

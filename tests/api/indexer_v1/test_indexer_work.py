@@ -41,12 +41,12 @@ def crowd() -> list[Made]:
         kind, view = ROLES[number % len(ROLES)]
         milestone = 1 + number * (LAST - 1) // COUNT
         keys = {view: OWNER} | ({"sender": OWNER} if kind != "alias" else {})
-        told = {
+        filter_values = {
             "native_tokens": 2 if number % RARE < 2 else 0,
             "expiration": 5 if view == "expiration_return" else None,
         }
         spent = LAST if number % 2 else None
-        made.append(Made(kind, milestone, number, number.to_bytes(34, "big"), keys, spent, told))
+        made.append(Made(kind, milestone, number, number.to_bytes(34, "big"), keys, spent, filter_values))
     return made
 
 
@@ -74,7 +74,7 @@ async def test_few_of_many_rows_are_found_page_by_page(
     wanted = [
         f"0x{each.output_id.hex()}"
         for each in crowd()
-        if each.told["native_tokens"] == 2
+        if each.filter_values["native_tokens"] == 2
         and (route == "outputs" or (each.kind == "basic" and "sender" in each.keys))
         and (spent == "any" or (each.spent is not None) == (spent == "only"))
     ]

@@ -220,10 +220,10 @@ class Failing:
 async def stream(app: Any, path: str, gone_after: int | None = None) -> list[Json]:
     """The messages that the application sends for a CSV; the client disconnects after some of them."""
     sent: list[Json] = []
-    asked = iter([{"type": "http.request", "body": b""}])
+    requested = iter([{"type": "http.request", "body": b""}])
 
     async def receive() -> Json:
-        first = next(asked, None)
+        first = next(requested, None)
         if first is not None:
             return first
         while gone_after is None or len(sent) < gone_after:

@@ -70,8 +70,8 @@ async def test_receipts_and_their_pages(client: httpx.AsyncClient, oracle: Oracl
     assert found == {"receipts": expected, "state": None}
     pages, state = [], None
     while True:
-        question = "page_size=1" + (f"&state={state}" if state else "")
-        page = await data(client, f"/api/v1/receipts?{question}", responses.ReceiptsResponse)
+        query = "page_size=1" + (f"&state={state}" if state else "")
+        page = await data(client, f"/api/v1/receipts?{query}", responses.ReceiptsResponse)
         pages.append(page["receipts"])
         state = page["state"]
         if state is None:

@@ -168,10 +168,10 @@ async def test_a_transaction_that_took_no_effect_has_no_included_message(
 
 async def test_an_ed25519_address_in_hex_has_the_same_outputs(client: httpx.AsyncClient, oracle: Oracle) -> None:
     for address in oracle.addresses:
-        for question in ("", "?include-spent=true", "?type=1", "?include-spent=true&page_size=2"):
+        for query in ("", "?include-spent=true", "?type=1", "?include-spent=true&page_size=2"):
             bech32 = format_address(oracle.expected["bech32Hrp"], bytes.fromhex(f"00{address}"))
-            by_bech32 = await client.get(f"/api/v1/addresses/{bech32}/outputs{question}")
-            by_hex = await client.get(f"/api/v1/addresses/ed25519/{address}/outputs{question}")
+            by_bech32 = await client.get(f"/api/v1/addresses/{bech32}/outputs{query}")
+            by_hex = await client.get(f"/api/v1/addresses/ed25519/{address}/outputs{query}")
             assert by_hex.status_code == 200
             assert by_hex.content == by_bech32.content
 

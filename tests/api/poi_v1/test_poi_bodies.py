@@ -12,7 +12,7 @@ from api.network import NetworkMount
 from api.poi_v1 import routes as poi_v1
 from api.poi_v1.responses import Validity
 from tests.api.asgi import ask
-from tests.api.poi import BASE, VALID, provable, proving, refusal, validate
+from tests.api.poi import BASE, VALID, provable, proving, rejection, validate
 from tests.api.stardust import StardustLedger
 from tests.inclusion import Json, keys
 
@@ -53,10 +53,10 @@ async def test_a_body_that_is_no_proof_is_rejected_by_field(shimmering: Any, rou
     proof = proof_of("stardust")
     for key in ("milestone", "block", "proof"):
         without = {name: value for name, value in proof.items() if name != key}
-        expected = refusal(400, f"body, field {key}: expected a value, found none")
+        expected = rejection(400, f"body, field {key}: expected a value, found none")
         assert await validate(shimmering, route, without) == expected
     strange = proof | {"proof": {"l": {"h": "0x12"}, "r": proof["proof"]}}
-    expected = refusal(400, "body, field proof.l.h: expected 0x and 64 hex digits")
+    expected = rejection(400, "body, field proof.l.h: expected 0x and 64 hex digits")
     assert await validate(shimmering, route, strange) == expected
 
 
@@ -74,7 +74,7 @@ async def test_a_body_is_read_no_further_than_its_bound(chrysalis: Any) -> None:
                 yield b" " * 10_000
 
         answer = await client.post(f"{BASE}/validate", content=endless())
-    assert (answer.status_code, answer.json()) == refusal(413, "body: expected at most 262144 bytes")
+    assert (answer.status_code, answer.json()) == rejection(413, "body: expected at most 262144 bytes")
 
 
 async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_the_deadline(mount: NetworkMount) -> None:

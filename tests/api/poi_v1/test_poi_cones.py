@@ -14,7 +14,7 @@ from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.store import WritableStore
 from tests.api.asgi import ask
-from tests.api.poi import BASE, INVALID, VALID, provable, proving, refusal, validate
+from tests.api.poi import BASE, INVALID, VALID, provable, proving, rejection, validate
 from tests.conftest import needs_shared
 from tests.inclusion import SHIMMER_THRESHOLD, Json, Provable, hashed, raw, same, shimmer, shimmer_keys
 
@@ -139,15 +139,15 @@ async def test_a_cone_that_is_not_whole_has_no_proofs(small: WritableStore, monk
     assert await ask(app, path) == (200, cone[0].proof(cone[0].by_reference))
     monkeypatch.setattr(poi_v1, "CONE_MAX", len(cone) - 1)
     too_many = f"milestone 9 references more than {len(cone) - 1} messages: the maximum for a proof"
-    assert await ask(app, path) == refusal(501, too_many)
+    assert await ask(app, path) == rejection(501, too_many)
     monkeypatch.undo()
     with small.batch() as batch:
         batch.delete(schema.messages_by_milestone, (9, 1))
     other = "a cone of milestone 9 that has the Merkle root of its messages referenced is not in this archive"
-    assert await ask(app, path) == refusal(404, other)
+    assert await ask(app, path) == rejection(404, other)
     with small.batch() as batch:
         batch.delete(schema.messages_by_milestone, (9,))
-    assert await ask(app, path) == refusal(404, "the whole cone of milestone 9 is not in this archive")
+    assert await ask(app, path) == rejection(404, "the whole cone of milestone 9 is not in this archive")
 
 
 async def test_a_long_cone_is_read_in_parts(small: WritableStore, monkeypatch: pytest.MonkeyPatch) -> None:

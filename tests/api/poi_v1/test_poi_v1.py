@@ -11,7 +11,7 @@ from api.poi_v1.responses import InclusionProof
 from tests.api.asgi import ask
 from tests.api.conftest import STORES
 from tests.api.oracle import Oracle
-from tests.api.poi import BASE, INVALID, VALID, provable, proving, refusal, validate
+from tests.api.poi import BASE, INVALID, VALID, provable, proving, rejection, validate
 from tests.api.stardust import StardustLedger
 from tests.conftest import needs_shared
 from tests.inclusion import Json, Provable, edited, foreign, keys, same
@@ -43,7 +43,7 @@ async def assert_proved(app: Any, each: Provable) -> None:
         applied: Any = (200, each.proof(each.applied))
         await assert_judged(app, applied[1], whole=each.referenced is None or each.referenced == each.applied)
     else:
-        applied = refusal(400, not_applied)
+        applied = rejection(400, not_applied)
     if each.referenced is not None:
         referenced: Any = (200, each.proof(each.referenced))
         assert await validate(app, "/referenced-block", referenced[1]) == VALID
@@ -51,7 +51,7 @@ async def assert_proved(app: Any, each: Provable) -> None:
             VALID if each.referenced == each.applied else INVALID
         )
     else:
-        referenced = applied if each.is_applied else refusal(400, not_applied + nothing_else)
+        referenced = applied if each.is_applied else rejection(400, not_applied + nothing_else)
     assert await ask(app, f"{BASE}/applied-block/create/{each.message_id}") == applied
     assert await ask(app, f"{BASE}/referenced-block/create/{each.message_id}") == referenced
     for status, answer in (applied, referenced):
@@ -95,10 +95,10 @@ async def test_what_no_milestone_references_is_rejected(
     for app, pending in ((chrysalis, oracle.pending), (shimmering, stardust.pending)):
         for entry in pending:
             message_id = entry["id"].removeprefix("0x")
-            refused = refusal(400, f"message {message_id} was not referenced by a milestone")
+            rejected = rejection(400, f"message {message_id} was not referenced by a milestone")
             for route in ("/referenced-block", "/applied-block", ""):
-                assert await ask(app, f"{BASE}{route}/create/{message_id}") == refused
-        unknown = refusal(404, f"message {'ab' * 32} is not in this archive")
+                assert await ask(app, f"{BASE}{route}/create/{message_id}") == rejected
+        unknown = rejection(404, f"message {'ab' * 32} is not in this archive")
         assert await ask(app, f"{BASE}/create/0x{'ab' * 32}") == unknown
 
 
@@ -114,7 +114,7 @@ async def test_without_keys_a_milestone_has_to_be_the_archive_s_own(
         changed = proof | {"milestone": milestone | change}
         assert await validate(app, "/applied-block", changed) == INVALID
     elsewhere = proof | {"milestone": milestone | {"index": 51}}
-    assert await validate(app, "/applied-block", elsewhere) == refusal(404, "milestone 51 is not in this archive")
+    assert await validate(app, "/applied-block", elsewhere) == rejection(404, "milestone 51 is not in this archive")
 
 
 async def test_keys_of_another_time_or_too_few_signatures_do_not_do(

@@ -136,9 +136,9 @@ async def test_operations_by_the_type_of_their_payload(signed: httpx.AsyncClient
 
 async def test_no_message_is_of_two_applications_at_once(signed: httpx.AsyncClient, world: World) -> None:
     found = await all_of(signed, "operations", "operations", pageSize=100)
-    told = [each["content"]["standarizedProperties"]["appIds"] for each in found]
+    observed = [each["content"]["standarizedProperties"]["appIds"] for each in found]
     expected = [KINDS.get(each.served["payload_kind"]) for each in of_all(world)]
-    assert told == [[] if each is None else [each] for each in expected]
+    assert observed == [[] if each is None else [each] for each in expected]
     assert len(set(expected)) == 5
 
 
@@ -203,14 +203,14 @@ async def test_a_span_of_time_reads_no_range_of_days_outside_it(wormhole_store: 
 async def test_a_span_of_time_combines_with_every_other_query(signed: httpx.AsyncClient, world: World) -> None:
     transfer = world.of_record(world.first_transfer)
     at = transfer.served["timestamp"]
-    asked = {"address": "aNativeSender"}
+    requested = {"address": "aNativeSender"}
     for begin, expected in ((at, [transfer]), (at + 1, [])):
-        found = await all_of(signed, "operations", "operations", **asked, **{"from": utc(begin)})
+        found = await all_of(signed, "operations", "operations", **requested, **{"from": utc(begin)})
         checked(world, found, expected)
-    told = next(each for each in of_all(world) if each.tx_id is not None and each.served["timestamp"] > 0)
-    for end, count in ((told.served["timestamp"], 1), (told.served["timestamp"] - 1, 0)):
-        found = await all_of(signed, "operations", "operations", txHash=told.tx_id, to=utc(end))
-        checked(world, found, [told] * count)
+    observed = next(each for each in of_all(world) if each.tx_id is not None and each.served["timestamp"] > 0)
+    for end, count in ((observed.served["timestamp"], 1), (observed.served["timestamp"] - 1, 0)):
+        found = await all_of(signed, "operations", "operations", txHash=observed.tx_id, to=utc(end))
+        checked(world, found, [observed] * count)
     for given, chosen in (
         ({"sourceChain": "1,2,4"}, [each for each in of_all(world) if each.served["emitter_chain"] in (1, 2, 4)]),
         ({"payloadType": "2"}, [each for each in of_all(world) if each.served["payload_kind"] == "asset_meta"]),
@@ -324,13 +324,13 @@ async def test_an_address_whose_first_page_was_cut_short_is_no_404(
 async def test_a_page_by_number_reads_no_more_rows_than_results_may_be_skipped(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = 0
+    requested = 0
 
     def endless(*_: Any, **__: Any) -> Any:
         async def pages(page_size: int, cursor: str | None) -> Page:
-            nonlocal asked
-            asked += 1
-            assert asked < 1_000
+            nonlocal requested
+            requested += 1
+            assert requested < 1_000
             return Page([], "more")
 
         return pages
@@ -339,7 +339,7 @@ async def test_a_page_by_number_reads_no_more_rows_than_results_may_be_skipped(
     answer = await signed.get(f"{API}/operations", params={"appId": "PORTAL_NFT_BRIDGE", "page": 1})
     expected = "parameter page: expected a page with fewer messages before it: the cursor leads there, found '1'"
     assert (answer.status_code, answer.json()["message"]) == (400, expected)
-    assert asked == 3 * vaa_pages.SKIPPED_MAX / 300
+    assert requested == 3 * vaa_pages.SKIPPED_MAX / 300
 
 
 async def test_messages_of_too_many_chains_are_not_merged(signed: httpx.AsyncClient) -> None:
@@ -352,10 +352,10 @@ async def test_messages_of_too_many_chains_are_not_merged(signed: httpx.AsyncCli
 
 @pytest.mark.parametrize("listing", ["operations", "transactions"])
 async def test_what_a_transaction_sent(signed: httpx.AsyncClient, world: World, listing: str) -> None:
-    hashes = {each.tx_id for each in world.told if each.tx_id is not None}
+    hashes = {each.tx_id for each in world.observed if each.tx_id is not None}
     assert SHARED_TX in hashes
     for tx_id in hashes:
-        same = {each.record["row_key"] for each in world.told if each.tx_id == tx_id}
+        same = {each.record["row_key"] for each in world.observed if each.tx_id == tx_id}
         expected = [each.served["message_id"] for each in world.verified if each.served["row_key"] in same]
         for spelled in (tx_id, tx_id[2:].upper()):
             found = await all_of(signed, listing, listing, txHash=spelled)
@@ -368,7 +368,7 @@ async def test_what_a_transaction_sent(signed: httpx.AsyncClient, world: World, 
 
 async def test_operations_of_a_transaction_and_one_by_id(signed: httpx.AsyncClient, world: World) -> None:
     message = next(each for each in of_all(world) if each.tx_id is not None)
-    same = {each.record["row_key"] for each in world.told if each.tx_id == message.tx_id}
+    same = {each.record["row_key"] for each in world.observed if each.tx_id == message.tx_id}
     expected = [each for each in world.verified if each.served["row_key"] in same]
     checked(world, await all_of(signed, "operations", "operations", txHash=message.tx_id), expected)
     for each in of_all(world)[:10]:

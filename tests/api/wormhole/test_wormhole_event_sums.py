@@ -46,7 +46,7 @@ def sent_by(message: Message, contract: Contract) -> bool:
     return chain in (None, record["emitter_chain"]) and address in (None, record["emitter_address"])
 
 
-def asked(contract: Contract) -> dict[str, str]:
+def requested(contract: Contract) -> dict[str, str]:
     """The parameters of such a request."""
     given = zip(("forChain", "forAddress"), contract, strict=True)
     return {name: str(value) for name, value in given if value is not None}
@@ -89,7 +89,7 @@ async def test_what_moved_in_a_period(signed: httpx.AsyncClient, world: World, f
         held = [each for each in transfers(world, contract) if LAST - days <= each[0] <= LAST]
         given = {"numDays": str(days), "until": date(LAST), "daily": "true", "forPeriod": "x", "last24Hours": "false"}
         by_day = {day: [each for each in held if each[0] == day] for day in range(LAST - days, LAST + 1)}
-        assert await both(signed, function, **given, **asked(contract)) == {
+        assert await both(signed, function, **given, **requested(contract)) == {
             "Last24Hours": tree(by_day[LAST], group_by),
             "WithinPeriod": tree(held, group_by),
             "PeriodDurationDays": days,
@@ -114,7 +114,7 @@ async def test_what_ever_moved(signed: httpx.AsyncClient, world: World) -> None:
     given = {"until": date(LAST), "numDays": str(SPAN), "daily": "true", "allTime": "true"}
     for contract in contracts(world):
         held = transfers(world, contract)
-        assert await both(signed, "notionaltransferredtocumulative", **given, **asked(contract)) == {
+        assert await both(signed, "notionaltransferredtocumulative", **given, **requested(contract)) == {
             "AllTime": tree(held, to),
             "AllTimeDurationDays": LAST - LAUNCH_DAY,
             "Daily": {
@@ -239,12 +239,12 @@ async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
 
     def amounts(dates: Iterable[dict[tuple[int, str], Decimal]], every: Iterable[tuple[int, str]]) -> Json:
         """USD on those dates for each address of `every`, by chain."""
-        told: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+        observed: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         dates = [*dates]
         for place in every:
             usd = (each.get(place, Decimal(0)).quantize(Decimal("0.01"), ROUND_HALF_UP) for each in dates)
-            told[str(place[0])].append(tuple(map(float, usd)))
-        return {chain: sorted(each) for chain, each in told.items()}
+            observed[str(place[0])].append(tuple(map(float, usd)))
+        return {chain: sorted(each) for chain, each in observed.items()}
 
     def unnamed(dates: Iterable[Json]) -> Json:
         """The same from a body; tests/ledger checks how a chain writes an address."""
@@ -256,7 +256,7 @@ async def test_who_received(signed: httpx.AsyncClient, world: World) -> None:
     for contract in contracts(world):
         whole, ever = held(days[0], LAST, contract), held(LAUNCH_DAY, LAST, contract)
         daily = [held(day, day, contract) for day in days]
-        given = {"until": date(LAST), "numDays": str(SPAN), "counts": "x", "amounts": "x", "daily": "x"} | asked(
+        given = {"until": date(LAST), "numDays": str(SPAN), "counts": "x", "amounts": "x", "daily": "x"} | requested(
             contract
         )
         found = await both(signed, "addressestransferredto", **given, forPeriod="x", last24Hours="x")

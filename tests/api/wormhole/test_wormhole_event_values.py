@@ -20,7 +20,7 @@ ASKED = 3
 TRANSFERS = ("token_transfer", "token_transfer_with_payload")
 
 
-def told(world: World, message: Message) -> dict[tuple[str, str], str]:
+def lookup_values(world: World, message: Message) -> dict[tuple[str, str], str]:
     """Columns of a message that lookups use, with their values."""
     record = message.served
     decoded, kind = record["decoded"], record["payload_kind"]
@@ -58,13 +58,13 @@ def check_rows(
 async def test_rows_by_what_any_column_holds_that_is_looked_up(signed: httpx.AsyncClient, world: World) -> None:
     by_value: dict[tuple[tuple[str, str], str], list[Message]] = defaultdict(list)
     for message in world.verified:
-        for column, value in told(world, message).items():
+        for column, value in lookup_values(world, message).items():
             by_value[column, value].append(message)
     columns = {column for column, _ in by_value}
     assert len(columns) == 8
     often = sorted(by_value, key=lambda each: -len(by_value[each]))
-    asked = [each for column in columns for each in [at for at in often if at[0] == column][:ASKED]]
-    for (family, name), value in asked:
+    requested = [each for column in columns for each in [at for at in often if at[0] == column][:ASKED]]
+    for (family, name), value in requested:
         expected = by_value[(family, name), value]
         given = {"columnFamily": family, "columnName": name, "value": value}
         if len(expected) <= 100:
@@ -109,7 +109,7 @@ async def test_rows_by_their_transaction_are_found_whoever_signed_them(signed: h
         ["bsc", UNSIGNED.split(":")[1], "7"],
         UNSIGNED_TX,
     )
-    shared = {each.record["row_key"] for each in world.told if each.tx_id == SHARED_TX}
+    shared = {each.record["row_key"] for each in world.lookup_values if each.tx_id == SHARED_TX}
     found = await both(signed, "findvalues", **given, value=SHARED_TX.removeprefix("0x"))
     assert len(found) == len(shared) == 2
     expected = [world.canonical[key] for key in shared]

@@ -32,17 +32,17 @@ NAMES = {1: "solana", 2: "ethereum", 3: "terra", 4: "bsc", 5: "polygon", 26: "py
 
 async def both(client: httpx.AsyncClient, function: str, **given: str) -> Json:
     """The body of the GET, which equals that of the POST."""
-    asked = await client.get(f"{API}/{function}", params=given)
+    requested = await client.get(f"{API}/{function}", params=given)
     sent = await client.post(f"{API}/{function}", json=given)
-    assert (asked.status_code, asked.json()) == (sent.status_code, sent.json())
-    body: Json = asked.json()
+    assert (requested.status_code, requested.json()) == (sent.status_code, sent.json())
+    body: Json = requested.json()
     return body
 
 
 def written_first(world: World, key: str) -> str | None:
     """One transaction is returned per id, whatever its body: the earliest that was written."""
-    told = [each for each in world.told if each.record["row_key"] == key and each.tx_id is not None]
-    return min(((each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in told), default=(None,) * 3)[2]
+    observed = [each for each in world.observed if each.record["row_key"] == key and each.tx_id is not None]
+    return min(((each.seen_ms is None, each.seen_ms or 0, each.tx_id) for each in observed), default=(None,) * 3)[2]
 
 
 def row_of(world: World, message: Message) -> Json:
@@ -144,9 +144,9 @@ class Watched:
         self.read[table.name] |= set(table.names)
         return await self._store.get_many(table, keys)
 
-    async def slice(self, table: Any, *question: Any, **bounds: Any) -> Any:
+    async def slice(self, table: Any, *query: Any, **bounds: Any) -> Any:
         self.read[table.name] |= set(bounds.get("columns") or table.names)
-        return await self._store.slice(table, *question, **bounds)
+        return await self._store.slice(table, *query, **bounds)
 
 
 @pytest.mark.parametrize("families", FAMILIES)
@@ -228,9 +228,9 @@ async def test_a_chain_is_known_by_its_name_and_what_is_not_there_is_a_404(
 
 
 async def test_a_row_by_its_transaction(signed: httpx.AsyncClient, world: World) -> None:
-    asked = 0
-    for tx_id in {each.tx_id for each in world.told if each.tx_id not in (None, SHARED_TX)}:
-        keys = {each.record["row_key"] for each in world.told if each.tx_id == tx_id}
+    requested = 0
+    for tx_id in {each.tx_id for each in world.observed if each.tx_id not in (None, SHARED_TX)}:
+        keys = {each.record["row_key"] for each in world.observed if each.tx_id == tx_id}
         (key,) = keys
         message = world.canonical[key]
         found = await both(signed, "transaction", id=str(tx_id))
@@ -238,8 +238,8 @@ async def test_a_row_by_its_transaction(signed: httpx.AsyncClient, world: World)
             b64(message.served["hex"]),
             written_first(world, key),
         )
-        asked += 1
-    assert asked > 5
+        requested += 1
+    assert requested > 5
     assert (await both(signed, "transaction", id="cd" * 32))["code"] == 5
 
 
@@ -291,9 +291,9 @@ async def test_the_newest_rows_of_each_group(signed: httpx.AsyncClient, world: W
         for each in world.verified:
             if scope in names(each) and each.served["emitter_chain"] != 26:
                 expected[names(each)[place]].append(each)
-        asked = given | ({"groupBy": group} if group else {})
+        requested = given | ({"groupBy": group} if group else {})
         for most in (30, 2):
-            found = await both(signed, "recent", **asked, **({"numRows": "2"} if most == 2 else {}))
+            found = await both(signed, "recent", **requested, **({"numRows": "2"} if most == 2 else {}))
             assert found.keys() == expected.keys()
             assert expected
             for key, held in expected.items():
@@ -346,8 +346,8 @@ async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: 
         }
         until = max(daily)
         given = {"numDays": str(days), "until": until, "last24Hours": "true"}
-        asked = {"groupBy": group, "forChain": chain, "forAddress": address}
-        given |= {name: value for name, value in asked.items() if value}
+        requested = {"groupBy": group, "forChain": chain, "forAddress": address}
+        given |= {name: value for name, value in requested.items() if value}
         assert await both(signed, function, **given) == {
             "LastDayCount": daily[until],
             "TotalCount": {key: whole[key] for key in keys},
@@ -410,7 +410,7 @@ async def test_counts_of_too_many_keys_and_days_are_not_made(
 async def test_the_newest_of_too_many_groups_are_not_returned_and_have_no_pages(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups = len({int(UNSIGNED.split(":")[0]), *(each.record["emitter_chain"] for each in world.told)} - {26})
+    groups = len({int(UNSIGNED.split(":")[0]), *(each.record["emitter_chain"] for each in world.observed)} - {26})
     monkeypatch.setattr(wormhole_event_rows, "RECENT_MAX", 3 * groups - 1)
     found = await both(signed, "recent", groupBy="chain", numRows="3")
     fewer = f"3 of each of {groups} groups: request fewer with numRows or forChain"

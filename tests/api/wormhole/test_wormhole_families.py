@@ -143,10 +143,10 @@ async def test_a_family_by_its_name_returns_what_the_functions_left_out(client: 
     }
     details = (await both(client, "readrow", **key_of(row), families="TokenTransferDetails"))["TransferDetails"]
     written = row["families"]["TokenTransferDetails"]
-    told = {
+    observed = {
         name: base64.b64decode(cell["value"]).decode() for name, (cell,) in written.items() if name != "NotionalUSD"
     }
-    assert {name: details[name] for name in written} == told | {"NotionalUSD": "12.5"}
+    assert {name: details[name] for name in written} == observed | {"NotionalUSD": "12.5"}
 
 
 async def test_who_names_no_family_reads_what_the_functions_returned(store: Any) -> None:

@@ -26,8 +26,8 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
     assert found is not None
     days = Counter(each.day for each in world.verified)
     assert (found.verified, found.undated) == (len(world.verified), days.pop(0, 0))
-    told = {day for first, last in found.days for day in (first, last)}
-    assert told <= set(map(date, days))
+    observed = {day for first, last in found.days for day in (first, last)}
+    assert observed <= set(map(date, days))
     assert [first for first, _ in found.days] == [date(day) for day in sorted(days) if day - 1 not in days]
     assert [last for _, last in found.days] == [date(day) for day in sorted(days) if day + 1 not in days]
     unverified = [each for each in world.canonical.values() if not each.served["quorum"]]
@@ -36,7 +36,7 @@ async def test_messages_by_day_and_verdict_and_what_is_missing(wormhole_store: A
     assert found.verdicts.keys() <= {"verified", "unknown_set", "order", "index", "signer", "repeated", "quorum"}
     assert (found.written_alone, found.duplicates, found.is_whole) == (1, 0, True)
 
-    emitters = {(each.record["emitter_chain"], each.record["emitter_address"]) for each in world.told}
+    emitters = {(each.record["emitter_chain"], each.record["emitter_address"]) for each in world.observed}
     assert found.emitters == len(emitters) + 1
     sequences: dict[tuple[int, str], list[int]] = defaultdict(list)
     for each in world.verified:

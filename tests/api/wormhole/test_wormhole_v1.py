@@ -56,7 +56,7 @@ def document(message: Message, *, is_duplicated: bool = False) -> Json:
     return found
 
 
-def told(document: Json) -> Json:
+def observed(document: Json) -> Json:
     return {name: value for name, value in document.items() if name not in UNTOLD}
 
 
@@ -86,9 +86,9 @@ async def test_every_verified_message_of_every_chain_but_pythnet_newest_first(
     expected = checked(world, lambda each: each["emitter_chain"] != 26)
     assert len(expected) > 30
     found = await all_of(signed, "vaas", pageSize=page_size)
-    assert [told(each) for each in found] == expected
+    assert [observed(each) for each in found] == expected
     found = await all_of(signed, "vaas", pageSize=page_size, sortOrder="ASC")
-    assert [told(each) for each in found] == expected[::-1]
+    assert [observed(each) for each in found] == expected[::-1]
 
 
 async def test_a_path_may_end_with_a_slash_as_wormholescans_own_do(signed: httpx.AsyncClient, world: World) -> None:
@@ -105,7 +105,7 @@ async def test_pages_by_number_are_those_by_cursor(signed: httpx.AsyncClient, wo
     expected = checked(world, lambda each: each["emitter_chain"] != 26)
     for page in (0, 1, 3, len(expected)):
         body = (await signed.get(f"{API}/vaas", params={"page": page, "pageSize": 5})).json()
-        assert [told(each) for each in body["data"]] == expected[5 * page : 5 * page + 5]
+        assert [observed(each) for each in body["data"]] == expected[5 * page : 5 * page + 5]
         assert bool(body["pagination"]["next"]) == (5 * page + 5 < len(expected))
     answer = await signed.get(f"{API}/vaas", params={"page": 10_000, "pageSize": 1000})
     assert (answer.status_code, answer.json()["code"]) == (400, 3)
@@ -115,14 +115,14 @@ async def test_pages_by_number_are_those_by_cursor(signed: httpx.AsyncClient, wo
 async def test_by_chain_and_emitter_and_where_a_transfer_goes(signed: httpx.AsyncClient, world: World) -> None:
     for chain in {each.served["emitter_chain"] for each in world.verified}:
         expected = checked(world, lambda each, chain=chain: each["emitter_chain"] == chain)
-        assert [told(each) for each in await all_of(signed, f"vaas/{chain}")] == expected
+        assert [observed(each) for each in await all_of(signed, f"vaas/{chain}")] == expected
     emitters = Counter((each.served["emitter_chain"], each.served["emitter_address"]) for each in world.verified)
     for (chain, emitter), count in emitters.most_common(4):
         expected = checked(world, lambda each, emitter=emitter: each["emitter_address"] == emitter)
         expected = [each for each in expected if each["emitterChain"] == chain]
         assert len(expected) == count
         for spelled in (emitter, f"0x{emitter.lstrip('0')}"):
-            assert [told(each) for each in await all_of(signed, f"vaas/{chain}/{spelled}")] == expected
+            assert [observed(each) for each in await all_of(signed, f"vaas/{chain}/{spelled}")] == expected
     moved = [each.served for each in world.verified if each.served["payload_kind"] == "token_transfer"]
     for record in moved:
         place, to = (record["emitter_chain"], record["emitter_address"]), record["decoded"]["to_chain"]
@@ -134,30 +134,30 @@ async def test_by_chain_and_emitter_and_where_a_transfer_goes(signed: httpx.Asyn
             and each.served["decoded"]["to_chain"] == to
         ]
         found = await all_of(signed, f"vaas/{place[0]}/{place[1]}", toChain=to)
-        assert [told(each) for each in found] == expected != []
+        assert [observed(each) for each in found] == expected != []
 
 
 @pytest.mark.parametrize("app_id", sorted(set(KINDS.values())))
 async def test_by_application(signed: httpx.AsyncClient, world: World, app_id: str) -> None:
     expected = checked(world, lambda each: KINDS.get(each["payload_kind"]) == app_id)
-    assert [told(each) for each in await all_of(signed, "vaas", appId=app_id)] == expected != []
+    assert [observed(each) for each in await all_of(signed, "vaas", appId=app_id)] == expected != []
 
 
 async def test_by_transaction_in_any_spelling(signed: httpx.AsyncClient, world: World) -> None:
-    hashes = {each.tx_id for each in world.told if each.tx_id is not None}
+    hashes = {each.tx_id for each in world.observed if each.tx_id is not None}
     assert len(hashes) > 5
     for tx_id in hashes:
-        written = {each.record["row_key"] for each in world.told if each.tx_id == tx_id}
+        written = {each.record["row_key"] for each in world.observed if each.tx_id == tx_id}
         expected = checked(world, lambda each, written=written: each["row_key"] in written)
         for spelled in (tx_id, tx_id[2:], f"0x{tx_id[2:].upper()}"):
             found = await all_of(signed, "vaas", txHash=spelled)
-            assert [told(each) for each in found] == expected
+            assert [observed(each) for each in found] == expected
     assert await all_of(signed, "vaas", txHash="ab" * 31) == []
     assert len(await all_of(signed, "vaas", txHash=SHARED_TX)) == 2
 
 
 async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world: World) -> None:
-    asked = 0
+    requested = 0
     for key, message in world.canonical.items():
         record = message.served
         answer = await signed.get(f"{API}/vaas/{record['message_id']}?parsedPayload=true")
@@ -169,28 +169,28 @@ async def test_by_id_with_what_the_payload_says(signed: httpx.AsyncClient, world
             }
             continue
         data = answer.json()["data"]
-        assert told(data) == document(message)
+        assert observed(data) == document(message)
         assert data["emitterNativeAddr"]
         if "transfer" in record["payload_kind"] and record["payload_kind"] != "ntt_transceiver_message":
-            said, decoded = data["payload"], record["decoded"]
-            asked += 1
-            assert said["payloadType"] == decoded["payload_id"]
+            printed, decoded = data["payload"], record["decoded"]
+            requested += 1
+            assert printed["payloadType"] == decoded["payload_id"]
             for mine, theirs in (("tokenAddress", "token_address"), ("toAddress", "to_address")):
-                assert said[mine] == f"0x{decoded[theirs]}"
-            assert (said["tokenChain"], said["toChain"]) == (decoded["token_chain"], decoded["to_chain"])
+                assert printed[mine] == f"0x{decoded[theirs]}"
+            assert (printed["tokenChain"], printed["toChain"]) == (decoded["token_chain"], decoded["to_chain"])
             if "amount" in decoded:
-                assert said["amount"] == decoded["amount"]
+                assert printed["amount"] == decoded["amount"]
             if "fee" in decoded:
-                assert said["fee"] == decoded["fee"]
+                assert printed["fee"] == decoded["fee"]
             posted = (await signed.post(f"{API}/vaas/parse", json={"vaa": b64(record["hex"])})).json()
-            assert posted["parsedPayload"] == said
+            assert posted["parsedPayload"] == printed
             properties = posted["standardizedProperties"]
             assert properties["appIds"] == [data["appId"]]
             assert (properties["fromChain"], properties["toChain"]) == (record["emitter_chain"], decoded["to_chain"])
         elif record["payload_kind"] == "governance" and "module" in record["decoded"]:
             assert data["payload"]["module"] == record["decoded"]["module"]
             assert data["payload"]["action"] == record["decoded"]["action"]
-    assert asked > 3
+    assert requested > 3
 
 
 async def test_what_payloads_contain_is_returned_by_every_list_on_request(
@@ -203,11 +203,11 @@ async def test_what_payloads_contain_is_returned_by_every_list_on_request(
     assert single["payload"]["toAddress"] == f"0x{recipient}"
     for path in ("vaas", f"vaas/{record['emitter_chain']}", f"vaas/{place}", f"address/{recipient}"):
         plain = (await signed.get(f"{API}/{path}?pageSize=1000")).json()["data"]
-        said = (await signed.get(f"{API}/{path}?pageSize=1000&parsedPayload=true")).json()["data"]
-        plain, said = (each["vaas"] if isinstance(each, dict) else each for each in (plain, said))
-        assert [{name: each[name] for name in each if name != "payload"} for each in said] == plain
-        assert [each for each in said if each["id"] == record["message_id"]] == [single]
-        for each in said:
+        printed = (await signed.get(f"{API}/{path}?pageSize=1000&parsedPayload=true")).json()["data"]
+        plain, printed = (each["vaas"] if isinstance(each, dict) else each for each in (plain, printed))
+        assert [{name: each[name] for name in each if name != "payload"} for each in printed] == plain
+        assert [each for each in printed if each["id"] == record["message_id"]] == [single]
+        for each in printed:
             one = (await signed.get(f"{API}/vaas/{each['id']}?parsedPayload=true")).json()["data"]
             assert each == one
 
@@ -217,15 +217,15 @@ async def test_a_message_by_its_id_is_one_read(wormhole_store: Any, world: World
         def __init__(self) -> None:
             self.read: Counter[str] = Counter()
 
-        async def slice(self, table: Any, *question: Any, **bounds: Any) -> Any:
+        async def slice(self, table: Any, *query: Any, **bounds: Any) -> Any:
             self.read[table.name] += 1
-            return await wormhole_store.slice(table, *question, **bounds)
+            return await wormhole_store.slice(table, *query, **bounds)
 
     store: Any = Counting()
     app = create_app({NETWORK: NetworkMount(store, NETWORK, wormhole="mainnet")}, NETWORK, ApiSettings())
     client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://permanode")
     found = (await client.get(f"{API}/vaas/{world.first_transfer['message_id']}")).json()["data"]
-    assert told(found) == document(world.of_record(world.first_transfer))
+    assert observed(found) == document(world.of_record(world.first_transfer))
     assert store.read == {"vaas": 1}
 
 
@@ -292,7 +292,7 @@ async def test_other_bodies_under_an_id_are_its_duplicates(signed: httpx.AsyncCl
             }
             expected.append({k: v for k, v in each_document.items() if k not in ("txHash", "appId", "isDuplicated")})
         several += bool(expected)
-        assert sorted(map(told, found), key=lambda each: each["digest"]) == sorted(
+        assert sorted(map(observed, found), key=lambda each: each["digest"]) == sorted(
             expected, key=lambda each: each["digest"]
         )
     assert several
@@ -304,7 +304,7 @@ def signers(world: World, message: Message) -> dict[str, tuple[str, int]]:
     """Guardian → its signature and the earliest set in which it was seen, over all forms of a body."""
     sets = public_sets("mainnet")
     found: dict[str, set[tuple[str, int]]] = {}
-    for each in message.told:
+    for each in message.observed:
         record = each.record
         members = [name.lower() for name in sets.get(str(record["guardian_set"]), {"addresses": []})["addresses"]]
         data = bytes.fromhex(record["hex"])
@@ -393,17 +393,17 @@ async def test_observations_of_a_chain_and_of_an_emitter(signed: httpx.AsyncClie
 async def test_behind_any_observation_the_list_goes_on(signed: httpx.AsyncClient, world: World, order: str) -> None:
     record = world.first_transfer
     for path in ("observations", f"observations/{record['emitter_chain']}/{record['emitter_address']}"):
-        asked = {"sortOrder": order, "pageSize": 1000}
+        requested = {"sortOrder": order, "pageSize": 1000}
         whole = [
             each
             for page in (0, 1, 2)
-            for each in (await signed.get(f"{API}/{path}", params=asked | {"page": page})).json()
+            for each in (await signed.get(f"{API}/{path}", params=requested | {"page": page})).json()
         ]
         assert len(whole) > 20
         found: list[Json] = []
         while True:
             behind = {"cursor": found[-1]["id"], "page": 10_000} if found else {}
-            page = (await signed.get(f"{API}/{path}", params=asked | behind | {"pageSize": 37})).json()
+            page = (await signed.get(f"{API}/{path}", params=requested | behind | {"pageSize": 37})).json()
             if not page:
                 break
             found += page
@@ -450,10 +450,10 @@ async def test_who_signed_another_body_alone_did_not_sign_this_one(
     first, *others = whole["signatures"]
     read = wormhole_ours.list_signatures
 
-    async def other_body(*question: Any) -> list[Json]:
+    async def other_body(*query: Any) -> list[Json]:
         return [
             each | ({"digest": "ef" * 32} if f"0x{each['guardian_address']}" == first["address"].lower() else {})
-            for each in await read(*question)
+            for each in await read(*query)
         ]
 
     monkeypatch.setattr(wormhole_ours, "list_signatures", other_body)
@@ -501,17 +501,17 @@ async def test_gaps_of_an_emitter_are_between_what_is_here(signed: httpx.AsyncCl
     for each in world.verified:
         record = each.served
         by_emitter.setdefault((record["emitter_chain"], record["emitter_address"]), set()).add(record["sequence"])
-    lacking = 0
+    gap_count = 0
     for (chain, emitter), here in by_emitter.items():
         held = sorted(here)
         expected = [{"first": str(low + 1), "last": str(high - 1)} for low, high in pairwise(held) if high > low + 1]
-        lacking += len(expected)
+        gap_count += len(expected)
         body = (await signed.get(f"{API}/gaps/{chain}/{emitter}", params={"pageSize": 1000})).json()
         assert (body["missing"], body["cursor"]) == (expected, None)
         assert (body["first"], body["last"]) == (str(held[0]), str(held[-1]))
         found: list[Json] = []
         cursor = None
-        for _ in range(len(world.told)):
+        for _ in range(len(world.observed)):
             more = {} if cursor is None else {"cursor": cursor}
             body = (await signed.get(f"{API}/gaps/{chain}/{emitter}", params={"pageSize": 3} | more)).json()
             found += body["missing"]
@@ -519,7 +519,7 @@ async def test_gaps_of_an_emitter_are_between_what_is_here(signed: httpx.AsyncCl
             if cursor is None:
                 break
         assert found == expected
-    assert lacking > 3
+    assert gap_count > 3
     assert (await signed.get(f"{API}/gaps/1/{'04' * 32}?limit=1")).status_code == 400
 
 
@@ -601,7 +601,7 @@ async def test_where_a_cursor_leads_no_page_counts(signed: httpx.AsyncClient, wo
         (await signed.get(f"{API}/vaas", params={"pageSize": 3, "cursor": cursor} | given)).json()
         for given in ({}, {"page": 0}, {"page": 3}, {"page": 10_000})
     ]
-    assert [told(each) for each in bodies[0]["data"]] == expected[5:8]
+    assert [observed(each) for each in bodies[0]["data"]] == expected[5:8]
     assert all(each == bodies[0] for each in bodies)
     answer = await signed.get(f"{API}/vaas", params={"cursor": cursor, "page": -1})
     assert answer.json()["message"] == "parameter page: expected an integer from 0 to 10000, found '-1'"

@@ -83,8 +83,8 @@ def main() -> None:
             check_typed(found.parsed, operation)
             several = isinstance(found.parsed, list)
             answer = [each.to_dict() for each in found.parsed] if several else found.parsed.to_dict()
-        told = {"answer": answer} if found.status_code == 200 else {"refused": found.status_code, "message": answer}
-        sys.stdout.write(json.dumps(told) + "\n")
+        reported = {"answer": answer} if found.status_code == 200 else {"refused": found.status_code, "message": answer}
+        sys.stdout.write(json.dumps(reported) + "\n")
 
 
 main()

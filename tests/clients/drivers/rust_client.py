@@ -22,10 +22,10 @@ def main() -> None:
         try:
             found = {"answer": getattr(client, method)(*arguments)}
         except ValueError as error:
-            refused = STATUS.search(str(error))
-            if refused is None:
+            rejected = STATUS.search(str(error))
+            if rejected is None:
                 raise
-            found = {"refused": int(refused[1]), "message": refused[2]}
+            found = {"refused": int(rejected[1]), "message": rejected[2]}
         sys.stdout.write(json.dumps(found) + "\n")
 
 

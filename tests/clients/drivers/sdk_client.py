@@ -44,7 +44,7 @@ def given(argument: Any) -> Any:
     return argument
 
 
-def refused(error: ClientError) -> dict[str, Any]:
+def rejected(error: ClientError) -> dict[str, Any]:
     """Status and message of a node's error; this client reads no body of a 404."""
     text = error.args[0]["error"]
     if NOT_FOUND in text:
@@ -61,7 +61,7 @@ def main() -> None:
         try:
             found = {"answer": plain(getattr(client, method)(*map(given, arguments)))}
         except ClientError as error:
-            found = refused(error)
+            found = rejected(error)
         sys.stdout.write(json.dumps(found) + "\n")
 
 

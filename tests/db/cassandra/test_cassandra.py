@@ -80,8 +80,8 @@ def test_every_query_names_its_whole_partition_and_nothing_else_is_queried():
         for cql in [plan.get, *(plan.slice(Shape(*shape)) for shape in shapes)]:
             found = SELECT.fullmatch(cql)
             assert found, cql
-            asked = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
-            assert asked in ([*table.partition], [*table.key])
+            requested = [each.partition(" ")[0] for each in found["partition"].split(" AND ")]
+            assert requested in ([*table.partition], [*table.key])
         written = [upsert_cql(table, "ks", table.names), upsert_cql(table, "ks", table.key), clear_cql(table, "ks")]
         for is_timed in (True, False):
             covering = range(len(table.partition), len(table.key) + 1)
@@ -122,15 +122,15 @@ def test_the_test_of_statements_rejects_what_it_is_there_for(forbidden):
     ],
 )
 def test_a_url_that_is_none_is_answered_with_what_one_is(url):
-    with pytest.raises(StoreError, match=r"cassandra://\[USER@\]HOST") as refused:
+    with pytest.raises(StoreError, match=r"cassandra://\[USER@\]HOST") as rejected:
         open_adapter(settings_of(url), writable=False)
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(rejected.value)
 
 
 def test_a_password_in_a_url_is_rejected_and_not_shown():
-    with pytest.raises(StoreError, match="setting `password`") as refused:
+    with pytest.raises(StoreError, match="setting `password`") as rejected:
         open_adapter(settings_of("cassandra://me:secret@host/ks"), writable=False)
-    assert "secret" not in str(refused.value)
+    assert "secret" not in str(rejected.value)
 
 
 def test_a_password_is_in_no_text_of_its_settings():
@@ -232,11 +232,11 @@ def test_a_keyspace_that_drifted_from_the_schema_is_rejected(fresh, cassandra_ke
 
 
 def test_a_store_s_whole_life_uses_what_both_kinds_of_cluster_document(fresh, monkeypatch):
-    said = []
+    printed = []
 
     def noting(method):
         def note(session, cql):
-            said.append(cql)
+            printed.append(cql)
             return method(session, cql)
 
         return note
@@ -259,7 +259,7 @@ def test_a_store_s_whole_life_uses_what_both_kinds_of_cluster_document(fresh, mo
     store.close()
     keyspace = re.search(r"/(fresh_\w+)", fresh.url)[1]
     seen = set()
-    for cql in said:
+    for cql in printed:
         whole = re.sub(rf"\b{keyspace}\b", "ks", cql)
         kinds = [pattern for pattern in (WRITTEN, SELECT, *BESIDE) if pattern.fullmatch(whole)]
         kinds += [each for each in (CREATE, ADD) if each.fullmatch(whole.replace("ks.", "${keyspace}.", 1))]
@@ -281,20 +281,20 @@ async def test_a_row_that_may_change_is_read_from_a_quorum_and_so_is_every_404(c
     with store.batch() as batch:
         rows = [(known, 3, 1, None), (lone, None, 1, None), (conflicting, 3, 2, None)]
         batch.upsert(schema.messages, columns, rows)
-    asked = []
+    requested = []
     bind = CassandraSession._bound
 
     def noting(statement, values, consistency):
         bound = bind(statement, values, consistency)
-        asked.append(ConsistencyLevel.value_to_name[bound.consistency_level])
+        requested.append(ConsistencyLevel.value_to_name[bound.consistency_level])
         return bound
 
     monkeypatch.setattr(CassandraSession, "_bound", staticmethod(noting))
 
-    async def levels(question):
-        asked.clear()
-        await question
-        return list(asked)
+    async def levels(query):
+        requested.clear()
+        await query
+        return list(requested)
 
     one, both = ["LOCAL_ONE"], ["LOCAL_ONE", "LOCAL_QUORUM"]
     assert await levels(store.get(schema.messages, (known.hex(),))) == one
@@ -314,7 +314,7 @@ async def test_a_fact_that_is_not_written_again_stays(cassandra_settings):
     store.close()
 
 
-class Refusing:
+class Rejecting:
     """A session's `send` that loses the first rows, all of them concurrently."""
 
     def __init__(self, error, times):
@@ -332,7 +332,7 @@ class Refusing:
             self.lost = []
 
 
-class Losing(Refusing):
+class Losing(Rejecting):
     """A session's `send` that loses every row, one by one."""
 
     def __call__(self, *_):
@@ -344,12 +344,12 @@ SEND = CassandraSession.send
 
 @pytest.mark.parametrize("lost", [1, 40, IN_FLIGHT])
 def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monkeypatch, lost):
-    store, refusing = reopened(cassandra_settings), Refusing(OperationTimedOut(), lost)
-    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
+    store, rejecting = reopened(cassandra_settings), Rejecting(OperationTimedOut(), lost)
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: rejecting(*given))
     rows = [(0, index) for index in range(300)]
     with store.batch() as batch:
         assert batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), rows) == 300
-    assert refusing.sent == 300 + lost
+    assert rejecting.sent == 300 + lost
     found = asyncio.run(store.slice(schema.sync, (0,), limit=999))
     assert [row["milestone_index"] for row in found] == [*range(299, -1, -1)]
     store.close()
@@ -361,12 +361,12 @@ def test_rows_that_were_not_acknowledged_are_sent_again(cassandra_settings, monk
 )
 def test_what_stays_away_or_is_wrong_ends_the_step(cassandra_settings, monkeypatch, error, patience_s, raised):
     store = reopened(dataclasses.replace(cassandra_settings, write_patience_s=patience_s))
-    monkeypatch.setattr(CassandraSession, "send", lambda *given: refusing(*given))
-    refusing = Losing(error, 1)
+    monkeypatch.setattr(CassandraSession, "send", lambda *given: rejecting(*given))
+    rejecting = Losing(error, 1)
     started = time.monotonic()
-    with pytest.raises(raised) as refused, store.batch() as batch:
+    with pytest.raises(raised) as rejected, store.batch() as batch:
         batch.upsert(schema.sync, ("ms_range_id", "milestone_index"), [(0, 1), (0, 2)])
-    assert type(refused.value) is raised
+    assert type(rejected.value) is raised
     assert time.monotonic() - started < 10
     store.close()
 
@@ -412,7 +412,7 @@ def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say
     monkeypatch.setattr(cassandra_batch, "time", SimpleNamespace(time_ns=lambda: now))
     store = reopened(cassandra_settings)
 
-    def told(date, value, number, written):
+    def level_of(date, value, number, written):
         cassandra_keyspace.session.execute(
             "INSERT INTO contract.metrics_cache (date, variant, metric, value, metric_value) "
             "VALUES (%s, 'index', 'used', %s, %s) USING TIMESTAMP %s",
@@ -425,8 +425,8 @@ def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say
 
     then = now // 1_000 + seconds_ahead * 1_000_000
     for value in ("00", "01"):
-        told("2022-01-01", value, 9, then)
-        told("2022-01-02", value, 9, then)
+        level_of("2022-01-01", value, 9, then)
+        level_of("2022-01-02", value, 9, then)
     for number in (1, 2, 3):
         with store.batch() as batch:
             last = batch.last_fact(schema.metrics_cache, ("2022-01-01",))
@@ -434,7 +434,7 @@ def test_what_is_written_again_takes_the_place_of_all_before_whatever_clocks_say
         assert held("2022-01-01") == {}
         # The executors write the next fact in this way (etl/writers/connector.py).
         for value in ("00", f"0{number}"):
-            told("2022-01-01", value, 9 - number, 4 * (last + 1) + 4)
+            level_of("2022-01-01", value, 9 - number, 4 * (last + 1) + 4)
         assert held("2022-01-01") == {"00": 9 - number, f"0{number}": 9 - number}
     assert held("2022-01-02") == {"00": 9, "01": 9}
     store.close()

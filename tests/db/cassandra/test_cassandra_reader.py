@@ -28,13 +28,13 @@ class Other:
     """The writing driver, connected to that many nodes."""
 
     def __init__(self, nodes: int) -> None:
-        self.nodes, self.asked = nodes, 0
+        self.nodes, self.requested = nodes, 0
 
     def known(self) -> list[tuple[str, int]]:
         return [(f"127.0.0.{node}", 9042) for node in range(1, self.nodes + 1)]
 
     async def query(self, cql: str, values: Sequence[Any], consistency: str) -> list[dict[str, Any]]:
-        self.asked += 1
+        self.requested += 1
         return [{"key": "the other's"}]
 
 
@@ -80,7 +80,7 @@ async def test_what_a_node_could_not_answer_is_queried_once_more_where_there_is_
     assert await reader(three).query(CQL, ("a",), "LOCAL_ONE") == [{"key": "the other's"}]
     with pytest.raises(StoreUnavailable):
         await reader(one).query(CQL, ("a",), "LOCAL_ONE")
-    assert (three.asked, one.asked) == (1, 0)
+    assert (three.requested, one.requested) == (1, 0)
 
 
 async def test_where_it_has_no_connection_the_other_driver_may_have_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,10 +104,10 @@ async def test_what_nobody_would_answer_otherwise_is_not_requested_again(
 ) -> None:
     failing(monkeypatch, error)
     other = Other(3)
-    with pytest.raises(StoreError) as refused:
+    with pytest.raises(StoreError) as rejected:
         await reader(other).query(CQL, ("a",), "LOCAL_ONE")
-    assert type(refused.value) is raised
-    assert other.asked == 0
+    assert type(rejected.value) is raised
+    assert other.requested == 0
 
 
 async def test_a_query_whose_time_is_over_when_the_driver_gives_up_passed_its_deadline(

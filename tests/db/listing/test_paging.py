@@ -286,15 +286,15 @@ async def test_the_work_of_a_page_of_a_history_is_bounded_though_two_lists_are_m
         batch.upsert(schema.transactions_by_address, schema.transactions_by_address.key, rows)
         hints = {(address, "transaction", "address", *row[1:4]) for row in rows}
         batch.upsert(schema.addresses_hints, schema.addresses_hints.names, hints)
-    questions = (
+    listings = (
         (transactions.list_history, {"applied": range(1, 900)}),
         (transactions.list_by_address, {"included": (True, False)}),
     )
-    for (question, filters), newest in itertools.product(questions, (True, False)):
+    for (list_page, filters), newest in itertools.product(listings, (True, False)):
         cursor = None
         for _ in range(5):
             counting = Counting(store)
-            ask = bind(question, counting, address.hex(), **filters)
+            ask = bind(list_page, counting, address.hex(), **filters)
             page = await ask(newest=newest, page_size=10, cursor=cursor)
             assert len(page.rows) == 10
             cursor = page.cursor
@@ -327,16 +327,16 @@ async def test_a_cursor_of_another_query_order_or_filter_is_rejected(store):
         return (await ask(newest=newest, page_size=2, cursor=None)).cursor
 
     address = ("00" * 33,)
-    asks = [
+    requests = [
         bind(messages.list_tagged, store, b"one".hex()),
         bind(messages.list_tagged, store, b"two".hex()),
         bind(outputs.list_outputs_by_address, store, *address),
         bind(outputs.list_outputs_by_address, store, *address, include_spent=False),
         bind(outputs.list_outputs_by_address, store, *address, output_type=0, include_spent=True),
     ]
-    cursors = [(await cursor_of(ask, newest=newest), ask, newest) for ask in asks for newest in (True, False)]
+    cursors = [(await cursor_of(ask, newest=newest), ask, newest) for ask in requests for newest in (True, False)]
     for cursor, own, order in cursors:
-        for ask, newest in itertools.product(asks, (True, False)):
+        for ask, newest in itertools.product(requests, (True, False)):
             if (ask, newest) == (own, order):
                 await ask(newest=newest, page_size=3, cursor=cursor)
             elif cursor is not None:
@@ -352,10 +352,10 @@ cursors = st.builds(
 )
 
 
-@given(cursor=cursors, question=st.text())
-def test_a_cursor_survives_its_text(cursor, question):
-    text = format_cursor(cursor, question)
-    assert parse_cursor(text, question) == cursor
+@given(cursor=cursors, query=st.text())
+def test_a_cursor_survives_its_text(cursor, query):
+    text = format_cursor(cursor, query)
+    assert parse_cursor(text, query) == cursor
     assert text.isascii()
     assert not set(text) & set("+/=&?# ")
 

@@ -109,8 +109,8 @@ async def test_pieces_are_joined_and_no_more_of_them_is_read_than_what_is_cut(
     write(filled, {"analytics_ranges": kept})
     read, between = [], analytics.list_between
 
-    async def noting(store: Any, table: Table, *question: Any, **options: Any) -> AsyncIterator[Row]:
-        async for row in between(store, table, *question, **options):
+    async def noting(store: Any, table: Table, *query: Any, **options: Any) -> AsyncIterator[Row]:
+        async for row in between(store, table, *query, **options):
             read.append(table.name)
             yield row
 

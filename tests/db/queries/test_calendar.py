@@ -59,8 +59,8 @@ async def test_who_was_active_in_the_intervals_that_go_on(store: WritableStore, 
             assert all(at <= last and address in active[at] and ms == 1000 * times[at] for at, ms in found)
             for column, of_date in INTERVAL_OF.items():
                 now = of_date(datetime.fromtimestamp(times[last + 1], UTC))
-                told = any(of_date(datetime.fromtimestamp(ms // 1000, UTC)) == now for _, ms in found)
-                assert told == (address in members[column])
+                reported = any(of_date(datetime.fromtimestamp(ms // 1000, UTC)) == now for _, ms in found)
+                assert reported == (address in members[column])
     assert seen == {(column, begun) for column in CALENDAR for begun in (False, True)}
 
 

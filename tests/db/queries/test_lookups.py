@@ -25,7 +25,7 @@ VARIANTS = sorted({view for views in VIEWS.values() for view in views})
 OF_ADDRESSES = [view for view in VARIANTS if view not in ("chain", "tag")]
 numbers = itertools.count()
 
-QUESTIONS = (
+NAMED_KEYS = (
     *[[(view, 0)] for view in VARIANTS if view != "chain"],
     [("address", 0), ("expiration_return", 0), ("storage_deposit_return", 0)],
     [("state_controller", 0), ("governor", 0)],
@@ -43,39 +43,39 @@ async def check_pages(ask, wanted, newest, page_sizes=PAGE_SIZES):
         assert found[-1].rows or not wanted
 
 
-def asked_of(keys, question, kinds):
+def keys_of_request(keys, named_keys, kinds):
     """The keys of a request: as arguments of the queries, and as a plain filter compares them."""
-    plain = {(view, keys.key(kind, view, which)) for view, which in question for kind in kinds if view in VIEWS[kind]}
+    plain = {(view, keys.key(kind, view, which)) for view, which in named_keys for kind in kinds if view in VIEWS[kind]}
     return [By(view, key.hex()) for view, key in sorted(plain)], plain
 
 
 MANY_TOKENS = (Condition("native_tokens", ">", 0),)
 
 
-@given(data=st.data(), question=st.sampled_from(QUESTIONS), newest=st.booleans(), few=st.booleans())
+@given(data=st.data(), named_keys=st.sampled_from(NAMED_KEYS), newest=st.booleans(), few=st.booleans())
 @quick
-def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data, question, newest, few):
+def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data, named_keys, newest, few):
     keys = Keys(next(numbers))
     made = data.draw(made_outputs(keys))
     put_made(store, made, data.draw(st.integers(0, 999)))
     kinds = data.draw(st.sets(st.sampled_from(KINDS), min_size=1))
-    asked, plain = asked_of(keys, question, kinds)
-    wanted = [each for each in under(made, plain, kinds) if not few or each.told["native_tokens"] > 0]
-    ask = bind(list_created, store, asked, kinds=sorted(kinds), **({"where": [MANY_TOKENS]} if few else {}))
+    requested, plain = keys_of_request(keys, named_keys, kinds)
+    wanted = [each for each in under(made, plain, kinds) if not few or each.filter_values["native_tokens"] > 0]
+    ask = bind(list_created, store, requested, kinds=sorted(kinds), **({"where": [MANY_TOKENS]} if few else {}))
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
-@given(data=st.data(), question=st.sampled_from([*QUESTIONS, [("chain", 0)]]), newest=st.booleans())
+@given(data=st.data(), named_keys=st.sampled_from([*NAMED_KEYS, [("chain", 0)]]), newest=st.booleans())
 @quick
-def test_what_is_unspent_at_a_ledger_index_comes_once_and_every_page_shows_that_state(store, data, question, newest):
+def test_what_is_unspent_at_a_ledger_index_comes_once_and_every_page_shows_that_state(store, data, named_keys, newest):
     keys = Keys(next(numbers))
     made = data.draw(made_outputs(keys))
     put_made(store, made, data.draw(st.integers(0, 999)))
     kinds = data.draw(st.sets(st.sampled_from(KINDS), min_size=1))
-    asked, plain = asked_of(keys, question, kinds)
+    requested, plain = keys_of_request(keys, named_keys, kinds)
     as_of = data.draw(st.integers(0, LAST))
     wanted = [each for each in under(made, plain, kinds) if is_unspent(each, as_of)]
-    ask = bind(list_unspent, store, asked, kinds=sorted(kinds), as_of=as_of)
+    ask = bind(list_unspent, store, requested, kinds=sorted(kinds), as_of=as_of)
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
@@ -163,7 +163,9 @@ def crowd(count, view="sender", kind="basic"):
     """Many outputs under one key, ten per milestone."""
     key = Keys(next(numbers)).key(kind, view, 0)
     made = [
-        Made(kind, number // 10, number % 10, number.to_bytes(34, "big"), {view: key}, told={"native_tokens": 0})
+        Made(
+            kind, number // 10, number % 10, number.to_bytes(34, "big"), {view: key}, filter_values={"native_tokens": 0}
+        )
         for number in range(count)
     ]
     return key, made
@@ -194,12 +196,12 @@ async def test_a_page_of_many_merged_roles_reads_few_rows_for_each_that_it_shows
         for each in made
     ]
     put_made(store, spread, 1)
-    asked = [By(view, key.hex()) for view in OF_ADDRESSES]
+    requested = [By(view, key.hex()) for view in OF_ADDRESSES]
     for newest in (True, False):
         cursor = None
         for _ in range(5):
             counting = Counting(store)
-            page = await list_created(counting, asked, newest=newest, page_size=20, cursor=cursor)
+            page = await list_created(counting, requested, newest=newest, page_size=20, cursor=cursor)
             assert len(page.rows) == 20
             cursor = page.cursor
             assert counting.rows["outputs_by_address"] <= 4 * 21
@@ -225,7 +227,7 @@ async def test_a_cursor_of_another_query_is_rejected(store):
     key, made = crowd(40)
     put_made(store, made, 1)
     (sender, issuer) = (By(variant, key.hex()) for variant in ("sender", "issuer"))
-    asks = [
+    requests = [
         bind(list_created, store, [sender]),
         bind(list_created, store, [sender], kinds=["basic"]),
         bind(list_created, store, [sender], where=[MANY_TOKENS]),
@@ -233,8 +235,8 @@ async def test_a_cursor_of_another_query_is_rejected(store):
         bind(list_unspent, store, [sender], as_of=LAST),
         bind(list_unspent, store, [sender], as_of=LAST, where=[MANY_TOKENS]),
     ]
-    cursors = [(await ask(newest=True, page_size=2, cursor=None)).cursor for ask in asks]
-    for (cursor, own), ask in itertools.product(zip(cursors, asks, strict=True), asks):
+    cursors = [(await ask(newest=True, page_size=2, cursor=None)).cursor for ask in requests]
+    for (cursor, own), ask in itertools.product(zip(cursors, requests, strict=True), requests):
         if cursor is None or own is ask:
             continue
         with pytest.raises(CursorError):

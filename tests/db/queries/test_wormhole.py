@@ -102,13 +102,16 @@ async def test_of_several_bodies_the_canonical_one_is_meant_and_what_was_written
 
 
 async def test_a_payload_is_what_the_bytes_say_and_details_are_what_was_written_with_the_prices_of_its_time(store):
-    told = {"transfer_amount": "10", "details_notional_usd": "1", "details_amount": "5"}
+    reported = {"transfer_amount": "10", "details_notional_usd": "1", "details_amount": "5"}
     written = {"transfer_amount": "99", "details_notional_usd": "2", "chain_sender_address": "me"}
     put(
-        store, tables.vaa_payloads, {"row_key": "k", "digest": DIGEST} | told, {"row_key": "k", "digest": b""} | written
+        store,
+        tables.vaa_payloads,
+        {"row_key": "k", "digest": DIGEST} | reported,
+        {"row_key": "k", "digest": b""} | written,
     )
     row = await wormhole.find_payload(store, "k", DIGEST.hex())
-    assert {name: row[name] for name in (*told, "chain_sender_address", "digest")} == {
+    assert {name: row[name] for name in (*reported, "chain_sender_address", "digest")} == {
         "transfer_amount": "10",
         "details_notional_usd": "2",
         "details_amount": "5",

@@ -202,8 +202,8 @@ def test_every_column_of_the_event_tables_has_its_place_in_the_schema_and_its_pa
 
 
 def test_every_query_of_the_plans_is_answered_by_an_existing_table():
-    for asked, answer in (*schema_selects.STARDUST_SELECTS, *schema_selects.CHRYSALIS_SELECTS):
+    for requested, answer in (*schema_selects.STARDUST_SELECTS, *schema_selects.CHRYSALIS_SELECTS):
         named = re.findall(r"`([a-z_]+) \(\(([a-z_]+)", answer)
         for table, first in named:
-            assert first == schema.BY_NAME[table].partition[0], asked
-        assert named or re.search(r"same rows|not kept yet|as alias_outputs", answer), asked
+            assert first == schema.BY_NAME[table].partition[0], requested
+        assert named or re.search(r"same rows|not kept yet|as alias_outputs", answer), requested

@@ -296,17 +296,17 @@ NOT_WHOLE = {
 """What is missing in a generation → rows that require it."""
 
 
-@pytest.mark.parametrize("lacking", NOT_WHOLE)
-def test_a_generation_that_is_not_whole_is_not_published(settings, folder, lacking):
+@pytest.mark.parametrize("missing", NOT_WHOLE)
+def test_a_generation_that_is_not_whole_is_not_published(settings, folder, missing):
     store = reopened(settings)
     put(store, 1, publish=True)
 
     def publish():
         with store.batch(publish=True) as batch:
-            for table, columns, row in NOT_WHOLE[lacking]:
+            for table, columns, row in NOT_WHOLE[missing]:
                 batch.upsert(table, columns, [row])
 
-    with pytest.raises(StoreError, match=f"inconsistent: 1 .*{lacking}"):
+    with pytest.raises(StoreError, match=f"inconsistent: 1 .*{missing}"):
         publish()
     assert milestones(store) == [1]
     put(store, 2, publish=True)
@@ -430,9 +430,9 @@ def test_purge_removes_expired_rows_by_the_clock_given(settings, folder):
 
 def test_a_damaged_file_is_no_store_that_is_merely_away(settings, folder):
     (folder / "gen-000001.sqlite").write_bytes(b"no database" * 1000)
-    with pytest.raises(StoreError, match="file is not a database") as refused:
+    with pytest.raises(StoreError, match="file is not a database") as rejected:
         open_store(settings)
-    assert not isinstance(refused.value, StoreUnavailable)
+    assert not isinstance(rejected.value, StoreUnavailable)
 
 
 @pytest.mark.parametrize(
@@ -490,9 +490,9 @@ def test_a_missing_store_names_the_command_that_creates_it(tmp_path):
     store = open_adapter(settings_of(f"sqlite:///{tmp_path / 'none'}"), writable=True)
     with pytest.raises(StoreMismatch, match="permanode migrate"):
         check(store, {})
-    for question in (store.ping(), store.get(schema.sync, (0, 0))):
+    for query in (store.ping(), store.get(schema.sync, (0, 0))):
         with pytest.raises(StoreMismatch, match="permanode migrate"):
-            asyncio.run(question)
+            asyncio.run(query)
     with pytest.raises(StoreMismatch, match="permanode migrate"), store.batch():
         pass
     assert not (tmp_path / "none").exists()

@@ -189,11 +189,11 @@ def test_only_what_was_requested_is_made_again(stores: Stores, tmp_path: Path) -
     check(found_in(loading), expected_of_both())
     clear(loading)
     found = recomputed(loading, 10, 20)
-    asked = [row for row in expected_of_both()["ms_analytics"] if 10 <= row["milestone_index"] < 20]
-    assert found["ms_analytics"] == asked
+    requested = [row for row in expected_of_both()["ms_analytics"] if 10 <= row["milestone_index"] < 20]
+    assert found["ms_analytics"] == requested
     assert found["daily_analytics"] == expected_of_both()["daily_analytics"][:1]
-    asked = [row for row in expected_of_both()["address_analytics"] if 10 <= row["milestone_index"] < 20]
-    assert found["address_analytics"] == asked != []
+    requested = [row for row in expected_of_both()["address_analytics"] if 10 <= row["milestone_index"] < 20]
+    assert found["address_analytics"] == requested != []
 
 
 def test_milestones_whose_analytics_lag_are_made_and_no_others(stores: Stores, tmp_path: Path) -> None:
@@ -213,18 +213,18 @@ def test_milestones_whose_analytics_lag_are_made_and_no_others(stores: Stores, t
 @on(SQLITE, LATER_CASSANDRA)
 def test_a_named_job_fills_its_tables_and_reports_rows_and_seconds_of_its_step(both_eras: Loading) -> None:
     clear(both_eras)
-    wanted, told = expected_of_both(), {}
+    wanted, reported = expected_of_both(), {}
     for step in STEPS:
         job = runs.find_job(f"analytics-{step.name}")
         assert job.tables == tuple(table.name for table in step.tables)
         report = runs.analytics(both_eras.store, both_eras.settings, only=job.only)
         assert [*report.rows_by_stage] == [*report.seconds] == ["engine_start", f"analytics_{step.name}"]
-        told |= report.rows_by_stage
+        reported |= report.rows_by_stage
         found = found_in(both_eras) | {"date_cache": days_in(both_eras)}
         assert set(job.tables) <= {name for name, rows in found.items() if rows}
     counts = {name: len(rows) for name, rows in wanted.items()}
     late = sum(row["message_count"] is None for row in wanted["ms_analytics"])
-    assert told == {
+    assert reported == {
         "engine_start": {},
         "analytics_milestones": {
             "ms_analytics": counts["ms_analytics"] - late,
@@ -416,7 +416,7 @@ def test_an_alias_changes_its_state_or_its_governor(session: Session) -> None:
         "stardust STRUCT<chain_id: BINARY, governor: BINARY, native_tokens: SMALLINT>, data BINARY",
     )
     rows = by_milestone(frame, "chains").collect()
-    found = {row["milestone_index"]: {n for n, told in row.asDict().items() if told} for row in rows}
+    found = {row["milestone_index"]: {n for n, reported in row.asDict().items() if reported} for row in rows}
     assert found == {
         1: {"milestone_index", "alias_state_changed_count"},
         2: {"milestone_index", "alias_governor_changed_count"},
@@ -452,7 +452,7 @@ CHANGED = {
 }
 """inx-chronicle's name of a measure of events → the name here."""
 
-STANDING = {
+TOTALS = {
     **{
         f"analytics.ledger_outputs.{kind}.{name}": f"{kind}_{ours}"
         for kind in ("basic", "alias", "nft", "foundry")
@@ -582,14 +582,14 @@ def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stor
         booked = sum(row[f"{kind}_created_amount"] for kind in ("basic", "alias", "foundry", "nft"))
         assert booked == values["analytics.base_tokens.booked_amount.0"]
         if before:
-            moved = {name: row[ours] - rows[index - 1][ours] for name, ours in STANDING.items()}
-            assert moved == {name: values[name] - before[name] for name in STANDING}
+            moved = {name: row[ours] - rows[index - 1][ours] for name, ours in TOTALS.items()}
+            assert moved == {name: values[name] - before[name] for name in TOTALS}
             cost = 100 * sum(
                 weight * (row[name] - rows[index - 1][name]) for name, weight in (("key_bytes", 10), ("data_bytes", 1))
             )
             name = "analytics.ledger_size.total_storage_deposit_amount.0"
             assert cost == values[name] - before[name]
-        assert values.keys() == names.keys() | STANDING.keys() | UNKNOWN
+        assert values.keys() == names.keys() | TOTALS.keys() | UNKNOWN
         before = values
 
 

@@ -66,8 +66,8 @@ class Answering(BaseHTTPRequestHandler):
     def _answer(self) -> tuple[int, bytes]:
         if self.path == "/v1/guardianset/current":
             newest = published("mainnet")[7]
-            told = {"index": 7, "addresses": [f"0x{each.hex()}" for each in newest.addresses]}
-            return 200, json.dumps({"guardianSet": told}).encode()
+            reported = {"index": 7, "addresses": [f"0x{each.hex()}" for each in newest.addresses]}
+            return 200, json.dumps({"guardianSet": reported}).encode()
         found = re.fullmatch(r"/v1/signed_vaa/(\d+)/([0-9a-f]{64})/(\d+)", self.path)
         data = served().get((Emitter(int(found[1]), bytes.fromhex(found[2])), int(found[3]))) if found else None
         if data is None:

@@ -34,7 +34,7 @@ class Proxy:
     upstream: str
     spoil: Spoil
     edit: Edit
-    asked: Counter[str] = field(default_factory=Counter)
+    requested: Counter[str] = field(default_factory=Counter)
     under_way: int = 0
     most: int = 0
     url: str = ""
@@ -71,10 +71,10 @@ class Proxy:
             request, *headers = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
             path = request.split(" ")[1]
             accept = next(each[7:].strip() for each in headers if each.lower().startswith("accept:"))
-            self.asked[path] += 1
+            self.requested[path] += 1
             self.under_way += 1
             self.most = max(self.most, self.under_way)
-            fault = self.spoil(path, self.asked[path])
+            fault = self.spoil(path, self.requested[path])
             answer = await client.get(f"{self.upstream}{path}", headers={"accept": accept})
             status, body = self.edit(path, answer.status_code, answer.content)
             if fault == "timeout":

@@ -83,8 +83,8 @@ def test_a_folder_of_another_ledger_is_rejected(tmp_path: Path) -> None:
     with closing(open_store(first.store)) as store:
         export(first.store, store, into, last=11, mark=False)
     held_there, before = contents(into), logged(second)
-    refusal = r"1to11\.log: milestone 1 of the store's ledger expected, found one of another"
-    with closing(open_store(second.store, writable=True)) as store, pytest.raises(ValueError, match=refusal):
+    rejection = r"1to11\.log: milestone 1 of the store's ledger expected, found one of another"
+    with closing(open_store(second.store, writable=True)) as store, pytest.raises(ValueError, match=rejection):
         export(second.store, store, into, last=21)
     assert contents(into) == held_there
     assert logged(second) == before

@@ -107,7 +107,7 @@ def test_a_bad_way_gives_the_same_files_and_every_fault_is_counted(ledger: Ledge
     assert done.lacking == []
     assert {TIMEOUT, BROKEN, BAD_STATUS, UNREADABLE, WRONG_ID} <= done.faults.keys()
     assert lines_of(tmp_path) == ledger.lines(1, 9)
-    assert max(proxy.asked.values()) <= 8
+    assert max(proxy.requested.values()) <= 8
 
 
 def test_wrong_metadata_of_a_message_is_found_out_and_requested_again(
@@ -146,7 +146,7 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
         assert done.faults[NOT_THERE] == 3
         assert all("not there" in text for text in done.failures)
         # Each milestone above the gap requests it once, and the fetch requests milestone 5 itself.
-        assert max(proxy.asked[path] for path in proxy.asked if path.endswith("/5")) <= 4 + 1
+        assert max(proxy.requested[path] for path in proxy.requested if path.endswith("/5")) <= 4 + 1
         # The second node has them: the fetch requests them there when the first one returns nothing.
         healed = fetch(ledger.store, [proxy.url, node], tmp_path, [(3, 9)], QUICK)
     assert (healed.count, healed.held, healed.lacking) == (3, 4, [])
@@ -155,20 +155,20 @@ def test_a_pruned_node_gives_what_it_has_and_the_rest_is_named(ledger: Ledger, n
 
 def test_a_node_given_twice_is_queried_once(ledger: Ledger, node: str, tmp_path: Path) -> None:
     """The milestone is missing; a signal ends a fetch that would otherwise request it forever."""
-    asked = 0
+    requested = 0
 
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
-        nonlocal asked
+        nonlocal requested
         if path.endswith(("/milestones/60", "/by-index/60")):
-            asked += 1
-            if asked == 3:
+            requested += 1
+            if requested == 3:
                 os.kill(os.getpid(), signal.SIGTERM)
         return status, body
 
     with proxied(node, edit=edit) as proxy:
         urls = [proxy.url, f"{proxy.url}/", f"{proxy.url}/api", proxy.url.replace("http:", "HTTP:")]
         done = fetch(ledger.store, urls, tmp_path, [(60, 60)], QUICK)
-    assert (done.lacking, asked) == ([(60, 60)], 1)
+    assert (done.lacking, requested) == ([(60, 60)], 1)
 
 
 def test_a_node_that_is_down_is_left_out_and_named_and_nothing_is_fetched_where_all_are(
@@ -205,8 +205,8 @@ async def test_what_fails_beside_a_write_that_fails_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a request does when its connection breaks while it is cancelled."""
-    told: list[str] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+    reported: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["message"]))
 
     async def fetch_one(index: int) -> bytes:
         if index > 1:
@@ -225,7 +225,7 @@ async def test_what_fails_beside_a_write_that_fails_is_not_reported(
         await fill(writer, [(1, 4)], fetch_one, 4, asyncio.Event(), Fetched(), quiet)
     await asyncio.sleep(0)
     gc.collect()
-    assert told == []
+    assert reported == []
 
 
 def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
@@ -235,14 +235,16 @@ def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: s
     with proxied(node, spoil=lambda path, nth: "503" if chosen in path else None) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
     assert (done.count, done.lacking, done.files) == (4, [(3, 3)], ["1to3.log", "4to6.log"])
-    assert max(proxy.asked.values()) <= 3 + 1
+    assert max(proxy.requested.values()) <= 3 + 1
     # The next run requests only that milestone, and nothing that the folder contains.
     with proxied(node) as proxy:
         again = fetch(ledger.store, [proxy.url], tmp_path, [(1, 5)], impatient)
     assert (again.count, again.held, again.files) == (1, 4, ["3to4.log"])
-    asked = {int(found[1]) for path in proxy.asked if (found := re.search(r"/milestones/(?:by-index/)?(\d+)$", path))}
-    assert 3 in asked
-    assert not asked & {4, 5}
+    requested = {
+        int(found[1]) for path in proxy.requested if (found := re.search(r"/milestones/(?:by-index/)?(\d+)$", path))
+    }
+    assert 3 in requested
+    assert not requested & {4, 5}
 
 
 def test_what_is_held_is_never_requested(ledger: Ledger, node: str, tmp_path: Path) -> None:
@@ -251,7 +253,7 @@ def test_what_is_held_is_never_requested(ledger: Ledger, node: str, tmp_path: Pa
     with proxied(node) as proxy:
         done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 3)], QUICK)
     assert (done.count, done.held) == (0, 3)
-    assert all(path.endswith("/info") for path in proxy.asked)
+    assert all(path.endswith("/info") for path in proxy.requested)
     assert contents(tmp_path) == before
 
 
@@ -271,8 +273,8 @@ def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str,
     variables = os.environ | environment(ledger) | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    for said in process.stderr:
-        if json.loads(said)["done"] >= 4:
+    for printed in process.stderr:
+        if json.loads(printed)["done"] >= 4:
             break
     process.send_signal(signal.SIGKILL)
     process.wait(60)
@@ -343,10 +345,10 @@ def test_following_hands_on_a_minute_of_milestones_and_what_is_pending(
     assert [each["index"] for span in spans for each in span] == list(range(1, done.count + 1))
     assert lines_of(tmp_path) == ledger.lines(1, done.count + 1)
     assert done.faults[BAD_STATUS] == away
-    told = [json.loads(line) for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
+    reported = [json.loads(line) for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
     content = "message" if ledger.codec is CHRYSALIS else "block"
     expected = [{"id": entry["id"], content: entry[content], "metadata": {}} for entry in ledger.pending]
-    assert told == sorted(expected, key=lambda entry: entry["id"])
+    assert reported == sorted(expected, key=lambda entry: entry["id"])
     assert [run.pending for run in runs] == [len(pending)] * 2
 
 
@@ -375,9 +377,9 @@ def test_a_signal_ends_the_look_at_what_is_pending(
 
     with proxied(node, edit=edit) as proxy:
         following.follow(ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01))
-    assert not any(each in path for path in proxy.asked for each in pending[1:])
-    told = [json.loads(line)["id"] for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
-    assert told == pending[:1]
+    assert not any(each in path for path in proxy.requested for each in pending[1:])
+    reported = [json.loads(line)["id"] for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
+    assert reported == pending[:1]
     assert [run.pending for run in runs] == [1]
 
 
@@ -529,12 +531,12 @@ def named_newest(milestone_index: int, path: str, status: int, body: bytes) -> t
     """A node's response that reports this milestone as its newest."""
     if not path.endswith("/info") or status != 200:
         return status, body
-    told = json.loads(body)
+    reported = json.loads(body)
     if "/v2/" in path:
-        told["status"]["confirmedMilestone"]["index"] = milestone_index
+        reported["status"]["confirmedMilestone"]["index"] = milestone_index
     else:
-        told["data"]["confirmedMilestoneIndex"] = milestone_index
-    return status, json.dumps(told).encode()
+        reported["data"]["confirmedMilestoneIndex"] = milestone_index
+    return status, json.dumps(reported).encode()
 
 
 def test_where_the_first_milestone_is_missing_on_the_node_the_others_are_not_waited_for(
@@ -542,13 +544,13 @@ def test_where_the_first_milestone_is_missing_on_the_node_the_others_are_not_wai
 ) -> None:
     """The folder ends before the node's first milestone, by less than the maximum of one run."""
     runs: list[Run] = []
-    asked = 0
+    requested = 0
 
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
-        nonlocal asked
+        nonlocal requested
         if path.endswith(("/milestones/1", "/by-index/1")):
-            asked += 1
-            if asked > 20:
+            requested += 1
+            if requested > 20:
                 os.kill(os.getpid(), signal.SIGTERM)
             return 404, b"{}"
         return named_newest(4, path, status, body)
@@ -595,15 +597,15 @@ def test_what_was_missing_before_a_signal_and_was_not_requested_again_is_still_m
     ledger: Ledger, node: str, tmp_path: Path
 ) -> None:
     """The node does not have milestones 1 to 6; the second run began with the first of them."""
-    asked = 0
+    requested = 0
 
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
-        nonlocal asked
+        nonlocal requested
         found = re.search(r"/milestones/(?:by-index/)?([1-6])$", path)
         if found is None:
             return status, body
-        asked += found[1] == "1"
-        if asked == 2:
+        requested += found[1] == "1"
+        if requested == 2:
             os.kill(os.getpid(), signal.SIGTERM)
         return 404, b"{}"
 
@@ -647,7 +649,7 @@ async def slow() -> AsyncIterator[bytes]:
         await asyncio.sleep(0.01)
 
 
-async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: float, **headers: str) -> bytes:
+async def requested(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: float, **headers: str) -> bytes:
     """The body received from a node that answers with those chunks and headers."""
     answers = httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, content=chunks()))
     monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=answers))
@@ -666,13 +668,13 @@ async def asked(monkeypatch: pytest.MonkeyPatch, chunks: Chunks, timeout_s: floa
 async def test_a_body_has_an_end_in_bytes_and_in_time(
     monkeypatch: pytest.MonkeyPatch, chunks: Chunks, headers: dict[str, str], kind: str, reason: str
 ) -> None:
-    with pytest.raises(Fault, match=reason) as told:
-        await asked(monkeypatch, chunks, 0.2 if chunks is dripping else 30.0, **headers)
-    assert told.value.kind == kind
+    with pytest.raises(Fault, match=reason) as reported:
+        await requested(monkeypatch, chunks, 0.2 if chunks is dripping else 30.0, **headers)
+    assert reported.value.kind == kind
 
 
 async def test_a_large_answer_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(await asked(monkeypatch, slow, 30.0)) == 15 * 2**20
+    assert len(await requested(monkeypatch, slow, 30.0)) == 15 * 2**20
 
 
 @pytest.mark.parametrize("option", ["--node", "--guardian"])
@@ -683,8 +685,8 @@ def test_an_invalid_url_is_rejected_by_name(tmp_path: Path, option: str, url: st
     emitter = ["--emitter", "2/ab"] if option == "--guardian" else []
     done = CliRunner().invoke(cli.app, ["fetch", option, url, *emitter, "--range", "1:2", "--into", str(tmp_path)])
     assert done.exit_code == 2
-    said = "".join(done.output.replace("│", "").split())
-    assert f"{option}:invalidURL'{url}';expectede.g.http://HOST:14265" in said
+    printed = "".join(done.output.replace("│", "").split())
+    assert f"{option}:invalidURL'{url}';expectede.g.http://HOST:14265" in printed
 
 
 def test_each_try_waits_twice_as_long_or_as_the_node_requires() -> None:
@@ -695,13 +697,14 @@ def test_each_try_waits_twice_as_long_or_as_the_node_requires() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "waits"), [("7", 7.0), ("0", 0.0), ("86400", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.0), (None, 0.0)]
+    ("requested", "waits"),
+    [("7", 7.0), ("0", 0.0), ("86400", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.0), (None, 0.0)],
 )
-async def test_a_node_that_is_busy_says_how_long(asked: str | None, waits: float) -> None:
-    headers = {} if asked is None else {"retry-after": asked}
+async def test_a_node_that_is_busy_says_how_long(requested: str | None, waits: float) -> None:
+    headers = {} if requested is None else {"retry-after": requested}
     answers = httpx.MockTransport(lambda request: httpx.Response(429, headers=headers))
     async with Http("http://node", at_once=1, timeout_s=1.0) as node:
         node._client = httpx.AsyncClient(transport=answers)
-        with pytest.raises(Fault, match="429") as told:
+        with pytest.raises(Fault, match="429") as reported:
             await node.get("http://node/health", "application/json")
-    assert (told.value.kind, told.value.wait_s) == (BAD_STATUS, waits)
+    assert (reported.value.kind, reported.value.wait_s) == (BAD_STATUS, waits)

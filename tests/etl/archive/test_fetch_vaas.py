@@ -55,8 +55,8 @@ def fetched(folder: Path) -> dict[int, bytes]:
     for path in vaa_files([folder]):
         first, end = map(int, path.stem.split("to"))
         data = path.read_bytes()
-        told = path.with_name(f"{path.name}.b2sum").read_text()
-        assert told == f"{blake2b(data, digest_size=32).hexdigest()}  {path.name}\n"
+        reported = path.with_name(f"{path.name}.b2sum").read_text()
+        assert reported == f"{blake2b(data, digest_size=32).hexdigest()}  {path.name}\n"
         cells = [cell for line in data.splitlines() for cell in read_line(line)]
         assert [cell.sequence for cell in cells] == list(range(first, end))
         found |= {cell.sequence: cell.value for cell in cells}
@@ -76,15 +76,17 @@ def test_what_is_fetched_are_the_real_bytes_and_gaps_are_named(guardian: str, tm
     there = expected(emitter, first, end)
     with proxied(guardian) as proxy:
         done = fetch_vaas(MAINNET, [proxy.url], emitter, tmp_path, [(first, end - 1)], QUICK)
-    lacking = subtract([(first, end - 1)], of_indices(there))
-    assert (done.count, done.held, done.left, done.lacking) == (len(there), 0, 0, lacking)
+    missing = subtract([(first, end - 1)], of_indices(there))
+    assert (done.count, done.held, done.left, done.lacking) == (len(there), 0, 0, missing)
     assert fetched(folder_of(tmp_path, emitter)) == there
     # Sequences below an existing message were requested twice, those above it once.
-    asked = {sequence_in(path): times for path, times in proxy.asked.items()}
-    assert {at: asked[at] for at in range(first, end)} == {
+    requested = {sequence_in(path): times for path, times in proxy.requested.items()}
+    assert {at: requested[at] for at in range(first, end)} == {
         at: 1 if at in there or at > max(there) else 2 for at in range(first, end)
     }
-    assert dict(done.faults) == {NOT_THERE: sum(times for at, times in asked.items() if at not in there and at >= 0)}
+    assert dict(done.faults) == {
+        NOT_THERE: sum(times for at, times in requested.items() if at not in there and at >= 0)
+    }
 
 
 def test_sequences_beyond_64_bits_with_a_sign_are_requested_and_named_as_they_are(
@@ -148,10 +150,10 @@ def test_what_its_guardians_did_not_sign_is_never_written(guardian: str, tmp_pat
     assert fetched(tmp_path) == {chosen: there[chosen]}
 
 
-@pytest.mark.parametrize("told", ["é", "%", 7, None])
-def test_what_is_no_base64_is_a_fault(guardian: str, tmp_path: Path, told: object) -> None:
+@pytest.mark.parametrize("reported", ["é", "%", 7, None])
+def test_what_is_no_base64_is_a_fault(guardian: str, tmp_path: Path, reported: object) -> None:
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
-        spoiled = json.dumps({"vaaBytes": told}, ensure_ascii=False).encode()
+        spoiled = json.dumps({"vaaBytes": reported}, ensure_ascii=False).encode()
         return status, spoiled if "signed_vaa" in path else body
 
     with proxied(guardian, edit=edit) as proxy:
@@ -169,10 +171,10 @@ def test_a_gap_is_requested_again_in_the_end_and_then_by_the_next_run_alone(guar
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST + 19)], QUICK)
         assert (done.count, done.lacking, done.left) == (19, [(later, later)], 0)
         assert [text.split(":")[0] for text in done.failures] == [str(later)]
-        before = Counter(proxy.asked)
+        before = Counter(proxy.requested)
         done = fetch_vaas(MAINNET, [proxy.url], MADE, tmp_path, [(FIRST, FIRST + 19)], QUICK)
     assert (done.count, done.held, done.lacking) == (1, 19, [])
-    assert {sequence_in(path) for path in (proxy.asked - before)} == {later, -1}
+    assert {sequence_in(path) for path in (proxy.requested - before)} == {later, -1}
     assert fetched(tmp_path) == expected(MADE, FIRST, FIRST + 20)
 
 
@@ -303,7 +305,7 @@ def test_the_command_names_what_was_not_available_and_fetches_what_is_missing_in
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "printed"),
     [
         (["--range", "1:2"], "use either --node or --guardian"),
         (["--guardian", "http://x", "--node", "http://x", "--range", "1:2"], "use either --node or --guardian"),
@@ -316,11 +318,11 @@ def test_the_command_names_what_was_not_available_and_fetches_what_is_missing_in
     ],
 )
 def test_nonsensical_options_are_rejected_with_what_was_expected(
-    tmp_path: Path, arguments: list[str], said: str
+    tmp_path: Path, arguments: list[str], printed: str
 ) -> None:
     done = run(*arguments, "--into", str(tmp_path))
     assert done.exit_code == 2
-    assert said in " ".join(done.output.replace("│", " ").split())
+    assert printed in " ".join(done.output.replace("│", " ").split())
 
 
 def test_an_emitter_is_named_by_number_or_name_and_by_any_form_of_its_address() -> None:

@@ -51,9 +51,9 @@ def test_milestones_are_loaded_as_they_come_and_in_the_end_the_whole_oracle_is_t
         command = ("fetch", "--node", proxy.url, "--range", "1:", "--into", tmp_path / "archive", "--follow", "--load")
         follower = permanode(*flags, *command, cwd=tmp_path, PERMANODE_ETL_ENGINE="sail")
         try:
-            assert all_loaded.wait(WAIT_S), follower.said()
+            assert all_loaded.wait(WAIT_S), follower.printed()
             os.kill(follower.pid, signal.SIGTERM)
-            assert follower.finish() == 0, follower.said()
+            assert follower.finish() == 0, follower.printed()
         finally:
             follower.kill()
     assert held == sorted(held)

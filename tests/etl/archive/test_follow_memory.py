@@ -42,32 +42,32 @@ class Answers:
     """The responses of a node whose head moves with each request for it; messages of the next milestone are pending."""
 
     def __init__(self, count: int) -> None:
-        self.newest = self.asked = 0
+        self.newest = self.requested = 0
         self._lines = {line.index: line for line in islice(generate(LEDGER), count + 1)}
         self._messages = {each: line for line in self._lines.values() for each in line.raw}
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         kind, *rest = request.url.path.removeprefix("/api/v1/").split("/")
         if kind == "info":
-            self.asked += 1
-            if self.asked % 10 == 0:
+            self.requested += 1
+            if self.requested % 10 == 0:
                 return httpx.Response(503)
             self.newest += 1
-            return told({"networkId": LEDGER.network, "confirmedMilestoneIndex": self.newest})
+            return reported({"networkId": LEDGER.network, "confirmedMilestoneIndex": self.newest})
         if kind == "tips":
-            return told({"tipMessageIds": [each.hex() for each in self._lines[self.newest + 1].order]})
+            return reported({"tipMessageIds": [each.hex() for each in self._lines[self.newest + 1].order]})
         if kind == "milestones" and int(rest[0]) != LOST:
             line = self._lines[int(rest[0])]
-            return told({"messageId": line.order[-1].hex(), "timestamp": line.timestamp})
+            return reported({"messageId": line.order[-1].hex(), "timestamp": line.timestamp})
         if kind == "messages" and bytes.fromhex(rest[0]) in self._messages:
             line = self._messages[bytes.fromhex(rest[0])]
             if rest[1] == "raw":
                 return httpx.Response(200, content=line.raw[bytes.fromhex(rest[0])])
-            return told(line.form["messages"][rest[0]][1] if line.index <= self.newest else {})
+            return reported(line.form["messages"][rest[0]][1] if line.index <= self.newest else {})
         return httpx.Response(404)
 
 
-def told(data: Any) -> httpx.Response:
+def reported(data: Any) -> httpx.Response:
     return httpx.Response(200, content=json.dumps({"data": data}).encode())
 
 

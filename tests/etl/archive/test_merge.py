@@ -45,8 +45,8 @@ def test_node_json_of_either_era_becomes_one_file_with_pending_messages_beside_i
     done = merge(ledger.store, archive_files([whole]), tmp_path / "out")
     assert (done.milestones, done.pending, done.faults, done.files) == (50, len(ledger.pending), [], ["1to51.log"])
     assert lines_of(tmp_path / "out") == ledger.lines(1, 51)
-    told = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
-    assert [each["id"] for each in told] == sorted(each["id"] for each in ledger.pending)
+    reported = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
+    assert [each["id"] for each in reported] == sorted(each["id"] for each in ledger.pending)
     # The merged files merge into the same bytes again, and validate.
     again = merge(ledger.store, archive_files([tmp_path / "out"]), tmp_path / "again")
     assert again.milestones == 50
@@ -60,8 +60,8 @@ def test_pending_messages_of_an_earlier_merge_stay(ledger: Ledger, tmp_path: Pat
         (tmp_path / name).write_bytes(b"".join(map(dump, some)))
         done = merge(ledger.store, [tmp_path / name], tmp_path / "out")
     assert (done.pending, done.faults) == (len(ledger.pending), [])
-    told = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
-    assert [each["id"] for each in told] == sorted(each["id"] for each in ledger.pending)
+    reported = [json.loads(line) for line in (tmp_path / "out" / "pending.jsonl").read_bytes().splitlines()]
+    assert [each["id"] for each in reported] == sorted(each["id"] for each in ledger.pending)
 
 
 @pytest.mark.parametrize("form", ARCHIVE_FORMS)
@@ -73,9 +73,9 @@ def test_every_archive_format_gives_the_same_file(form: str, tmp_path: Path) -> 
     expected = [line["milestone"]["index"] for line in oracle()[20:26]]
     found = lines_of(tmp_path / "out")
     assert [line["milestone"]["index"] for line in found] == expected
-    for line, told in zip(found, oracle()[20:26], strict=True):
-        assert [entry["id"] for entry in line["messages"]] == [entry["id"] for entry in told["messages"]]
-        assert [entry["message"] for entry in line["messages"]] == [entry["message"] for entry in told["messages"]]
+    for line, reported in zip(found, oracle()[20:26], strict=True):
+        assert [entry["id"] for entry in line["messages"]] == [entry["id"] for entry in reported["messages"]]
+        assert [entry["message"] for entry in line["messages"]] == [entry["message"] for entry in reported["messages"]]
 
 
 def test_of_overlapping_copies_the_good_one_is_taken_and_what_none_has_whole_is_named(tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_at_level_full_what_is_wrong_inside_a_line_lets_nothing_be_written_and_i
     named = spoil(ledger, lines[2])
     write(tmp_path / "in" / "1to7.log", lines)
     where = f"{tmp_path}/in/1to7.log:3: "
-    refused = merged(tmp_path, "refused", "--level", "full")
-    (fault,) = [line for line in refused.output.splitlines() if line.startswith(where)]
+    rejected = merged(tmp_path, "refused", "--level", "full")
+    (fault,) = [line for line in rejected.output.splitlines() if line.startswith(where)]
     assert "MalformattedMilestone" in fault
     assert named in fault
-    assert refused.exit_code == 3
+    assert rejected.exit_code == 3
     assert not (tmp_path / "refused").exists()
     # Its name, its checksum and its JSON are right: the lower levels do not notice it, and complete milestones are
     # written.

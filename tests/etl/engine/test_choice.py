@@ -87,7 +87,7 @@ def test_without_the_extra_auto_is_spark_and_sail_says_how_to_install_it(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("version", "said"),
+    ("version", "printed"),
     [
         (None, "Spark requires Java 17 or 21; java was not found"),
         ("1.8.0_402", "Spark requires Java 17 or 21; {java} is 1.8.0_402"),
@@ -95,17 +95,17 @@ def test_without_the_extra_auto_is_spark_and_sail_says_how_to_install_it(monkeyp
     ],
 )
 def test_without_a_java_for_spark_the_default_is_sail_at_any_size_with_one_line(
-    version: str | None, said: str, machine: Any, caplog: pytest.LogCaptureFixture
+    version: str | None, printed: str, machine: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = said.format(java=machine(version) / "java")
+    printed = printed.format(java=machine(version) / "java")
     etl = build_etl(read(None, {}, {}))
     assert etl.engine == AUTO
     with caplog.at_level(logging.INFO):
         assert choose_engine(etl, size=SAIL_BYTES) == SAIL
-    assert caplog.messages == [f"{said}; the embedded engine (sail) is used"]
-    with pytest.raises(JavaError) as refused, engine_session(replace(etl, master="spark://host:7077")):
+    assert caplog.messages == [f"{printed}; the embedded engine (sail) is used"]
+    with pytest.raises(JavaError) as rejected, engine_session(replace(etl, master="spark://host:7077")):
         pass
-    assert str(refused.value) == f"{said}. {INSTALL}"
+    assert str(rejected.value) == f"{printed}. {INSTALL}"
 
 
 def test_a_spark_that_was_requested_is_not_replaced(machine: Any) -> None:

@@ -10,7 +10,7 @@ from etl.engine.spark.compiler import GENERATED, directives
 from etl.engine.spark.gateway import NOISE
 
 
-def told(tmp_path: Path, text: str) -> list[str]:
+def reported(tmp_path: Path, text: str) -> list[str]:
     """The JVM's first output about its directives."""
     file = tmp_path / "compiler.json"
     file.write_text(text)
@@ -23,6 +23,6 @@ def told(tmp_path: Path, text: str) -> list[str]:
 def test_a_jvm_takes_them_and_what_it_says_of_them_is_known_as_noise(tmp_path: Path, *, generated: bool) -> None:
     text = directives(generated=generated)
     assert (GENERATED in text) is not generated
-    (line,) = told(tmp_path, text)
+    (line,) = reported(tmp_path, text)
     assert line in NOISE
-    assert told(tmp_path, text.replace("Exclude", "Excluded")) != [line]
+    assert reported(tmp_path, text.replace("Exclude", "Excluded")) != [line]

@@ -65,10 +65,10 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ended]:
     (programs / "chmod").chmod(0o755)
     first = load(store, SAMPLE, folder, **ELSEWHERE, PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
     try:
-        assert first.wait_for(lambda line: '"stage": "spark"' in line), first.said()
+        assert first.wait_for(lambda line: '"stage": "spark"' in line), first.printed()
         second = load(store, SAMPLE, folder)
-        refused = (second.finish(), second.out, second.err)
-        yield Ended(store, first.pid, first.finish(), first.out, first.err, refused, started)
+        rejected = (second.finish(), second.out, second.err)
+        yield Ended(store, first.pid, first.finish(), first.out, first.err, rejected, started)
     finally:
         first.kill()
 
@@ -101,11 +101,11 @@ def test_timestamps_are_those_of_the_milestones_in_store_and_lake(ended: Ended, 
 
 
 def test_files_are_made_without_starting_a_program_for_each(ended: Ended) -> None:
-    asked = [line.split()[-1] for line in ended.started.read_text().splitlines()]
+    requested = [line.split()[-1] for line in ended.started.read_text().splitlines()]
     files = [path for path in (ended.folder / "lake").rglob("*") if "_delta_log" not in path.parts]
     assert [path for path in files if path.suffix == ".parquet"]
     # Delta's own log takes another path.
-    assert [path for path in asked if "_delta_log" not in path] == []
+    assert [path for path in requested if "_delta_log" not in path] == []
     umask = os.umask(0)
     os.umask(umask)
     expected = {stat.S_IFREG: 0o666 & ~umask, stat.S_IFDIR: 0o777 & ~umask}

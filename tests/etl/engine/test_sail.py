@@ -137,11 +137,11 @@ def test_a_function_over_rows_in_order_gets_them_in_order(sail: SparkSession, tm
 
 
 def test_a_set_that_tasks_fill_has_what_all_of_them_added(sail: SparkSession) -> None:
-    told = task_set(sail)
-    assert told.value == set()
-    told.add({1, 2})
-    told.add({2, (3, b"x")})
-    assert told.value == {1, 2, (3, b"x")}
+    reported = task_set(sail)
+    assert reported.value == set()
+    reported.add({1, 2})
+    reported.add({2, (3, b"x")})
+    assert reported.value == {1, 2, (3, b"x")}
 
 
 def test_expressions_are_combined_in_pairs_and_in_order() -> None:

@@ -33,19 +33,19 @@ def test_a_path_that_spark_takes_for_a_pattern_is_rejected_before_anything_is_ma
         ("lake", plain, replace(SETTINGS, lake=f"{tmp_path}/{name}")),
         ("staging", plain, replace(SETTINGS, staging=f"{tmp_path}/{name}")),
     ):
-        with pytest.raises(ValueError, match=f"^{setting}: expected a path without ") as refused:
+        with pytest.raises(ValueError, match=f"^{setting}: expected a path without ") as rejected:
             runs.load(store, settings, [SAMPLE])
-        assert str(tmp_path / name) in str(refused.value)
+        assert str(tmp_path / name) in str(rejected.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_failed_in_the_jvm_is_reported_when_that_has_ended() -> None:
     """In Spark's own errors and in those of a direct call."""
-    for fails, told in (
+    for fails, reported in (
         ("read.parquet('/nowhere/at/all')", "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all"),
         ("_jvm.java.nio.file.Files.size(None)", "An error occurred while calling z:java.nio.file.Files.size."),
     ):
         ended = subprocess.run(
             [sys.executable, "-c", FAILING.format(fails=fails)], cwd=ROOT, capture_output=True, text=True, check=False
         )
-        assert ended.stdout.startswith(told), ended.stderr
+        assert ended.stdout.startswith(reported), ended.stderr

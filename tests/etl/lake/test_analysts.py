@@ -131,10 +131,10 @@ def test_the_queries_give_what_the_input_files_say_of_a_network_of_both_eras(of_
         of_both.spark.sql(statement)
     with duckdb_over(of_both) as database:
         for name, query in QUERIES.items():
-            asked, wanted = query.replace(ADDRESS, ledger.address), wanted_of(ledger, name)
+            requested, wanted = query.replace(ADDRESS, ledger.address), wanted_of(ledger, name)
             assert wanted or name == "Token holders"
-            assert plain(of_both.spark.sql(asked).collect()) == wanted, name
-            assert plain(database.execute(asked).fetchall()) == wanted, name
+            assert plain(of_both.spark.sql(requested).collect()) == wanted, name
+            assert plain(database.execute(requested).fetchall()) == wanted, name
 
 
 def test_days_are_utcs_whatever_zone_the_session_has(lake: Lake, ledger: Ledger) -> None:
@@ -245,10 +245,10 @@ def test_a_view_and_a_query_are_exported_as_parquet_and_as_csv(
     assert 0 < len(rich) < len(wanted)
     for form in ("parquet", "csv"):
         view, some = tmp_path / form, tmp_path / f"some-{form}"
-        told = run(loading, "export", "outputs", "--into", str(view), "--format", form)
-        assert told == f"{len(wanted):,} rows in {view}\n"
-        told = run(loading, "export", query, "--into", str(some), "--format", form)
-        assert told == f"{len(rich):,} rows in {some}\n"
+        reported = run(loading, "export", "outputs", "--into", str(view), "--format", form)
+        assert reported == f"{len(wanted):,} rows in {view}\n"
+        reported = run(loading, "export", query, "--into", str(some), "--format", form)
+        assert reported == f"{len(rich):,} rows in {some}\n"
     for rows in (rows_of(tmp_path / "parquet"), lines_of(tmp_path / "csv")):
         found = [tuple(hexed(row[name]) for name in ("output_id", "address", "amount", "data")) for row in rows]
         assert {output_id: (owner, int(amount), data) for output_id, owner, amount, data in found} == wanted
@@ -257,8 +257,8 @@ def test_a_view_and_a_query_are_exported_as_parquet_and_as_csv(
         assert {hexed(row["output_id"]): int(row["amount"]) for row in rows} == rich
         assert {row["text"] for row in rows} == {' a\n"b" '}
     chains = {key: each.keys(key).get("chain", "") for _, key, each in ledger.created()}
-    told_chains = {line["output_id"]: line["stardust.chain_id"] for line in lines_of(tmp_path / "csv")}
-    assert told_chains == chains
+    shown_chains = {line["output_id"]: line["stardust.chain_id"] for line in lines_of(tmp_path / "csv")}
+    assert shown_chains == chains
     assert any(chains.values())
 
 
@@ -282,12 +282,12 @@ def test_a_table_with_parts_and_lists_is_exported_whole(ledger: Ledger, loading:
     assert {line["message_id"]: json.loads(line["parents"]) for line in lines} == {
         key: list(each.parents) for key, each in wanted.items()
     }
-    told = {
+    reported = {
         line["message_id"]: [each["output_id"] for each in json.loads(line["transaction.inputs"])]
         for line in lines
         if line["transaction.inputs"]
     }
-    assert told == spends != {}
+    assert reported == spends != {}
     rows = [row for row in rows_of(tmp_path / "parquet") if row["message_id"]]
     assert {row["message_id"].hex(): row["message"] for row in rows} == {k: each.data for k, each in wanted.items()}
     inputs = {
@@ -315,11 +315,11 @@ def test_an_invalid_query_is_rejected_and_not_run(text: str, loading: Loading, l
     before = lake.read("milestones").orderBy("milestone_index").collect()
     assert any(row["milestone_index"] == 3 for row in before)
     statement = text.format(f"delta.`{lake.path('milestones')}`")
-    refused(loading, lake, statement, tmp_path / "new", "^only a table, a view or a query .* is exported")
+    rejected(loading, lake, statement, tmp_path / "new", "^only a table, a view or a query .* is exported")
     assert lake.read("milestones").orderBy("milestone_index").collect() == before
 
 
-def refused(loading: Loading, lake: Lake, what: str, into: Path, why: str, form: str = "parquet") -> None:
+def rejected(loading: Loading, lake: Lake, what: str, into: Path, why: str, form: str = "parquet") -> None:
     """The export fails with an error that matches `why`, and leaves no folder."""
     with pytest.raises(ValueError, match=why):
         export(loading.settings, lake=lake.root, what=what, into=str(into), form=form)
@@ -342,8 +342,8 @@ def test_any_query_is_one(loading: Loading, tmp_path: Path) -> None:
 
 
 def test_a_query_that_cannot_be_run_is_rejected(loading: Loading, lake: Lake, tmp_path: Path) -> None:
-    refused(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
-    refused(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
+    rejected(loading, lake, "SELECT nothing FROM outputs", tmp_path / "new", "`nothing` cannot be", "csv")
+    rejected(loading, lake, "SELEC 1", tmp_path / "new", "near 'SELEC'")
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -357,12 +357,12 @@ def test_a_query_that_cannot_be_run_is_rejected(loading: Loading, lake: Lake, tm
 def test_a_column_named_twice_is_rejected_by_name(
     query: str, names: str, form: str, loading: Loading, lake: Lake, tmp_path: Path
 ) -> None:
-    refused(loading, lake, query, tmp_path / "new", f"^columns named more than once: {names}$", form)
+    rejected(loading, lake, query, tmp_path / "new", f"^columns named more than once: {names}$", form)
 
 
 def test_a_path_of_csv_that_is_a_columns_name_is_rejected(loading: Loading, lake: Lake, tmp_path: Path) -> None:
     query = "SELECT struct(1 AS b) AS a, 2 AS `A.b`"
-    refused(loading, lake, query, tmp_path / "new", "^columns named more than once: a.b$", "csv")
+    rejected(loading, lake, query, tmp_path / "new", "^columns named more than once: a.b$", "csv")
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -375,7 +375,7 @@ def test_a_query_that_fails_as_it_runs_leaves_nothing(
 ) -> None:
     """The corrected command succeeds in the same place."""
     query = "SELECT milestone_index, {} AS told FROM milestones"
-    refused(loading, lake, query.format(wrong), tmp_path / "new", why, form)
+    rejected(loading, lake, query.format(wrong), tmp_path / "new", why, form)
     run(loading, "export", query.format("1"), "--into", str(tmp_path / "new"), "--format", form)
 
 

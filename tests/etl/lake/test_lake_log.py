@@ -38,10 +38,10 @@ def test_files_and_their_milestones_are_those_of_the_newest_snapshot(lake: Lake)
     put(lake, LAKE_RANGE + 1, [LAKE_RANGE + 1, LAKE_RANGE + 2])
     assert [*(table / "_delta_log").glob("*.checkpoint.parquet")]
     put(lake, 2, [2, 4])
-    told = lake_files(lake.spark, str(table))
-    assert sorted(Path(file.path.removeprefix("file:")) for file in told) == sorted(live_files(table))
-    assert len(told) == len(live_files(table)) >= 4
-    for file in told:
+    reported = lake_files(lake.spark, str(table))
+    assert sorted(Path(file.path.removeprefix("file:")) for file in reported) == sorted(live_files(table))
+    assert len(reported) == len(live_files(table)) >= 4
+    for file in reported:
         ends = pc.min_max(pq.ParquetFile(file.path.removeprefix("file:")).read()["milestone_index"])
         assert ends.as_py() == {"min": file.first, "max": file.last}
     rows = [(row["milestone_index"], row["lake_range"]) for row in lake.read("milestones").toLocalIterator()]

@@ -96,15 +96,15 @@ def conflicting(entry: Json) -> bool:
 def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_path: Path, ledger_near: int) -> None:
     """Lines of node JSON with one wrong reason and one missing reason."""
     lines = copy.deepcopy(oracle())
-    wrong, lacking, *_ = [entry for line in lines for entry in line["messages"] if conflicting(entry)]
-    told = wrong["metadata"]["conflictReason"]
+    wrong, missing, *_ = [entry for line in lines for entry in line["messages"] if conflicting(entry)]
+    reported = wrong["metadata"]["conflictReason"]
     wrong["metadata"]["conflictReason"] = 5
-    del lacking["metadata"]["conflictReason"]
-    assert told != 5
+    del missing["metadata"]["conflictReason"]
+    assert reported != 5
     loading = stores((7, 3), ledger_near=ledger_near)
     report = loading.load(write(tmp_path / "milestones.jsonl", lines), genesis=GENESIS)
     assert (report.exit_code, report.ledger_index, report.differing) == (0, 50, 1)
-    line = f"{wrong['id']}: the source's 5, ours {told}"
+    line = f"{wrong['id']}: the source's 5, ours {reported}"
     assert report.differences == [line]
     assert f"  {line}" in report_lines(report)
     assert reasons(loading) == expected() | {wrong["id"]: 5}
@@ -142,12 +142,12 @@ def test_dust_before_a_message_is_the_sum_of_what_precedes_it(session: Session) 
         if place not in asking
         for _ in range(3)
     ]
-    asked = [(*place, bytes(place), address) for place in asking for address in rng.sample(addresses, 2)]
+    requested = [(*place, bytes(place), address) for place in asking for address in rng.sample(addresses, 2)]
     rng.shuffle(steps)
-    questions = session.createDataFrame(
-        asked, "milestone_index INT, white_flag_index INT, message_id BINARY, address BINARY"
+    queries = session.createDataFrame(
+        requested, "milestone_index INT, white_flag_index INT, message_id BINARY, address BINARY"
     )
-    found = dust_before(questions, few_rows(session, DUST_STEPS, steps)).select(*AT, "address", *DUST_STEPS.names[3:])
+    found = dust_before(queries, few_rows(session, DUST_STEPS, steps)).select(*AT, "address", *DUST_STEPS.names[3:])
     sums = {
         (milestone, position, message_id, address): tuple(
             sum(
@@ -155,7 +155,7 @@ def test_dust_before_a_message_is_the_sum_of_what_precedes_it(session: Session) 
             )
             for column in (3, 4)
         )
-        for milestone, position, message_id, address in asked
+        for milestone, position, message_id, address in requested
     }
     rows = {(row[0], row[1], bytes(row[2]), bytes(row[3])): tuple(row[4:]) for row in found.collect()}
     assert len(rows) == 24

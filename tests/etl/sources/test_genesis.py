@@ -51,7 +51,7 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
-def refusal(path: Path) -> str:
+def rejection(path: Path) -> str:
     """The reason for rejecting a file; it starts with the file's name, and the context is never entered."""
     with pytest.raises(GenesisError) as rejected, open_genesis(path):
         pytest.fail("entered")
@@ -172,12 +172,12 @@ def put(*place: Any) -> Callable[[dict[str, Any]], None]:
 def test_a_wrong_field_of_a_genesis_json_is_named(
     tmp_path: Path, change: Callable[[dict[str, Any]], None], reason: str
 ) -> None:
-    assert reason in refusal(written(tmp_path / "genesis.json", changed(change)))
+    assert reason in rejection(written(tmp_path / "genesis.json", changed(change)))
 
 
 def test_the_sums_that_differ_are_both_named(tmp_path: Path) -> None:
     data = changed(put("outputs", 0, "output", "amount", 99_999_999_999_999))
-    reason = refusal(written(tmp_path / "genesis.json", data))
+    reason = rejection(written(tmp_path / "genesis.json", data))
     assert reason == f"expected outputs and treasury of {SUPPLY} in all, found {SUPPLY - 1}"
 
 
@@ -190,21 +190,21 @@ def test_a_dust_allowance_has_its_least_amount(tmp_path: Path) -> None:
 
     _, outputs = read(written(tmp_path / "good.json", change(1_000_000)))
     assert isinstance(outputs[0].output, SigLockedDustAllowance)
-    reason = refusal(written(tmp_path / "bad.json", change(999_999)))
+    reason = rejection(written(tmp_path / "bad.json", change(999_999)))
     assert reason == f"output {'00' * 34}: expected an amount from 1000000 to {SUPPLY}, found 999999"
 
 
 @pytest.mark.parametrize("size", [1, 100, 2000])
 def test_a_genesis_json_that_is_cut_off_is_rejected_with_its_line(tmp_path: Path, size: int) -> None:
     text = read_text(ORACLE / "genesis.json")[:size]
-    assert f"line {text.count(chr(10)) + 1} column" in refusal(written(tmp_path / "genesis.json", text.encode()))
+    assert f"line {text.count(chr(10)) + 1} column" in rejection(written(tmp_path / "genesis.json", text.encode()))
 
 
 def test_outputs_of_both_eras_in_one_genesis_json_are_rejected(tmp_path: Path) -> None:
     prefixed = changed(put("outputs", 1, "outputId", "0x" + "00" * 34))
-    assert "outputs[1].outputId: expected 68 hex digits" in refusal(written(tmp_path / "genesis.json", prefixed))
+    assert "outputs[1].outputId: expected 68 hex digits" in rejection(written(tmp_path / "genesis.json", prefixed))
     first = changed(put("outputs", 0, "outputId", "0x" + "00" * 34))
-    assert "outputs[0].output.type: expected 2 or 3 or" in refusal(written(tmp_path / "genesis.json", first))
+    assert "outputs[0].output.type: expected 2 or 3 or" in rejection(written(tmp_path / "genesis.json", first))
 
 
 STARDUST_STATED: dict[str, Any] = json.loads(read_text(STARDUST_ORACLE / "genesis.json"))
@@ -249,7 +249,7 @@ def test_a_snapshot_of_stardust_whose_sums_differ_is_rejected(tmp_path: Path) ->
     assert read(written(tmp_path / "full.bin", bytes(data)))[0].token_supply == SUPPLY
     supply = data.index(SUPPLY.to_bytes(8, "little"))  # of the protocol parameters; the output follows them
     data[supply : supply + 8] = (SUPPLY + 1).to_bytes(8, "little")
-    reason = refusal(written(tmp_path / "full.bin", bytes(data)))
+    reason = rejection(written(tmp_path / "full.bin", bytes(data)))
     assert reason == f"expected outputs and treasury of {SUPPLY + 1} in all, found {SUPPLY}"
 
 
@@ -278,24 +278,24 @@ def test_a_wrong_field_of_a_stardust_genesis_json_is_named(
 ) -> None:
     document = json.loads(json.dumps(STARDUST_STATED))
     change(document)
-    assert reason in refusal(written(tmp_path / "genesis.json", json.dumps(document).encode()))
+    assert reason in rejection(written(tmp_path / "genesis.json", json.dumps(document).encode()))
 
 
 def test_a_snapshot_that_is_cut_off_at_any_byte_is_rejected(tmp_path: Path) -> None:
     for size in range(len(FULL)):
-        reason = refusal(written(tmp_path / "full.bin", FULL[:size]))
+        reason = rejection(written(tmp_path / "full.bin", FULL[:size]))
         assert reason.startswith("at byte ")
         assert int(reason.split()[2].rstrip(":")) <= size
 
 
 def test_a_snapshot_that_goes_on_is_rejected(tmp_path: Path) -> None:
-    reason = refusal(written(tmp_path / "full.bin", FULL + b"{"))
+    reason = rejection(written(tmp_path / "full.bin", FULL + b"{"))
     assert reason == f"at byte {len(FULL)}: expected the end, found more bytes"
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 def test_a_packed_snapshot_that_is_cut_off_is_rejected(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    assert "cut off" in refusal(written(tmp_path / "full.bin.packed", pack(FULL)[:-9]))
+    assert "cut off" in rejection(written(tmp_path / "full.bin.packed", pack(FULL)[:-9]))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_a_packed_snapshot_that_is_cut_off_is_rejected(tmp_path: Path, pack: Cal
     ],
 )
 def test_another_file_is_rejected(tmp_path: Path, data: bytes, reason: str) -> None:
-    assert reason in refusal(written(tmp_path / "file", data))
+    assert reason in rejection(written(tmp_path / "file", data))
 
 
 def altered(amount: int) -> bytes:
@@ -330,15 +330,15 @@ def altered(amount: int) -> bytes:
 
 
 def test_a_snapshot_whose_sums_differ_is_rejected(tmp_path: Path) -> None:
-    reason = refusal(written(tmp_path / "full.bin", altered(10_000_001)))
+    reason = rejection(written(tmp_path / "full.bin", altered(10_000_001)))
     assert reason == f"expected outputs and treasury of {SUPPLY} in all, found {SUPPLY + 1}"
-    assert "found 0" in refusal(written(tmp_path / "full.bin", altered(0)))
-    assert f"found {2**64 - 1}" in refusal(written(tmp_path / "full.bin", altered(2**64 - 1)))
+    assert "found 0" in rejection(written(tmp_path / "full.bin", altered(0)))
+    assert f"found {2**64 - 1}" in rejection(written(tmp_path / "full.bin", altered(2**64 - 1)))
 
 
 def test_a_ledger_index_beyond_the_tables_is_rejected(tmp_path: Path) -> None:
     data = FULL[:22] + (1 << 31).to_bytes(4, "little") + FULL[26:]
-    assert refusal(written(tmp_path / "full.bin", data)).startswith(
+    assert rejection(written(tmp_path / "full.bin", data)).startswith(
         "ledger milestone index: expected a milestone index"
     )
 

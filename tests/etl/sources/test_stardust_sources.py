@@ -59,9 +59,9 @@ def test_every_milestone_reads_as_the_oracle_says(form: str, tmp_path: Path) -> 
         assert bodies(cone) == bytes_of(number)
         assert cone.milestone is not None
         assert f"0x{stardust.milestone_id(cone.milestone).hex()}" == line["milestone"]["milestoneId"]
-        told = {each["id"][2:]: each["metadata"] for each in line["blocks"]}
+        reported = {each["id"][2:]: each["metadata"] for each in line["blocks"]}
         for entry in cone.entries:
-            metadata = told[entry.message_id.hex()]
+            metadata = reported[entry.message_id.hex()]
             assert entry.referenced_by == number
             if form not in STATELESS:
                 assert entry.inclusion_state == STATES[metadata["ledgerInclusionState"]]

@@ -34,7 +34,7 @@ class Case:
     def tail(self) -> int:
         return max(self.earlier, default=-1)
 
-    def at_hand(self, key: str, chunk_size: int) -> list[tuple[int, int]]:
+    def of_run(self, key: str, chunk_size: int) -> list[tuple[int, int]]:
         """The key's rows in the windows of the run."""
         windows = {window(index, chunk_size) for index in self.run}
         return [item for item in sorted(self.rows[key].items()) if window(item[0], chunk_size) in windows]
@@ -77,7 +77,7 @@ def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_si
         (TAGS, range_id, key, index)
         for range_id, case in enumerate(drawn)
         for key in case.rows
-        for index, count in case.at_hand(key, chunk_size)
+        for index, count in case.of_run(key, chunk_size)
         for _ in range(count)
     ]
     existing = [
@@ -101,10 +101,10 @@ def test_grow_is_db_partitions_s(session: Session, chunk_size: int, partition_si
     expected = {}
     for range_id, case in enumerate(drawn):
         for key in case.rows:
-            at_hand = case.at_hand(key, chunk_size)
+            of_run = case.of_run(key, chunk_size)
             before = case.before.get(key)
-            splits = grow(before, at_hand, case.run, case.tail, chunk_size=chunk_size, partition_size=partition_size)
-            if splits is not None and at_hand:
+            splits = grow(before, of_run, case.run, case.tail, chunk_size=chunk_size, partition_size=partition_size)
+            if splits is not None and of_run:
                 expected[range_id, key] = splits
     assert {range_id for range_id, _ in expected} == {0, 1, 2, 3}
     # A key without a row in the run's windows is not part of the run.

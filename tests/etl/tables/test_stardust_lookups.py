@@ -21,7 +21,7 @@ from db.times import find_window
 from tests.etl.archives import Json
 from tests.etl.conftest import Loading, Stores
 from tests.etl.stardust_archives import NETWORK, oracle
-from tests.reference_lookups import STANDS_UNDER, STATES
+from tests.reference_lookups import ROLE_KEYS, STATES
 from tests.reference_stardust import whole_rows
 
 pytestmark = pytest.mark.loads
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.loads
 GEOMETRY = (7, 3)
 LAST = 50
 PAGE_SIZES = (1, 2, 3, 7, 100)
-ROLES = sorted({view for views in STANDS_UNDER.values() for view in views} - {"tag", "chain"})
+ROLES = sorted({view for views in ROLE_KEYS.values() for view in views} - {"tag", "chain"})
 
 
 @cache
@@ -76,12 +76,12 @@ def by_key(rows: Iterable[Json], *key: str) -> dict[tuple[Any, ...], list[Json]]
     return found
 
 
-def run(loading: Loading, questions: Callable[[Store], Coroutine[Any, Any, None]]) -> None:
+def run(loading: Loading, checks: Callable[[Store], Coroutine[Any, Any, None]]) -> None:
     with contextlib.closing(open_store(loading.store)) as store:
-        asyncio.run(questions(store))
+        asyncio.run(checks(store))
 
 
-def asking(store: Store, query: Callable[..., Awaitable[Page]], *arguments: Any, **options: Any) -> Ask:
+def bound_to(store: Store, query: Callable[..., Awaitable[Page]], *arguments: Any, **options: Any) -> Ask:
     return lambda **page: query(store, *arguments, **options, **page)
 
 
@@ -91,18 +91,18 @@ def test_every_role_and_tag_lists_what_was_ever_created(loaded: Loading) -> None
     tagged = by_key(tagged_rows, "variant", "tag", "output_kind", "included")
     assert {key[0] for key in addressed} == set(ROLES)
 
-    async def questions(store: Store) -> None:
-        async def question(variant: str, key: str, kind: str, included: bool, rows: list[Json]) -> None:
-            ask = asking(store, list_created, [By(variant, key)], kinds=[kind], included=included)
+    async def checks(store: Store) -> None:
+        async def check_key(variant: str, key: str, kind: str, included: bool, rows: list[Json]) -> None:
+            ask = bound_to(store, list_created, [By(variant, key)], kinds=[kind], included=included)
             if included:
                 await check(ask, ids(rows), PAGE_SIZES if len(rows) < 60 else (7, 100))
             else:
                 page = await ask(newest=False, page_size=100, cursor=None)
                 assert Counter(row["output_id"] for row in page.rows) == Counter(row["output_id"] for row in rows)
 
-        await asyncio.gather(*(question(*key, rows) for key, rows in (addressed | tagged).items()))
+        await asyncio.gather(*(check_key(*key, rows) for key, rows in (addressed | tagged).items()))
 
-    run(loaded, questions)
+    run(loaded, checks)
 
 
 def test_all_roles_of_an_address_are_one_listing(loaded: Loading) -> None:
@@ -110,38 +110,38 @@ def test_all_roles_of_an_address_are_one_listing(loaded: Loading) -> None:
     held = by_key(rows, "address")
     assert max(len({row["variant"] for row in each}) for each in held.values()) >= 4
 
-    async def questions(store: Store) -> None:
-        async def question(address: str, wanted: list[str]) -> None:
-            await check(asking(store, list_created, [By(variant, address) for variant in ROLES]), wanted, (3, 100))
+    async def checks(store: Store) -> None:
+        async def check_key(address: str, wanted: list[str]) -> None:
+            await check(bound_to(store, list_created, [By(variant, address) for variant in ROLES]), wanted, (3, 100))
 
-        await asyncio.gather(*(question(address, ids(each)) for (address,), each in held.items()))
+        await asyncio.gather(*(check_key(address, ids(each)) for (address,), each in held.items()))
 
-    run(loaded, questions)
+    run(loaded, checks)
 
 
 def test_what_is_unspent_at_the_ledger_index_by_every_lookup(loaded: Loading) -> None:
     living = [row for row in reference()["unspent_outputs"] if row["spent_milestone_index"] is None]
-    asked = by_key((row for row in living if row["lookup"]), "lookup", "key", "output_kind")
-    assert {lookup for lookup, _, _ in asked} >= {"address", "sender", "issuer", "governor", "tag", "chain"}
+    requested = by_key((row for row in living if row["lookup"]), "lookup", "key", "output_kind")
+    assert {lookup for lookup, _, _ in requested} >= {"address", "sender", "issuer", "governor", "tag", "chain"}
 
-    async def questions(store: Store) -> None:
-        async def question(lookup: str, key: str, kind: str, rows: list[Json]) -> None:
-            ask = asking(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=LAST)
+    async def checks(store: Store) -> None:
+        async def check_key(lookup: str, key: str, kind: str, rows: list[Json]) -> None:
+            ask = bound_to(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=LAST)
             await check(ask, ids(rows), PAGE_SIZES if len(rows) < 40 else (7, 100))
 
-        await asyncio.gather(*(question(*key, rows) for key, rows in asked.items()))
+        await asyncio.gather(*(check_key(*key, rows) for key, rows in requested.items()))
         for kinds in (["basic"], ["alias", "foundry"], ["alias", "basic", "foundry", "nft"]):
             every = [row for row in living if not row["lookup"] and row["output_kind"] in kinds]
             assert every
-            await check(asking(store, list_all_unspent, NETWORK, kinds=kinds, as_of=LAST), ids(every), (7, 100))
+            await check(bound_to(store, list_all_unspent, NETWORK, kinds=kinds, as_of=LAST), ids(every), (7, 100))
 
-    run(loaded, questions)
+    run(loaded, checks)
 
 
 def test_earlier_ledger_indexes_show_what_was_unspent_then(loaded: Loading) -> None:
     rows = by_key((row for row in reference()["unspent_outputs"] if row["lookup"]), "lookup", "key", "output_kind")
 
-    async def questions(store: Store) -> None:
+    async def checks(store: Store) -> None:
         for as_of in (0, 1, 17, 30):
             for (lookup, key, kind), each in rows.items():
                 then = [
@@ -149,31 +149,31 @@ def test_earlier_ledger_indexes_show_what_was_unspent_then(loaded: Loading) -> N
                     for row in each
                     if row["milestone_index"] <= as_of and (row["spent_milestone_index"] or LAST + 1) > as_of
                 ]
-                ask = asking(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=as_of)
+                ask = bound_to(store, list_unspent, [By(lookup, key)], kinds=[kind], as_of=as_of)
                 page = await ask(newest=False, page_size=1_000, cursor=None)
                 assert [row["output_id"] for row in page.rows] == ids(then)
 
-    run(loaded, questions)
+    run(loaded, checks)
 
 
 def test_chain_objects_have_all_their_states_and_one_at_a_time(loaded: Loading) -> None:
     ends = {row["output_id"]: row.get("spent_milestone_index") for row in reference()["outputs"]}
 
-    async def questions(store: Store) -> None:
+    async def checks(store: Store) -> None:
         for kind, table in STATES.items():
             chains = by_key(reference()[table], "chain_id")
             assert chains
             for (chain_id,), rows in chains.items():
                 rows.sort(key=lambda row: (row["milestone_index"], row["white_flag_index"]))
                 states = [row["output_id"] for row in rows]
-                await check(asking(store, list_states, kind, chain_id), states)
+                await check(bound_to(store, list_states, kind, chain_id), states)
                 for as_of in range(LAST + 1):
                     then = [row["output_id"] for row in rows if row["milestone_index"] <= as_of][-1:]
                     wanted = [each for each in then if (ends[each] or LAST + 1) > as_of]
                     found = await find_unspent_state(store, kind, chain_id, as_of)
                     assert ([] if found is None else [found["output_id"]]) == wanted
 
-    run(loaded, questions)
+    run(loaded, checks)
 
 
 def test_a_filter_and_two_times_at_once(loaded: Loading) -> None:
@@ -186,17 +186,17 @@ def test_a_filter_and_two_times_at_once(loaded: Loading) -> None:
     inside = [row for row in rows if row["ms_timestamp"] is not None and start <= row["ms_timestamp"] < end]
     assert any(row["native_tokens"] for row in inside)
 
-    async def questions(store: Store) -> None:
+    async def checks(store: Store) -> None:
         window = await find_window(store, NETWORK, start, end)
         for (variant, address), each in by_key(rows, "variant", "address").items():
             held = {id(row) for row in each}
             wanted = ids(row for row in inside if id(row) in held)
-            ask = asking(store, list_created, [By(variant, address)], kinds=["basic"], window=window)
+            ask = bound_to(store, list_created, [By(variant, address)], kinds=["basic"], window=window)
             await check(ask, wanted, (7, 100))
-            ask = asking(store, list_created, [By(variant, address)], kinds=["basic"], where=[with_tokens])
+            ask = bound_to(store, list_created, [By(variant, address)], kinds=["basic"], where=[with_tokens])
             await check(ask, ids(row for row in each if row["native_tokens"]), (7, 100))
 
-    run(loaded, questions)
+    run(loaded, checks)
 
 
 def test_ascending_the_bound_of_partitions_holds_however_hot_a_key_is(loaded: Loading) -> None:

@@ -58,7 +58,7 @@ def ids(checked: Checked) -> list[bytes]:
 
 def is_whole(checked: Checked, number: int = NUMBER) -> bool:
     """Whole, proved, in order, with the oracle's bytes and states."""
-    told = {each["id"][2:]: each["metadata"] for each in line_of(number)["blocks"]}
+    reported = {each["id"][2:]: each["metadata"] for each in line_of(number)["blocks"]}
     states = ("noTransaction", "included", "conflicting")
     return (
         checked.rejects == []
@@ -66,7 +66,7 @@ def is_whole(checked: Checked, number: int = NUMBER) -> bool:
         and ids(checked) == order_of(number)
         and {entry.message_id: data for entry, data in checked.messages} == bytes_of(number)
         and all(
-            states[entry.inclusion_state or 0] == told[entry.message_id.hex()]["ledgerInclusionState"]
+            states[entry.inclusion_state or 0] == reported[entry.message_id.hex()]["ledgerInclusionState"]
             for entry, _ in checked.messages
         )
         and checked.milestone is not None
@@ -103,10 +103,10 @@ def test_states_that_no_source_contains_are_proved_by_a_guess_or_stay_open() -> 
             continue
         believed += 1
         assert (checked.verified, checked.rejects) == (BELIEVED, [])
-        told = {entry.message_id: entry.inclusion_state for entry, _ in checked.messages}
+        reported = {entry.message_id: entry.inclusion_state for entry, _ in checked.messages}
         transactions = {bytes.fromhex(each["id"][2:]) for each in line["blocks"] if "transactionId" in each}
-        assert {each for each, state in told.items() if state is None} == transactions
-        assert {told[each] for each in told.keys() - transactions} <= {0}
+        assert {each for each, state in reported.items() if state is None} == transactions
+        assert {reported[each] for each in reported.keys() - transactions} <= {0}
         assert is_whole(check(packed(line), line, number=number), number)
     assert believed > 3
 

@@ -110,16 +110,16 @@ def test_states_that_are_wrong_give_the_same_tables_and_are_named(stores: Stores
     for line in lines:
         for message_id in [*of_state(line, "conflicting"), *of_state(line, "included")][:1]:
             metadata = line["messages"][message_id][1]
-            said = {"included": "conflicting", "conflicting": "included"}[metadata["ledgerInclusionState"]]
-            wrong[message_id] = (line["milestone_index"], metadata["ledgerInclusionState"], said)
-            metadata["ledgerInclusionState"] = said
+            printed = {"included": "conflicting", "conflicting": "included"}[metadata["ledgerInclusionState"]]
+            wrong[message_id] = (line["milestone_index"], metadata["ledgerInclusionState"], printed)
+            metadata["ledgerInclusionState"] = printed
     loading = stores((7, 3), ledger_near=FAR)
     report = loading.load(write(tmp_path / "wrong.log", map(dump, lines)), genesis=GENESIS)
     assert (report.exit_code, report.complete, report.ledger_index) == (3, 50, 50)
     rows = loading.rows()
     assert {row["item"]: (row["milestone_index"], row["line"], row["reason"]) for row in rows.pop("rejects")} == {
-        message_id: (number, number, f"inclusion state: {is_state} expected, as is proved, found {said}")
-        for message_id, (number, is_state, said) in wrong.items()
+        message_id: (number, number, f"inclusion state: {is_state} expected, as is proved, found {printed}")
+        for message_id, (number, is_state, printed) in wrong.items()
     }
     assert len(wrong) > 20
     expected = reference((7, 3))
@@ -218,8 +218,8 @@ def test_full_of_stardust_is_proved_to_the_top_and_what_a_coordinator_misjudged_
 
 def verified_by(protocol: Json, loading: Loading, folder: Path) -> list[Proved]:
     """The errors that `permanode verify` finds with those initial protocol parameters."""
-    told = replace(loading.store, protocol_parameters=str(write(folder / "protocol.json", [dump(protocol)])))
-    _, found = runs.verify(told, loading.settings, level="full")
+    reported = replace(loading.store, protocol_parameters=str(write(folder / "protocol.json", [dump(protocol)])))
+    _, found = runs.verify(reported, loading.settings, level="full")
     return found
 
 

@@ -78,8 +78,8 @@ def lines(form: str) -> list[Line]:
         paths = list(walk(document, ()))
         leaves = tuple(path for path, value in paths if not isinstance(value, dict | list))
         containers = tuple(path for path, value in paths if isinstance(value, dict | list) and value)
-        told = (checked.milestone, messages(checked), reasons(checked))
-        found.append(Line(form, index, data, *told, frozenset(known), leaves, containers))
+        reported = (checked.milestone, messages(checked), reasons(checked))
+        found.append(Line(form, index, data, *reported, frozenset(known), leaves, containers))
         known |= {entry.message_id for entry, _ in checked.messages}
     return found
 

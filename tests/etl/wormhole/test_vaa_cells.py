@@ -71,9 +71,9 @@ def test_its_transaction_is_a_cell_of_the_publication_at_the_time_that_it_was_ob
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_says_what_was_expected(line: str, reason: str):
-    with pytest.raises(LineError) as refusal:
+    with pytest.raises(LineError) as rejection:
         read_line(line.encode())
-    assert reason in str(refusal.value)
+    assert reason in str(rejection.value)
 
 
 def test_old_bug_numbers_beyond_64_bits_were_written_with_their_limbs_in_reverse_order():
@@ -156,24 +156,24 @@ def test_old_bug_transfers_with_a_payload_were_never_decoded():
         for each in shipped()
         if (each["payload_kind"], each["network"]) == ("token_transfer_with_payload", "mainnet")
     )
-    said = record["decoded"]
+    printed = record["decoded"]
     rows = assemble("mainnet", read_line(bytes.fromhex(record["hex"])), published("mainnet"), Token())
-    (told,) = rows.vaa_payloads
-    assert {name: told[name] for name in told if name.startswith("transfer_")} == {
+    (reported,) = rows.vaa_payloads
+    assert {name: reported[name] for name in reported if name.startswith("transfer_")} == {
         "transfer_payload_id": 3,
-        "transfer_amount": said["amount"],
-        "transfer_origin_address": bytes.fromhex(said["token_address"]),
-        "transfer_origin_chain": said["token_chain"],
-        "transfer_target_address": bytes.fromhex(said["to_address"]),
-        "transfer_target_chain": said["to_chain"],
-        "transfer_from_address": bytes.fromhex(said["from_address"]),
-        "transfer_payload": bytes.fromhex(said["payload"]),
+        "transfer_amount": printed["amount"],
+        "transfer_origin_address": bytes.fromhex(printed["token_address"]),
+        "transfer_origin_chain": printed["token_chain"],
+        "transfer_target_address": bytes.fromhex(printed["to_address"]),
+        "transfer_target_chain": printed["to_chain"],
+        "transfer_from_address": bytes.fromhex(printed["from_address"]),
+        "transfer_payload": bytes.fromhex(printed["payload"]),
     }
     by = {(row["kind"], row["key"]) for row in rows.vaa_lookups}
     assert {
-        ("token", f"{said['token_chain']}/{said['token_address']}"),
-        ("recipient", said["to_address"]),
-        ("sender", said["from_address"]),
+        ("token", f"{printed['token_chain']}/{printed['token_address']}"),
+        ("recipient", printed["to_address"]),
+        ("sender", printed["from_address"]),
     } <= by
 
 

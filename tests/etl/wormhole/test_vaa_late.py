@@ -67,7 +67,7 @@ def test_old_bug_transfers_whose_token_was_described_late_never_got_their_detail
     prices = write_lines(tmp_path / "prices.csv", ["token_key,date,price_usd", *PRICES])
     loading = stores(network="wormhole-devnet")
 
-    def told() -> dict[int, tuple[bool, str | None, str | None]]:
+    def reported() -> dict[int, tuple[bool, str | None, str | None]]:
         """Sequence → whether a transfer is verified, its amount and its value."""
         rows = loading.rows()
         verified = {row["row_key"]: row["verified"] for row in rows["vaas"]}
@@ -82,10 +82,10 @@ def test_old_bug_transfers_whose_token_was_described_late_never_got_their_detail
         }
 
     loading.load(early, prices=prices)
-    assert told() == {1: (True, None, None), 2: (True, None, None), 3: (False, None, None)}
+    assert reported() == {1: (True, None, None), 2: (True, None, None), 3: (False, None, None)}
     loading.load(late)
     # The first message's guardian set is not the learnt one; only the message that describes its token has that set.
-    assert told() == {1: (True, "1.5", "3"), 2: (True, "2.5", "25"), 3: (True, "7", "14")}
+    assert reported() == {1: (True, "1.5", "3"), 2: (True, "2.5", "25"), 3: (True, "7", "14")}
     found = loading.rows()
     assert [row["guardian_set_index"] for row in found["guardian_sets"]] == [0, 1, 2]
     assert {row["token_key"]: row["symbol"] for row in found["tokens"]} == {

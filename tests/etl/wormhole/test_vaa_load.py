@@ -152,8 +152,8 @@ def test_sums_of_days_are_those_of_the_records(whole: Tables, inputs: dict[str, 
     for key, row in expected.items():
         assert found[key]["message_count"] == row["message_count"], key
         for name in ("amount", "notional_usd"):
-            told = found[key][name]
-            assert (None if told is None else Decimal(told)) == row[name], (key, name)
+            reported = found[key][name]
+            assert (None if reported is None else Decimal(reported)) == row[name], (key, name)
     assert any(row["notional_usd"] for row in expected.values())
 
 
@@ -292,8 +292,8 @@ async def test_gaps_are_what_lies_between_an_emitters_messages(
         assert len(found) >= len(of) // page_size
         for first, last in [(0, 2**64 - 1), *expected[:1], *([(there[0], there[-1])] if there else [])]:
             inside = [each for each in [*expected, *beyond(there)] if first <= each[1] and each[0] <= last]
-            asked = await list_missing(store, chain, emitter, first, last, with_unverified=with_unverified)
-            assert asked == [(max(first, low), min(last, high)) for low, high in sorted(inside)]
+            requested = await list_missing(store, chain, emitter, first, last, with_unverified=with_unverified)
+            assert requested == [(max(first, low), min(last, high)) for low, high in sorted(inside)]
         counted += len(expected)
     assert counted > 10
     alone = await find_gaps(store, 2, "ab" * 32, page_size=page_size, cursor=None)
@@ -324,8 +324,8 @@ async def test_a_token_is_worth_its_own_price_or_its_symbols(store: Store, input
     keys = {key for key, *_ in lines if key} | metas(found).keys()
     assert metas(found).keys() - {key for key, *_ in lines}
     for day in (at + beside for at in map(since, PRICED) for beside in (-1, 0, 1)):
-        told = {key: price_on(key, day, found, inputs["prices"]) for key in keys}
-        expected = {key: price for key, price in told.items() if price is not None}
+        reported = {key: price_on(key, day, found, inputs["prices"]) for key in keys}
+        expected = {key: price for key, price in reported.items() if price is not None}
         assert await find_prices(store, [*keys, "2/" + "ee" * 32], day) == expected
         assert expected
 

@@ -71,18 +71,18 @@ def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes
 
     def load_until(mark: str, *more: str, patience_s: float = 120) -> Process:
         started.append(cluster.load(patience_s, *more))
-        assert started[-1].wait_for(lambda line: reached(line, mark)), started[-1].said()
+        assert started[-1].wait_for(lambda line: reached(line, mark)), started[-1].printed()
         return started[-1]
 
     try:
         left_alone = load_until("messages_by_milestone", patience_s=2)
         cluster.server.kill()
-        assert left_alone.finish() == 1, left_alone.said()
+        assert left_alone.finish() == 1, left_alone.printed()
         assert left_alone.out == []
-        (said,) = [line for line in left_alone.err if line.startswith("permanode: ")]
-        assert said.startswith(f"permanode: cassandra://{cluster.server.contact}/away: ")
-        assert "no node responds" in said
-        assert not javas(left_alone), left_alone.said()
+        (printed,) = [line for line in left_alone.err if line.startswith("permanode: ")]
+        assert printed.startswith(f"permanode: cassandra://{cluster.server.contact}/away: ")
+        assert "no node responds" in printed
+        assert not javas(left_alone), left_alone.printed()
         cluster.server.start()
         assert not cluster.rows()["ranges"]
         for mark, *more in (("tags", "--bulk"), ("addresses_hints",), ("outputs", "--bulk")):
@@ -92,8 +92,8 @@ def test_a_load_waits_for_its_cluster_or_says_that_it_is_away_and_the_next_makes
         cluster.server.kill()
         assert not waiting.end_within(3)
         cluster.server.start()
-        assert waiting.finish() == 0, waiting.said()
-        assert not javas(waiting), waiting.said()
+        assert waiting.finish() == 0, waiting.printed()
+        assert not javas(waiting), waiting.printed()
         assert json.loads(waiting.out[-1])["ledger_index"] == 50
     finally:
         for process in started:

@@ -82,7 +82,7 @@ def rows_of(chance: random.Random, table: Table) -> list[dict[str, Any]]:
     return list(by_id.values())
 
 
-def told(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+def reported(table: Table, row: dict[str, Any]) -> dict[str, Any]:
     """The row as a store returns it."""
 
     def plain(kind: Type, given: Any) -> Any:
@@ -113,7 +113,7 @@ def test_values_and_nulls_come_back_as_given_and_nothing_is_left(
     with store.batch() as batch:
         assert ready.write(batch) == len(rows)
     ready.drop()
-    assert by_key(table, store.read_all(table)) == by_key(table, [told(table, row) for row in rows])
+    assert by_key(table, store.read_all(table)) == by_key(table, [reported(table, row) for row in rows])
     assert not [path for path in (tmp_path / "staging").rglob("*") if path.is_file()]
 
 
@@ -142,7 +142,7 @@ def test_a_cluster_that_takes_nothing_is_named(
 
 
 @pytest.mark.parametrize(
-    ("store_settings", "said"),
+    ("store_settings", "printed"),
     [
         (StoreSettings("sqlite:///nowhere", "permatest-1"), "expected a store cassandra://…, not sqlite"),
         (StoreSettings("scylla://127.0.0.1/any", "permatest-1"), "expected a store cassandra://…, not scylla"),
@@ -150,8 +150,8 @@ def test_a_cluster_that_takes_nothing_is_named(
     ],
     ids=["sqlite", "scylla", "tls"],
 )
-def test_a_store_that_takes_no_sstables_is_rejected(store_settings: StoreSettings, said: str) -> None:
+def test_a_store_that_takes_no_sstables_is_rejected(store_settings: StoreSettings, printed: str) -> None:
     for job in (lambda: runs.load(store_settings, EtlSettings(), [SAMPLE], bulk=True),
                 lambda: runs.rebuild(store_settings, EtlSettings(), bulk=True)):  # fmt: skip
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=printed):
             job()

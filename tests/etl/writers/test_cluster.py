@@ -66,7 +66,7 @@ def master(executors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             )
         )
         started = running[0].wait_for(lambda line: "Starting Spark master at spark://" in line)
-        assert started, running[0].said()
+        assert started, running[0].printed()
         url = started.rpartition(" at ")[2].strip()
         limits = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work")]
         running.append(
@@ -76,7 +76,7 @@ def master(executors: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
                 environment=environment,
             )
         )
-        assert running[1].wait_for(lambda line: "Successfully registered with master" in line), running[1].said()
+        assert running[1].wait_for(lambda line: "Successfully registered with master" in line), running[1].printed()
         yield url, folder / "work"
     finally:
         for process in reversed(running):
@@ -97,7 +97,7 @@ def test_a_cluster_gives_the_rows_of_a_local_load(master: tuple[str, Path], stor
         cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
     )  # fmt: skip
     try:
-        assert load.finish() == 0, load.said() + said_below(work)
+        assert load.finish() == 0, load.printed() + printed_below(work)
     finally:
         load.kill()
     assert [line for line in load.err if not line.startswith("{")] == []
@@ -127,7 +127,7 @@ def test_bulk_fills_three_nodes_from_executors_of_either_kind(
         "load", "--bulk", SAMPLE, cwd=tmp_path, SPARK_LOCAL_IP=LOOPBACK, TMPDIR=str(tmp_path),
     )  # fmt: skip
     try:
-        assert load.finish() == 0, load.said() + said_below(work)
+        assert load.finish() == 0, load.printed() + printed_below(work)
     finally:
         load.kill()
     local, _ = stores.loaded("chrysalis")
@@ -158,6 +158,6 @@ def held_by(node: CassandraServer, keyspace: str) -> dict[str, int]:
                 time.sleep(1)
 
 
-def said_below(work: Path) -> str:
+def printed_below(work: Path) -> str:
     """The executors' output, for a failure's message."""
     return "\n".join(path.read_text()[-5000:] for path in work.glob("app-*/*/stderr"))

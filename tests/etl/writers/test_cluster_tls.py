@@ -152,13 +152,13 @@ def test_executors_write_over_tls_and_check_the_name(
 ) -> None:
     frame = spark.createDataFrame([(b"\1" * 32, b"x")], "message_id BINARY, message BINARY")
     with closing(open_store(named_otherwise, writable=True)) as store:
-        for is_asked in (True, False):
-            settings = replace(named_otherwise, tls_hostnames=is_asked, write_patience_s=1.0)
-            staging = Staging(tmp_path / f"staging-{is_asked}")
+        for is_requested in (True, False):
+            settings = replace(named_otherwise, tls_hostnames=is_requested, write_patience_s=1.0)
+            staging = Staging(tmp_path / f"staging-{is_requested}")
             writer = frame_writer(spark, store, staging, settings, EtlSettings(), bulk=False)
             ready = writer.prepare(TableFrame(schema.messages, frame, frame.columns))
-            with store.batch() as batch, pytest.raises(StoreUnavailable) if is_asked else nullcontext():
+            with store.batch() as batch, pytest.raises(StoreUnavailable) if is_requested else nullcontext():
                 assert ready.write(batch) == 1
             ready.drop()
             found = asyncio.run(store.get(schema.messages, ("01" * 32,)))
-            assert found is None if is_asked else found["message"] == b"x"
+            assert found is None if is_requested else found["message"] == b"x"

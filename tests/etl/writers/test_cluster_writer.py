@@ -56,12 +56,12 @@ def test_the_password_is_in_no_log_no_list_of_processes_and_no_plan(cassandra: C
                     commands.add(Path(f"/proc/{pid}/cmdline").read_bytes())
                 except (FileNotFoundError, ProcessLookupError):
                     continue
-        assert process.finish() == 0, process.said()
+        assert process.finish() == 0, process.printed()
     finally:
         process.kill()
     assert any(b"java" in each for each in commands)
     assert not [each for each in commands if PASSWORD.encode() in each]
-    assert PASSWORD not in process.said()
+    assert PASSWORD not in process.printed()
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     # Only a write into a cluster is counted in this way.
     assert any(b"CollectMetrics" in path.read_bytes() for path in written if "events" in path.parts), "plans were noted"
@@ -96,23 +96,23 @@ def test_an_unknown_setting_is_rejected_by_name(name: str, value: Any) -> None:
         EtlSettings(**{name: value})
 
 
-class Asked(Exception):
+class OptionsRead(Exception):
     """Raised once the options requested of the session are known."""
 
 
 def test_a_load_into_the_embedded_store_needs_no_jar_of_the_connector(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requested = []
 
     def session(*_: Any, **options: Any) -> Any:
-        asked.append(options["cluster"])
-        raise Asked
+        requested.append(options["cluster"])
+        raise OptionsRead
 
     monkeypatch.setattr(runs, "engine_session", session)
-    with pytest.raises(Asked):
+    with pytest.raises(OptionsRead):
         stores().load(SAMPLE / "1to21.log")
-    assert asked == [False]
+    assert requested == [False]
 
 
 def test_a_cluster_has_no_lake_of_its_own() -> None:
@@ -146,9 +146,9 @@ def test_what_a_cluster_rejects_is_one_line_and_what_fails_in_a_task_is_not_its_
     with pytest.raises(PySparkException, match="of our own making"):
         written(spark, settings, "CAST(raise_error('of our own making') AS INT)")
     assert time.monotonic() - started < 20
-    with pytest.raises(StoreUnavailable) as refused:
+    with pytest.raises(StoreUnavailable) as rejected:
         written(spark, settings, "'no number'")
-    assert "\n" not in str(refused.value)
-    assert str(refused.value).startswith(
+    assert "\n" not in str(rejected.value)
+    assert str(rejected.value).startswith(
         f"cassandra://{cassandra.contact}/refusals: rows of milestone_ids were not taken:"
     )

@@ -126,14 +126,14 @@ def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, 
             process = load(settings, tmp_path, **mode)
             started.append(process)
             if not process.wait_for(lambda line, mark=mark: reached(line, mark)):
-                assert process.finish() == 0, f"no {mark}:\n{process.said()}"
+                assert process.finish() == 0, f"no {mark}:\n{process.printed()}"
             elif not process.end_within(chance.uniform(0, within)):
                 killed.append(mark)
             # Every third time only the driver dies. It leaves a JVM behind, which ends when its input ends.
             process.kill(alone=number % 3 == 2)
         last = load(settings, tmp_path)
         started.append(last)
-        assert last.finish() == 0, last.said()
+        assert last.finish() == 0, last.printed()
     finally:
         reader.done.set()
         watching.join()

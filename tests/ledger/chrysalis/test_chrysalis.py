@@ -83,9 +83,9 @@ def indexation_message() -> bytes:
 def test_a_wrong_field_is_named_with_its_place(position: int, value: bytes, offset: int, expected: str) -> None:
     data = bytearray(indexation_message())
     data[position : position + len(value)] = value
-    with pytest.raises(CodecError, match=expected) as refused:
+    with pytest.raises(CodecError, match=expected) as rejected:
         decode_message(bytes(data))
-    assert refused.value.offset == offset
+    assert rejected.value.offset == offset
 
 
 def test_parents_twice_the_same_are_rejected() -> None:

@@ -299,8 +299,8 @@ def test_a_transaction_sees_the_dust_that_those_before_it_in_the_milestone_moved
         paying(15, dusty, single(2 * MI, own)),
     ]
     verdicts = list(apply(2, listed, sent.get, no_dust))
-    refused, none = Conflict.DUST_ALLOWANCE, Conflict.NONE
-    assert [each.conflict for each in verdicts] == [refused, none, *[none] * 10, refused, none, none]
+    rejected, none = Conflict.DUST_ALLOWANCE, Conflict.NONE
+    assert [each.conflict for each in verdicts] == [rejected, none, *[none] * 10, rejected, none, none]
     # The next milestone knows only what the caller passes.
     (again,) = apply(3, listed[:1], sent.get, lambda address: Dust(2 * MI, 11) if address == TARGET else NO_DUST)
     assert again.conflict == none

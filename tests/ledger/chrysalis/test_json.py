@@ -83,7 +83,7 @@ def parent_of(value: Any, place: Place) -> Any:
     return value
 
 
-def check_refused_or_kept(parse: Callable[[Any], Message], value: Any) -> None:
+def check_rejected_or_kept(parse: Callable[[Any], Message], value: Any) -> None:
     """Invalid JSON gives JsonError, or a value whose bytes are a message."""
     try:
         message = parse(value)
@@ -98,7 +98,7 @@ def test_garbage_at_any_place_of_node_json_is_rejected_or_kept(case: Case) -> No
         for garbage in GARBAGE:
             damaged = copy.deepcopy(case.vector["json"])
             parent_of(damaged, place)[place[-1]] = garbage
-            check_refused_or_kept(parse_message_json, damaged)
+            check_rejected_or_kept(parse_message_json, damaged)
 
 
 @pytest.mark.parametrize("case", ARCHIVED_MESSAGES)
@@ -107,7 +107,7 @@ def test_garbage_at_any_place_of_archive_json_is_rejected_or_kept(case: Case) ->
         for garbage in GARBAGE:
             damaged = copy.deepcopy(case.vector["archive"])
             parent_of(damaged, place)[place[-1]] = garbage
-            check_refused_or_kept(message_from_archive, damaged)
+            check_rejected_or_kept(message_from_archive, damaged)
 
 
 @pytest.mark.parametrize("case", MESSAGES)
@@ -121,9 +121,9 @@ def test_a_missing_key_is_named_by_its_path(case: Case, form: str) -> None:
             continue
         damaged = copy.deepcopy(case.vector[form])
         del parent_of(damaged, place)[place[-1]]
-        with pytest.raises(JsonError) as refused:
+        with pytest.raises(JsonError) as rejected:
             parse(damaged)
-        assert refused.value.path == path(place)
+        assert rejected.value.path == path(place)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +180,9 @@ def test_archive_messages_may_name_their_era() -> None:
     assert message_from_archive({"Chrysalis": vector["archive"]}) == message_from_archive(vector["archive"])
     with pytest.raises(JsonError):
         message_from_archive({"Shimmer": vector["archive"]})
-    with pytest.raises(JsonError) as refused:
+    with pytest.raises(JsonError) as rejected:
         message_from_archive({"Chrysalis": {**vector["archive"], "nonce": None}})
-    assert refused.value.path == "Chrysalis.nonce"
+    assert rejected.value.path == "Chrysalis.nonce"
 
 
 def test_outputs_parse_outside_of_transactions_too() -> None:

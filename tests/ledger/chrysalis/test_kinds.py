@@ -18,17 +18,17 @@ def test_bytes_decode_to_a_value_that_encodes_to_them(case: Case) -> None:
 @pytest.mark.parametrize("case", ALL)
 def test_bytes_cut_anywhere_are_rejected_where_they_end(case: Case) -> None:
     for size in range(len(case.data)):
-        with pytest.raises(CodecError) as refused:
+        with pytest.raises(CodecError) as rejected:
             case.codec.decode(case.data[:size])
-        assert 0 <= refused.value.offset <= size
-        assert refused.value.expected
+        assert 0 <= rejected.value.offset <= size
+        assert rejected.value.expected
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_a_byte_too_many_is_rejected_where_it_is(case: Case) -> None:
-    with pytest.raises(CodecError, match="the end, found 1 more bytes") as refused:
+    with pytest.raises(CodecError, match="the end, found 1 more bytes") as rejected:
         case.codec.decode(case.data + b"\0")
-    assert refused.value.offset == len(case.data)
+    assert rejected.value.offset == len(case.data)
 
 
 @pytest.mark.parametrize("case", ALL)

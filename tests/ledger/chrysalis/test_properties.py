@@ -96,9 +96,9 @@ def test_payloads_inside_payloads_come_back(payload: Receipt | TreasuryTransacti
 def test_a_message_cut_anywhere_is_rejected(message: Message, data: st.DataObject) -> None:
     whole = encode_message(message)
     size = data.draw(st.integers(0, len(whole) - 1))
-    with pytest.raises(CodecError) as refused:
+    with pytest.raises(CodecError) as rejected:
         decode_message(whole[:size])
-    assert refused.value.offset <= size
+    assert rejected.value.offset <= size
 
 
 @given(st.binary(max_size=400))

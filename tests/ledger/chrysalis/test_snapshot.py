@@ -100,9 +100,9 @@ def test_the_ledger_that_hornets_integration_test_expects() -> None:
 def test_a_file_that_is_cut_off_at_any_byte_is_rejected_there(source: str) -> None:
     data = FILES[source]
     for size in range(len(data)):
-        with pytest.raises(CodecError, match="expected") as refused:
+        with pytest.raises(CodecError, match="expected") as rejected:
             decode(data[:size])
-        error = refused.value
+        error = rejected.value
         # The offset is where the cut field starts, so only existing bytes come before it.
         assert error.offset <= size
         assert f"found {size - error.offset} bytes" in error.expected
@@ -118,7 +118,7 @@ DIFF_AT = 26 + 16 + 10 * 32  # of DELTA
 
 
 @pytest.mark.parametrize(
-    ("data", "offset", "value", "refused_at", "expected"),
+    ("data", "offset", "value", "rejected_at", "expected"),
     [
         (FULL, 1, b"\2", 1, r"snapshot type 0 \(full\) or 1 \(delta\), found 2"),
         (FULL, OUTPUT_AT + 66, b"\2", OUTPUT_AT + 66, "output type 0 .* or 1 .*, found 2"),
@@ -132,11 +132,11 @@ DIFF_AT = 26 + 16 + 10 * 32  # of DELTA
     ],
 )
 def test_a_wrong_field_is_named_with_its_place(
-    data: bytes, offset: int, value: bytes, refused_at: int, expected: str
+    data: bytes, offset: int, value: bytes, rejected_at: int, expected: str
 ) -> None:
-    with pytest.raises(CodecError, match=expected) as refused:
+    with pytest.raises(CodecError, match=expected) as rejected:
         decode(data[:offset] + value + data[offset + len(value) :])
-    assert refused.value.offset == refused_at
+    assert rejected.value.offset == rejected_at
 
 
 def test_parts_are_read_as_they_are_requested() -> None:

@@ -42,9 +42,9 @@ def test_the_shipped_files_are_copies(kind: Kind) -> None:
 @of_both_kinds
 def test_a_file_that_goes_on_is_rejected_at_its_end(kind: Kind) -> None:
     for data in kind.files.values():
-        with pytest.raises(CodecError, match="expected the end, found more bytes") as refused:
+        with pytest.raises(CodecError, match="expected the end, found more bytes") as rejected:
             kind.decode(data + b"\0")
-        assert refused.value.offset == len(data)
+        assert rejected.value.offset == len(data)
 
 
 @of_both_kinds
@@ -55,9 +55,9 @@ def test_any_snapshot_comes_back_and_cut_anywhere_is_rejected(kind: Kind, data: 
     whole = kind.encode(*snapshot)
     assert kind.decode(whole) == snapshot
     size = data.draw(st.integers(0, len(whole) - 1))
-    with pytest.raises(CodecError) as refused:
+    with pytest.raises(CodecError) as rejected:
         kind.decode(whole[:size])
-    assert refused.value.offset <= size
+    assert rejected.value.offset <= size
 
 
 @of_both_kinds

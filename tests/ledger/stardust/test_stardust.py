@@ -303,9 +303,9 @@ def test_a_bad_block_is_rejected(change: Callable[[Block], Block], expected: str
 def test_a_block_carries_no_other_payloads(tag: int) -> None:
     data = bytearray(stardust.encode_block(PLAIN))
     data[38] = tag
-    with pytest.raises(CodecError, match=f"payload type 5 .* or 6 .* or 7 .*, found {tag}") as refused:
+    with pytest.raises(CodecError, match=f"payload type 5 .* or 6 .* or 7 .*, found {tag}") as rejected:
         stardust.decode_block(bytes(data))
-    assert refused.value.offset == 38
+    assert rejected.value.offset == 38
 
 
 def test_a_block_over_32_kib_is_neither_read_nor_written() -> None:

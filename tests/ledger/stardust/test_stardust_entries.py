@@ -88,7 +88,7 @@ def id_of(entry: dict[str, Any], data: bytes) -> str:
             return ids.message_id(data).hex()
 
 
-def is_refused(entry: dict[str, Any]) -> bool:
+def is_rejected(entry: dict[str, Any]) -> bool:
     """Entries that the strict implementation rejects, except for other networks' ids, or that only the lenient client
     can read.
 
@@ -113,7 +113,7 @@ def test_bytes_ids_and_json_agree(entry: dict[str, Any]) -> None:
         with pytest.raises(CodecError, match="expected protocol version 2"):
             decode(data)
         return
-    if is_refused(entry):
+    if is_rejected(entry):
         with pytest.raises((JsonError, CodecError)):
             decode(pack(stated))
         if "bytes_hex" in entry and entry["kind"] != "milestone":

@@ -65,9 +65,9 @@ def test_a_missing_key_is_named_by_its_path(case: Case) -> None:
             continue
         damaged = copy.deepcopy(case.vector["json"])
         del parent_of(damaged, place)[place[-1]]
-        with pytest.raises(JsonError) as refused:
+        with pytest.raises(JsonError) as rejected:
             pack_block_json(damaged)
-        assert refused.value.path == path(place)
+        assert rejected.value.path == path(place)
 
 
 @pytest.mark.parametrize("case", BLOCKS)
@@ -77,9 +77,9 @@ def test_a_wrong_item_is_named_by_its_path(case: Case) -> None:
             continue
         damaged = copy.deepcopy(case.vector["json"])
         parent_of(damaged, place)[place[-1]] = "0x00" if place[-2] == "parents" else {"type": 99}
-        with pytest.raises(JsonError) as refused:
+        with pytest.raises(JsonError) as rejected:
             pack_block_json(damaged)
-        assert refused.value.path.startswith(path(place))
+        assert rejected.value.path.startswith(path(place))
 
 
 @pytest.mark.parametrize("case", BLOCKS)
@@ -89,9 +89,9 @@ def test_a_type_is_a_whole_number(case: Case, number: Any) -> None:
         if place[-1] == "type":
             damaged = copy.deepcopy(case.vector["json"])
             parent_of(damaged, place)["type"] = number
-            with pytest.raises(JsonError) as refused:
+            with pytest.raises(JsonError) as rejected:
                 pack_block_json(damaged)
-            assert refused.value.path == path(place)
+            assert rejected.value.path == path(place)
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_a_wrong_value_is_named_by_its_path_and_survives_between_processes() -> 
         if isinstance(parse_block_json(block).payload, Transaction):
             damaged = copy.deepcopy(block)
             damaged["payload"]["essence"]["outputs"][0]["unlockConditions"][0]["address"] = {"type": 1}
-            with pytest.raises(JsonError, match="expected 0 or 8 or 16") as refused:
+            with pytest.raises(JsonError, match="expected 0 or 8 or 16") as rejected:
                 pack_block_json(damaged)
-            assert refused.value.path == "payload.essence.outputs[0].unlockConditions[0].address.type"
-            assert pickle.loads(pickle.dumps(refused.value)).path == refused.value.path  # noqa: S301 - our own
+            assert rejected.value.path == "payload.essence.outputs[0].unlockConditions[0].address.type"
+            assert pickle.loads(pickle.dumps(rejected.value)).path == rejected.value.path  # noqa: S301 - our own
             return
     raise AssertionError("no vector with a transaction")
 
@@ -194,9 +194,9 @@ def test_json_is_held_to_its_limits(name: str, key: str, value: Any) -> None:
     family = load(name, "stardust")["family"]
     good = vector(name)
     PACK[family][good["type"]](good)
-    with pytest.raises(JsonError) as refused:
+    with pytest.raises(JsonError) as rejected:
         PACK[family][good["type"]](good | {key: value})
-    assert refused.value.path.startswith(key)
+    assert rejected.value.path.startswith(key)
 
 
 def test_numbers_of_64_and_256_bits_survive() -> None:

@@ -218,9 +218,9 @@ def test_an_output_comes_back_alone(output: stardust.Output) -> None:
 def test_a_block_cut_anywhere_is_rejected(block: Block, data: st.DataObject) -> None:
     whole = stardust.encode_block(block)
     size = data.draw(st.integers(0, len(whole) - 1))
-    with pytest.raises(CodecError) as refused:
+    with pytest.raises(CodecError) as rejected:
         stardust.decode_block(whole[:size])
-    assert refused.value.offset <= size
+    assert rejected.value.offset <= size
 
 
 @given(BLOCKS, st.lists(st.tuples(st.integers(0, 2**15), U8), min_size=1, max_size=4))

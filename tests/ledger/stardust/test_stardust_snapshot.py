@@ -94,9 +94,9 @@ def test_the_ledger_that_hornets_integration_test_expects() -> None:
 def test_a_file_that_is_cut_off_at_any_byte_is_rejected_there(source: str) -> None:
     data = FILES[source]
     for size in range(len(data)):
-        with pytest.raises(CodecError, match="expected") as refused:
+        with pytest.raises(CodecError, match="expected") as rejected:
             decode(data[:size])
-        assert refused.value.offset <= size
+        assert rejected.value.offset <= size
 
 
 OPTION_AT = 2 + 48 + 40  # of FULL: head, milestones, treasury
@@ -104,7 +104,7 @@ OUTPUT_AT = OPTION_AT + 2 + 43 + 14  # length, option, counts
 
 
 @pytest.mark.parametrize(
-    ("data", "offset", "value", "refused_at", "expected"),
+    ("data", "offset", "value", "rejected_at", "expected"),
     [
         (FULL, 0, b"\1", 0, r"version 2 of a Hornet snapshot \(Stardust\), found version 1"),
         (FULL, 1, b"\2", 1, r"snapshot type 0 \(full\) or 1 \(delta\), found 2"),
@@ -124,11 +124,11 @@ OUTPUT_AT = OPTION_AT + 2 + 43 + 14  # length, option, counts
     ],
 )
 def test_a_wrong_field_is_named_with_its_place(
-    data: bytes, offset: int, value: bytes, refused_at: int | None, expected: str
+    data: bytes, offset: int, value: bytes, rejected_at: int | None, expected: str
 ) -> None:
-    with pytest.raises(CodecError, match=expected) as refused:
+    with pytest.raises(CodecError, match=expected) as rejected:
         decode(data[:offset] + value + data[offset + len(value) :])
-    assert refused_at in (None, refused.value.offset)
+    assert rejected_at in (None, rejected.value.offset)
 
 
 BOOKED = st.builds(BookedOutput, exactly(34), IDS, U32, U32, OUTPUTS)

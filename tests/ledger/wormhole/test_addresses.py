@@ -137,9 +137,9 @@ def test_any_address_comes_back_from_its_chains_form_and_from_hex(chain: int, ad
     ],
 )
 def test_what_is_wrong_with_a_text_is_reported(chain: int, text: str, wrong: str) -> None:
-    with pytest.raises(NativeAddressError) as refused:
+    with pytest.raises(NativeAddressError) as rejected:
         parse_address(chain, text)
-    assert wrong in str(refused.value)
+    assert wrong in str(rejected.value)
 
 
 @given(CHAINS, st.text(max_size=70))

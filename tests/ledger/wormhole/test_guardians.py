@@ -60,8 +60,8 @@ def test_all_sets_follow_from_the_first_one_and_messages_alone() -> None:
         assert learnt[index].addresses == addresses(entry)
         assert learnt[index].since == entry["set_timestamp"]
         assert named_by is not None
-        said = f"1/{GOVERNANCE_EMITTER.hex()}/{by_digest[named_by].sequence}"
-        assert said == entry["confirmed_by_vaa"]["message_id"]
+        printed = f"1/{GOVERNANCE_EMITTER.hex()}/{by_digest[named_by].sequence}"
+        assert printed == entry["confirmed_by_vaa"]["message_id"]
 
 
 def test_a_chain_without_a_message_ends_before_it() -> None:
@@ -90,9 +90,9 @@ def test_every_confirming_message_is_the_one_that_the_public_set_names() -> None
     for index, each in learn(PUBLISHED["mainnet"], mainnet_vaas()).items():
         if each.named_by is not None:
             vaa = by_digest[each.named_by]
-            said = public_sets("mainnet")[str(index)]["confirmed_by_vaa"]
-            assert f"1/{GOVERNANCE_EMITTER.hex()}/{vaa.sequence}" == said["message_id"]
-            assert vaa.guardian_set_index == said["signed_by_set"]
+            printed = public_sets("mainnet")[str(index)]["confirmed_by_vaa"]
+            assert f"1/{GOVERNANCE_EMITTER.hex()}/{vaa.sequence}" == printed["message_id"]
+            assert vaa.guardian_set_index == printed["signed_by_set"]
 
 
 ERAS = [PRIVATE[0:1], PRIVATE[1:8], PRIVATE[4:11], PRIVATE[9:28]]

@@ -42,7 +42,7 @@ NOT_OURS = ("symbol_hex", "name_hex", "emitter_unknown", "magic", "prefix", "len
 """Record fields about the bytes themselves; `length` and `head` are taken from Raw."""
 
 
-def said(value: Any, name: str) -> Any:
+def rendered(value: Any, name: str) -> Any:
     """A decoded value in the form of the records."""
     if isinstance(value, bytes):
         return value.hex()
@@ -58,7 +58,7 @@ def said(value: Any, name: str) -> Any:
     return str(value) if name in AS_TEXT else value
 
 
-def told(decoded: Mapping[str, Any]) -> dict[str, Any]:
+def known_fields(decoded: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a record under the names used here, without its additional ones; texts without padding."""
     return {
         RENAMED.get(name, name): value.replace("\0", "").strip(PADS) if isinstance(value, str) else value
@@ -67,9 +67,9 @@ def told(decoded: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def ours(payload: Payload) -> dict[str, Any]:
+def is_known(payload: Payload) -> dict[str, Any]:
     fields = payload.fields if isinstance(payload, Governance | Recognised) else asdict(payload)
-    return {name: said(value, name) for name, value in fields.items()}
+    return {name: rendered(value, name) for name, value in fields.items()}
 
 
 BRIDGE_IDS = {"token_transfer": 1, "asset_meta": 2, "token_transfer_with_payload": 3, "nft_transfer": 1}
@@ -82,7 +82,7 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
     payload = decode_payload(network, vaa)
     if kind in BRIDGE_IDS:
         decode = decode_nft_bridge if kind == "nft_transfer" else decode_token_bridge
-        assert ours(decode(vaa.payload)) == told(decoded)
+        assert is_known(decode(vaa.payload)) == known_fields(decoded)
         assert (vaa.payload[0], decoded["payload_id"]) == (BRIDGE_IDS[kind],) * 2
         # Only the bridges themselves are trusted. The records also decode look-alikes, on devnet from any address.
         known = find_emitter(network, vaa.emitter_chain, vaa.emitter_address)
@@ -99,14 +99,14 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
         assert payload.action == decoded["action"]
         assert payload.target_chain == decoded["target_chain"]
         assert (payload.action_name or f"action_{payload.action}") == decoded["action_name"]
-        body = {name: value for name, value in told(decoded).items() if name not in HEAD}
+        body = {name: value for name, value in known_fields(decoded).items() if name not in HEAD}
         if "rest" in body:
             assert body == {"rest": vaa.payload[35:].hex()}
         elif payload.action_name == "guardian_set_update" and len(vaa.payload) != 40 + 20 * vaa.payload[39]:
             # Broken on purpose, or followed by bytes that the records ignore.
-            assert ours(payload) == {"rest": vaa.payload[35:].hex()}
+            assert is_known(payload) == {"rest": vaa.payload[35:].hex()}
         else:
-            assert ours(payload) == body
+            assert is_known(payload) == body
     elif kind == "governance":
         assert payload == Raw(vaa.payload, "at byte 33: expected target chain (2 bytes), found 0 bytes")
     elif kind == "generic":
@@ -117,7 +117,7 @@ def test_a_payload_is_what_its_record_decodes(record: dict[str, Any]) -> None:
     else:
         assert isinstance(payload, Recognised), (kind, payload)
         assert payload.kind == KINDS[kind]
-        assert told(decoded).items() <= ours(payload).items()
+        assert known_fields(decoded).items() <= is_known(payload).items()
         assert decoded.get("length", len(vaa.payload)) == len(vaa.payload)
 
 
@@ -321,9 +321,9 @@ ONE, TWO = "11" * 32, "22" * 32
 def test_an_order_is_read_by_module_and_action(
     found: Governance, name: str | None, target: int | None, fields: dict[str, Any]
 ) -> None:
-    told = {key: value.hex() if isinstance(value, bytes) else value for key, value in found.fields.items()}
-    assert (found.action_name, found.target_chain, told) == (name, target, fields)
-    assert list(told) == list(fields)
+    known_fields = {key: value.hex() if isinstance(value, bytes) else value for key, value in found.fields.items()}
+    assert (found.action_name, found.target_chain, known_fields) == (name, target, fields)
+    assert list(known_fields) == list(fields)
 
 
 @pytest.mark.parametrize("module", ["", "Co\nre", "Cöre"])

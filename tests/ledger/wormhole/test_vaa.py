@@ -78,10 +78,10 @@ def test_any_vaa_comes_back(vaa: Vaa) -> None:
 def test_a_vaa_cut_before_its_payload_is_rejected_where_the_cut_is(vaa: Vaa, data: st.DataObject) -> None:
     whole = encode_vaa(vaa)
     size = data.draw(st.integers(0, len(whole) - len(vaa.payload) - 1))
-    with pytest.raises(CodecError) as refused:
+    with pytest.raises(CodecError) as rejected:
         decode_vaa(whole[:size])
-    assert refused.value.offset <= size
-    assert "found" in refused.value.expected
+    assert rejected.value.offset <= size
+    assert "found" in rejected.value.expected
 
 
 FIELDS = [
@@ -105,11 +105,11 @@ def test_a_cut_is_reported_by_field_and_offset(start: int, stop: int, name: str)
     whole = encode_vaa(Vaa(4, (Signature(0, bytes(65)), Signature(1, bytes(65))), 1, 2, 3, bytes(32), 4, 5, b""))
     assert len(whole) == FIELDS[-1][0]
     for size in range(start, stop):
-        with pytest.raises(CodecError) as refused:
+        with pytest.raises(CodecError) as rejected:
             decode_vaa(whole[:size])
-        assert refused.value.offset == start
-        assert refused.value.expected.startswith(f"{name} (")
-        assert refused.value.expected.endswith(f"found {size - start} bytes")
+        assert rejected.value.offset == start
+        assert rejected.value.expected.startswith(f"{name} (")
+        assert rejected.value.expected.endswith(f"found {size - start} bytes")
 
 
 @pytest.mark.parametrize("version", [0, 2, 255])

@@ -8,50 +8,52 @@ from typing import Any
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
 from tests.clients import bodies
-from tests.clients.questions import Asked, Question, refused
+from tests.clients.api_requests import ApiRequest, ApiRequests, rejected
 
 PEER = "12D3KooWFJ8Nq6gHLLvigTpPSbyMmLk35k1TcpJof8Y4y8yFAB32"
 
 
-def of_core_v2(ledger: StardustLedger) -> Asked:
+def of_core_v2(ledger: StardustLedger) -> ApiRequests:
     """The requests for a mount of the core API v2."""
     entries = of_every_kind(ledger)
     included = [entry for entry in entries if entry is ledger.included.get(entry.get("transactionId", ""))]
     outputs = outputs_of_every_kind(ledger)
     milestones = [each for each in ledger.milestone_entries if each["index"] in (1, 10, 30, 50)]
-    asked = {
-        "/info": [Question({}, ledger.info())],
-        "/sync": [Question({}, bodies.sync(len(ledger.milestones)))],
-        "/treasury": [Question({}, ledger.expected["treasury"])],
-        "/receipts": [Question({}, ledger.receipts())],
-        "/receipts/{migratedAt}": [Question({"migratedAt": at}, ledger.receipts(at)) for at in ledger.migrated_at],
-        "/blocks/{blockId}": [Question({"blockId": entry["id"]}, entry["block"]) for entry in entries],
-        "/blocks/{blockId}/metadata": [Question({"blockId": entry["id"]}, entry["metadata"]) for entry in entries],
-        "/outputs/{outputId}": [Question({"outputId": key}, ledger.outputs[key]) for key in outputs],
+    requests = {
+        "/info": [ApiRequest({}, ledger.info())],
+        "/sync": [ApiRequest({}, bodies.sync(len(ledger.milestones)))],
+        "/treasury": [ApiRequest({}, ledger.expected["treasury"])],
+        "/receipts": [ApiRequest({}, ledger.receipts())],
+        "/receipts/{migratedAt}": [ApiRequest({"migratedAt": at}, ledger.receipts(at)) for at in ledger.migrated_at],
+        "/blocks/{blockId}": [ApiRequest({"blockId": entry["id"]}, entry["block"]) for entry in entries],
+        "/blocks/{blockId}/metadata": [ApiRequest({"blockId": entry["id"]}, entry["metadata"]) for entry in entries],
+        "/outputs/{outputId}": [ApiRequest({"outputId": key}, ledger.outputs[key]) for key in outputs],
         "/outputs/{outputId}/metadata": [
-            Question({"outputId": key}, ledger.outputs[key]["metadata"]) for key in outputs
+            ApiRequest({"outputId": key}, ledger.outputs[key]["metadata"]) for key in outputs
         ],
-        "/tips": refused("an archive has no tips: it attaches no blocks"),
-        "/peers": refused("an archive has no peers"),
+        "/tips": rejected("an archive has no tips: it attaches no blocks"),
+        "/peers": rejected("an archive has no peers"),
         "/peers/{peerId}": [
-            question._replace(given={"peerId": PEER}) for question in refused("an archive has no peers")
+            api_request._replace(given={"peerId": PEER}) for api_request in rejected("an archive has no peers")
         ],
-        "post /blocks": refused("an archive takes no blocks: send them to a node of the network"),
-        "post /whiteflag": refused("an archive computes no milestones"),
-        "post /control/database/prune": refused("an archive is never pruned"),
-        "post /control/snapshots/create": refused("an archive makes no snapshots"),
+        "post /blocks": rejected("an archive takes no blocks: send them to a node of the network"),
+        "post /whiteflag": rejected("an archive computes no milestones"),
+        "post /control/database/prune": rejected("an archive is never pruned"),
+        "post /control/snapshots/create": rejected("an archive makes no snapshots"),
     }
     for part, key in (("", "block"), ("/metadata", "metadata")):
-        asked["/transactions/{transactionId}/included-block" + part] = [
-            Question({"transactionId": entry["transactionId"]}, entry[key]) for entry in included
+        requests["/transactions/{transactionId}/included-block" + part] = [
+            ApiRequest({"transactionId": entry["transactionId"]}, entry[key]) for entry in included
         ]
     for path, parameter, name in (
         ("/milestones/{milestoneId}", "milestoneId", "milestoneId"),
         ("/milestones/by-index/{index}", "index", "index"),
     ):
-        asked[path] = [Question({parameter: each[name]}, each["payload"]) for each in milestones]
-        asked[f"{path}/utxo-changes"] = [Question({parameter: each[name]}, each["utxoChanges"]) for each in milestones]
-    return asked
+        requests[path] = [ApiRequest({parameter: each[name]}, each["payload"]) for each in milestones]
+        requests[f"{path}/utxo-changes"] = [
+            ApiRequest({parameter: each[name]}, each["utxoChanges"]) for each in milestones
+        ]
+    return requests
 
 
 def of_every_kind(ledger: StardustLedger) -> list[Json]:

@@ -11,7 +11,7 @@ import httpx
 
 from tests.api.oracle import Json
 from tests.api.wormhole_network import DAY_S, NETWORK, World, b64
-from tests.clients.questions_poi import BODY
+from tests.clients.api_requests_poi import BODY
 from tests.clients.walks import Walk, contract
 
 EXACT_IN_JAVASCRIPT = 2**53
@@ -58,7 +58,7 @@ def values(world: World) -> Json:
     }
 
 
-def asked(operation: Json, known: Json) -> Json:
+def parameters(operation: Json, known: Json) -> Json:
     """The parameters of that operation by name; BODY is the posted object, as texts."""
     given = {
         each["name"]: known[each["name"]]
@@ -77,7 +77,7 @@ def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
     """One call of each openapi.yaml route for Wormhole networks, in order. KeyError names an unknown parameter."""
     known = values(world)
     for path, method, operation, is_alias in contract(of_wormhole=True):
-        given = asked(operation, known)
+        given = parameters(operation, known)
         query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
         answer = httpx.request(method, server + path.format(**given), params=query, json=given.get(BODY))
         assert answer.status_code == 200, (path, given, answer.text)

@@ -8,7 +8,7 @@ from typing import Any
 from tests import reference_indexer as reference
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
-from tests.clients.questions import Asked, Question
+from tests.clients.api_requests import ApiRequest, ApiRequests
 from tests.reference_indexer import KINDS, NAMES_KEY, TAKES, Indexed
 
 PAGE_SIZE = 1000
@@ -42,12 +42,12 @@ def some_filters(outputs: list[Indexed], route: str) -> list[Json]:
     return [*found, {name: values[0] for name, values in usable.items() if values}]
 
 
-def of_indexer(ledger: StardustLedger) -> Asked:
+def of_indexer(ledger: StardustLedger) -> ApiRequests:
     """The requests for a mount of the indexer."""
     outputs = outputs_of(ledger)
-    asked: Asked = {
+    requests: ApiRequests = {
         PATHS[route]: [
-            Question(filters, body(ledger, reference.found(outputs, route, filters)))
+            ApiRequest(filters, body(ledger, reference.found(outputs, route, filters)))
             for filters in some_filters(outputs, route)
         ]
         for route in TAKES
@@ -56,14 +56,14 @@ def of_indexer(ledger: StardustLedger) -> Asked:
     for route in ("all", "basic", "nft"):
         given: Json = {"unlockableByAddress": address, "spent": "any", "sort": "newest"}
         every = reference.found(outputs, route, {"unlockableByAddress": address}, "any")
-        asked[PATHS[route]].append(Question(given, body(ledger, every[::-1])))
+        requests[PATHS[route]].append(ApiRequest(given, body(ledger, every[::-1])))
     for route, name in CHAINS.items():
-        asked[f"{PATHS[route]}/{{{name}}}"] = [
-            Question({name: chain_id, **given}, answer)
+        requests[f"{PATHS[route]}/{{{name}}}"] = [
+            ApiRequest({name: chain_id, **given}, answer)
             for chain_id, states in reference.chains(outputs, route).items()
             for given, answer in of_chain(ledger, states)
         ]
-    return asked
+    return requests
 
 
 def of_chain(ledger: StardustLedger, states: list[Indexed]) -> list[tuple[Json, Json]]:
@@ -90,24 +90,24 @@ SEED_NAMES = {
 """Route → filter names in the Stardust schema plan → those of TIP-26."""
 
 
-def of_seeds(ledger: StardustLedger) -> Asked:
+def of_seeds(ledger: StardustLedger) -> ApiRequests:
     """The requests for a network's own mount by the names of the Stardust schema plan, for the Stardust network."""
     outputs, network = outputs_of(ledger), {"network": ledger.network}
-    asked: Asked = {}
+    requests: ApiRequests = {}
     for route, path in SEED_PATHS.items():
-        questions: list[Question] = []
+        api_requests: list[ApiRequest] = []
         for name, own in SEED_NAMES[route].items():
             of_route = (each for each in outputs if each.output["type"] in KINDS[route])
             values: list[Any] = list(dict.fromkeys(value for each in of_route for value in reference.hits(each, own)))
             for value in values[:2]:
                 for spent in ("unspent", "any") if own in NAMES_KEY else ("unspent",):
                     found = reference.found(outputs, route, {own: value}, spent)
-                    questions.append(Question({**network, name: value, "spent": spent}, body(ledger, found)))
-        asked[path] = [Question(network, body(ledger, reference.found(outputs, route, {}))), *questions]
+                    api_requests.append(ApiRequest({**network, name: value, "spent": spent}, body(ledger, found)))
+        requests[path] = [ApiRequest(network, body(ledger, reference.found(outputs, route, {}))), *api_requests]
         if route in CHAINS:
-            asked[f"{path}/{{{CHAINS[route]}}}"] = [
-                Question({**network, CHAINS[route]: chain_id, **given}, answer)
+            requests[f"{path}/{{{CHAINS[route]}}}"] = [
+                ApiRequest({**network, CHAINS[route]: chain_id, **given}, answer)
                 for chain_id, states in reference.chains(outputs, route).items()
                 for given, answer in of_chain(ledger, states)
             ]
-    return asked
+    return requests

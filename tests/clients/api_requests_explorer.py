@@ -8,7 +8,7 @@ from typing import Any
 from tests.api.explorer import Explorer
 from tests.api.oracle import Json
 from tests.api.stardust import StardustLedger
-from tests.clients.questions import Asked, Question
+from tests.clients.api_requests import ApiRequest, ApiRequests
 
 PAGE_SIZE = 1000
 PAGED = {"pageSize": PAGE_SIZE}
@@ -17,7 +17,7 @@ EVERY = 10
 """Requests cover each tenth block, milestone and address."""
 
 
-def of_explorer(ledger: StardustLedger) -> Asked:
+def of_explorer(ledger: StardustLedger) -> ApiRequests:
     """The requests for a mount of the explorer."""
     explorer = Explorer(ledger)
     return {
@@ -27,29 +27,29 @@ def of_explorer(ledger: StardustLedger) -> Asked:
         "/blocks": [
             listing({"tag": tag}, {"tag": tag, "items": items}) for tag, items in explorer.tagged.items() if tag != "0x"
         ],
-        "/ledger/richest-addresses": [Question({"top": PAGE_SIZE}, richest(explorer))],
-        "/ledger/token-distribution": [Question({}, distribution(explorer))],
+        "/ledger/richest-addresses": [ApiRequest({"top": PAGE_SIZE}, richest(explorer))],
+        "/ledger/token-distribution": [ApiRequest({}, distribution(explorer))],
     }
 
 
-def listing(given: Json, answer: Json) -> Question:
+def listing(given: Json, answer: Json) -> ApiRequest:
     """A request with a single page as its answer."""
-    return Question(given | PAGED, answer | {"cursor": None})
+    return ApiRequest(given | PAGED, answer | {"cursor": None})
 
 
-def of_children(explorer: Explorer, block_id: str) -> Question:
+def of_children(explorer: Explorer, block_id: str) -> ApiRequest:
     """All children of a block."""
     found = explorer.children.get(block_id, [])
     answer = {"blockId": block_id, "maxResults": PAGE_SIZE, "count": len(found), "children": found}
     return listing({"blockId": block_id}, answer)
 
 
-def of_addresses(explorer: Explorer) -> Asked:
+def of_addresses(explorer: Explorer) -> ApiRequests:
     """Balances and both histories of addresses."""
     addresses = explorer.addresses[::EVERY]
     balances = [(each, explorer.balance(each)) for each in explorer.addresses]
     return {
-        "/balance/{address}": [Question({"address": each}, balance) for each, balance in balances if balance],
+        "/balance/{address}": [ApiRequest({"address": each}, balance) for each, balance in balances if balance],
         "/ledger/updates/by-address/{address}": [
             listing({"address": each}, {"address": each, "items": explorer.updates_of(each)}) for each in addresses
         ],
@@ -62,11 +62,11 @@ def of_addresses(explorer: Explorer) -> Asked:
     }
 
 
-def of_milestones(explorer: Explorer) -> Asked:
+def of_milestones(explorer: Explorer) -> ApiRequests:
     """Milestones, their blocks, and their changes."""
     entries = explorer.ledger.milestone_entries
     newest: list[Any] = [{"milestoneId": each["milestoneId"], "index": each["index"]} for each in entries][::-1]
-    asked: Asked = {
+    requests: ApiRequests = {
         "/milestones": [listing({}, {"items": newest}), listing({"sort": "oldest"}, {"items": newest[::-1]})]
     }
     for line in explorer.ledger.milestones[::EVERY]:
@@ -86,8 +86,8 @@ def of_milestones(explorer: Explorer) -> Asked:
                 {"milestoneIndex": index, "items": explorer.updates_in(index)},
             ),
         ):
-            asked.setdefault(path, []).append(listing(given, answer))
-    return asked
+            requests.setdefault(path, []).append(listing(given, answer))
+    return requests
 
 
 def richest(explorer: Explorer) -> Json:

@@ -22,7 +22,7 @@ NODE = Defaults(page_size=1000, include_spent=False)
 CHRONICLE = Defaults(page_size=100, include_spent=True)
 
 
-class Question(NamedTuple):
+class ApiRequest(NamedTuple):
     """Parameters (as on the wire → value) and the response; `varying`: keys with unpredictable values."""
 
     given: Json
@@ -30,7 +30,7 @@ class Question(NamedTuple):
     varying: tuple[str, ...] = ()
 
 
-Asked: TypeAlias = dict[str, list[Question]]
+ApiRequests: TypeAlias = dict[str, list[ApiRequest]]
 """Path below the mount, preceded by its method unless it is GET → requests."""
 
 PARTS = ("", "/metadata", "/raw", "/children")
@@ -40,24 +40,26 @@ FROM, BEFORE = 1640995300, 1640995500
 """Seconds from which and before which milestones referenced some messages and not others."""
 
 
-def of_nodes(oracle: Oracle) -> Asked:
+def of_nodes(oracle: Oracle) -> ApiRequests:
     """The requests for a mount with a node's defaults."""
     return of_node_routes(oracle, NODE)
 
 
-def of_networks(oracle: Oracle) -> Asked:
+def of_networks(oracle: Oracle) -> ApiRequests:
     """The requests for a network's own mount: a node's routes with Chronicle's defaults, and Chronicle's own."""
     transactions = [entry for entry in of_every_kind(oracle) if "transactionId" in entry]
     return of_node_routes(oracle, CHRONICLE) | {
         "/transactions/{messageId}": [data(attached(oracle, entry), messageId=entry["id"]) for entry in transactions],
         "/transactions/ed25519/{address}": [
-            question for account in oracle.expected["addresses"][9:] for question in of_transactions(oracle, account)
+            api_request
+            for account in oracle.expected["addresses"][9:]
+            for api_request in of_transactions(oracle, account)
         ],
         "/analytics": [
             data({"ranges": [summed(oracle, start, end - 1)]}, start=start, end=end) for start, end in ((1, 51), (7, 8))
         ],
-        "/sync": [Question({}, bodies.sync(oracle.expected["milestones"]))],
-        "/service": [Question({}, bodies.SERVICE, ("up_since",))],
+        "/sync": [ApiRequest({}, bodies.sync(oracle.expected["milestones"]))],
+        "/service": [ApiRequest({}, bodies.SERVICE, ("up_since",))],
     }
 
 
@@ -67,23 +69,23 @@ FAMILIES = (
 """The names below /api that are not networks."""
 
 
-def of_the_server(networks: list[str]) -> Asked:
+def of_the_server(networks: list[str]) -> ApiRequests:
     """The routes outside all mounts."""
     return {
-        "/health": [Question({}, {"isHealthy": True, "networks": networks})],
-        "/api/routes": [Question({}, {"routes": sorted([*FAMILIES, *networks])})],
-        "/api/service": [Question({}, bodies.SERVICE, ("up_since",))],
+        "/health": [ApiRequest({}, {"isHealthy": True, "networks": networks})],
+        "/api/routes": [ApiRequest({}, {"routes": sorted([*FAMILIES, *networks])})],
+        "/api/service": [ApiRequest({}, bodies.SERVICE, ("up_since",))],
     }
 
 
-def data(body: Any, **given: Any) -> Question:
+def data(body: Any, **given: Any) -> ApiRequest:
     """A request with its answer in the node's envelope."""
-    return Question(given, {"data": body})
+    return ApiRequest(given, {"data": body})
 
 
-def refused(message: str) -> list[Question]:
+def rejected(message: str) -> list[ApiRequest]:
     """A request that returns 501."""
-    return [Question({}, {"error": {"code": "501", "message": message}})]
+    return [ApiRequest({}, {"error": {"code": "501", "message": message}})]
 
 
 def of_every_kind(oracle: Oracle) -> list[Json]:
@@ -104,7 +106,7 @@ def of_every_kind(oracle: Oracle) -> list[Json]:
     return list(found.values())
 
 
-def of_node_routes(oracle: Oracle, defaults: Defaults) -> Asked:
+def of_node_routes(oracle: Oracle, defaults: Defaults) -> ApiRequests:
     """The node's routes, with Chronicle's additional parameters."""
     return {
         "/info": [data(bodies.info(oracle))],
@@ -114,25 +116,25 @@ def of_node_routes(oracle: Oracle, defaults: Defaults) -> Asked:
         "/treasury": [data(oracle.expected["treasury"])],
         "/receipts": [data(bodies.receipts(oracle))],
         "/receipts/{migratedAt}": [data(bodies.receipts(oracle, index), migratedAt=index) for index in (100, 101, 102)],
-        "/tips": refused("an archive has no tips: it attaches no messages"),
-        "/peers": refused("an archive has no peers"),
-        "post /messages": refused("an archive takes no messages: send them to a node of the network"),
+        "/tips": rejected("an archive has no tips: it attaches no messages"),
+        "/peers": rejected("an archive has no peers"),
+        "post /messages": rejected("an archive takes no messages: send them to a node of the network"),
     }
 
 
-def of_messages(oracle: Oracle, defaults: Defaults) -> Asked:
+def of_messages(oracle: Oracle, defaults: Defaults) -> ApiRequests:
     """Messages by id, by index, and those of transactions."""
     entries = of_every_kind(oracle)
     included = [entry for entry in entries if entry is oracle.included.get(entry.get("transactionId", ""))]
 
-    def of(part: str, entry: Json, **given: Any) -> list[Question]:
+    def of(part: str, entry: Json, **given: Any) -> list[ApiRequest]:
         if part == "/raw":
-            return [Question(given, entry["bytes_hex"])]
+            return [ApiRequest(given, entry["bytes_hex"])]
         if part != "/children":
             return [data(entry[{"": "message", "/metadata": "metadata"}[part]], **given)]
         ids = oracle.children.get(entry["id"], [])
 
-        def answer(items: list[Any], **more: Any) -> Question:
+        def answer(items: list[Any], **more: Any) -> ApiRequest:
             page_size = more.get("page_size", defaults.page_size)
             return data(bodies.children(entry["id"], items, page_size), **given, **more)
 
@@ -165,7 +167,7 @@ def within(oracle: Oracle, message_ids: list[str]) -> list[str]:
     return [each for each in message_ids if FROM <= oracle.time_of.get(oracle.milestone_of[each], 0) < BEFORE]
 
 
-def of_index(oracle: Oracle, tag: str, ids: list[str]) -> list[Question]:
+def of_index(oracle: Oracle, tag: str, ids: list[str]) -> list[ApiRequest]:
     """All requests for an index."""
     text = bytes.fromhex(tag)
     as_text = [data(bodies.tagged(tag, ids), index=text.decode(), utf8=True)] if text.isascii() else []
@@ -177,11 +179,11 @@ def of_index(oracle: Oracle, tag: str, ids: list[str]) -> list[Question]:
     ]
 
 
-def of_outputs(oracle: Oracle, defaults: Defaults) -> Asked:
+def of_outputs(oracle: Oracle, defaults: Defaults) -> ApiRequests:
     """Outputs, outputs of addresses, and balances."""
     accounts = oracle.expected["addresses"]
     found = [next(key for key, each in oracle.outputs.items() if each["isSpent"] is spent) for spent in (True, False)]
-    asked: Asked = {
+    requests: ApiRequests = {
         "/outputs/{outputId}": [data(oracle.outputs[key], outputId=key) for key in found],
         "/outputs/{transactionId}/{outputIndex}": [
             data(oracle.outputs[key], transactionId=key[:64], outputIndex=oracle.outputs[key]["outputIndex"])
@@ -192,22 +194,22 @@ def of_outputs(oracle: Oracle, defaults: Defaults) -> Asked:
         ("/addresses/{address}", "bech32", NODE),
         ("/addresses/ed25519/{address}", "address", defaults),
     ):
-        asked[path] = [data(bodies.balance(oracle, each), address=each[name]) for each in accounts]
-        asked[f"{path}/tx-history"] = [
-            question
+        requests[path] = [data(bodies.balance(oracle, each), address=each[name]) for each in accounts]
+        requests[f"{path}/tx-history"] = [
+            api_request
             for each in accounts[9:]
-            for question in (
+            for api_request in (
                 data(bodies.history(oracle, each["address"]), address=each[name]),
                 data(bodies.history(oracle, each["address"], 999), address=each[name], pageSize=999),
             )
         ]
-        asked[f"{path}/outputs"] = [
-            question for each in accounts[9:] for question in of_address(oracle, each, name, by_default)
+        requests[f"{path}/outputs"] = [
+            api_request for each in accounts[9:] for api_request in of_address(oracle, each, name, by_default)
         ]
-    return asked
+    return requests
 
 
-def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> list[Question]:
+def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> list[ApiRequest]:
     """All requests for the outputs of an address by that spelling; they fit on one page."""
     address = account["address"]
     unspent, everything = (
@@ -218,7 +220,7 @@ def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> 
     never = [key for key, each in oracle.conflicting_outputs.items() if each["output"]["address"]["address"] == address]
     records = bodies.output_records(oracle, [*everything, *never])
 
-    def answer(items: list[Any], **more: Any) -> Question:
+    def answer(items: list[Any], **more: Any) -> ApiRequest:
         page_size = more.get("page_size", defaults.page_size)
         return data(bodies.address_outputs(oracle, address, items, page_size), address=account[name], **more)
 
@@ -231,7 +233,7 @@ def of_address(oracle: Oracle, account: Json, name: str, defaults: Defaults) -> 
     ]
 
 
-def of_transactions(oracle: Oracle, account: Json) -> list[Question]:
+def of_transactions(oracle: Oracle, account: Json) -> list[ApiRequest]:
     """The transactions of an address, all and by inclusion state."""
     address = account["address"]
     without = {"ledger_conflicting": False}, {"ledger_included": False}
@@ -245,7 +247,7 @@ def of_transactions(oracle: Oracle, account: Json) -> list[Question]:
     ]
 
 
-def of_milestones(oracle: Oracle) -> Asked:
+def of_milestones(oracle: Oracle) -> ApiRequests:
     """Milestones, their messages and their changes."""
     lines = {
         line["milestone"]["index"]: line for line in oracle.milestones if line["milestone"]["index"] in (1, 10, 50)

@@ -3,14 +3,14 @@
 tests/inclusion.py makes the proofs by their definition.
 """
 
-from tests.clients.questions import Asked, Question
+from tests.clients.api_requests import ApiRequest, ApiRequests
 from tests.inclusion import Json, Provable, ledger
 
 BODY = "body"
 """The key of the request body among the parameters."""
 
 
-def of_poi(era: str) -> Asked:
+def of_poi(era: str) -> ApiRequests:
     """The requests for a mount over that oracle ledger: messages at either end of a tree, and messages not applied."""
     applied = [each for each in ledger(era) if each.is_applied][:4]
     others = [each for each in ledger(era) if not each.is_applied and each.referenced is not None][:2]
@@ -26,11 +26,11 @@ def of_poi(era: str) -> Asked:
     }
 
 
-def created(proofs: list[tuple[Provable, Json]]) -> list[Question]:
-    return [Question({"blockId": each.message_id}, proof) for each, proof in proofs]
+def created(proofs: list[tuple[Provable, Json]]) -> list[ApiRequest]:
+    return [ApiRequest({"blockId": each.message_id}, proof) for each, proof in proofs]
 
 
-def validated(proofs: list[tuple[Provable, Json]]) -> list[Question]:
-    good = [Question({BODY: proof}, {"valid": True}) for _, proof in proofs]
+def validated(proofs: list[tuple[Provable, Json]]) -> list[ApiRequest]:
+    good = [ApiRequest({BODY: proof}, {"valid": True}) for _, proof in proofs]
     (_, one), (_, other), *_ = proofs
-    return [*good, Question({BODY: one | {"proof": other["proof"]}}, {"valid": False})]
+    return [*good, ApiRequest({BODY: one | {"proof": other["proof"]}}, {"valid": False})]

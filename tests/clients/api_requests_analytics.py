@@ -6,8 +6,8 @@ tests.api.analytics computes the bodies in plain Python.
 from tests.api.analytics import Figures, of_stardust
 from tests.api.explorer import Explorer
 from tests.api.stardust import StardustLedger
-from tests.clients.questions import Asked, Question
-from tests.clients.questions_explorer import EVERY, PAGE_SIZE, distribution, listing, richest
+from tests.clients.api_requests import ApiRequest, ApiRequests
+from tests.clients.api_requests_explorer import EVERY, PAGE_SIZE, distribution, listing, richest
 
 SPANS = ((1, 51), (7, 8))
 """The start (included) and the end (excluded)."""
@@ -15,7 +15,7 @@ SPANS = ((1, 51), (7, 8))
 KINDS = ("basic", "alias", "nft", "foundry")
 
 
-def of_analytics(ledger: StardustLedger) -> Asked:
+def of_analytics(ledger: StardustLedger) -> ApiRequests:
     """The requests for a mount of analytics."""
     figures, explorer = of_stardust(ledger), Explorer(ledger)
     rent = ledger.expected["info"]["protocol"]["rentStructure"]
@@ -23,11 +23,11 @@ def of_analytics(ledger: StardustLedger) -> Asked:
     return {
         **of_activity(figures),
         **of_series(figures),
-        "/ledger/storage-deposit": [Question({"ledgerIndex": 30}, figures.deposits(30, rent))],
-        "/ledger/native-tokens": [Question({"ledgerIndex": 30}, figures.unspent(30, "foundry"))],
-        "/ledger/nfts": [Question({}, figures.unspent(50, "nft"))],
-        "/ledger/richest-addresses": [Question({"top": PAGE_SIZE}, richest(explorer))],
-        "/ledger/token-distribution": [Question({}, distribution(explorer))],
+        "/ledger/storage-deposit": [ApiRequest({"ledgerIndex": 30}, figures.deposits(30, rent))],
+        "/ledger/native-tokens": [ApiRequest({"ledgerIndex": 30}, figures.unspent(30, "foundry"))],
+        "/ledger/nfts": [ApiRequest({}, figures.unspent(50, "nft"))],
+        "/ledger/richest-addresses": [ApiRequest({"top": PAGE_SIZE}, richest(explorer))],
+        "/ledger/token-distribution": [ApiRequest({}, distribution(explorer))],
         "/addresses/{address}": [
             listing({"address": each}, {"address": each, "items": items[::-1], "ledgerIndex": 50})
             for each, items in addresses
@@ -35,32 +35,34 @@ def of_analytics(ledger: StardustLedger) -> Asked:
     }
 
 
-def of_activity(figures: Figures) -> Asked:
+def of_activity(figures: Figures) -> ApiRequests:
     """Spans of milestones, and single milestones."""
     spans = [({"startIndex": start, "endIndex": end}, (start, end)) for start, end in SPANS]
     some = figures.milestones[::EVERY]
-    asked = {
-        "/activity/addresses": [Question(given, figures.addresses(*span)) for given, span in spans],
-        "/activity/claimed-tokens": [Question({}, figures.claimed(None))],
-        "/activity/native-tokens": [Question(given, figures.became_of(*span, "foundry")) for given, span in spans],
-        "/activity/nfts": [Question(given, figures.became_of(*span, "nft")) for given, span in spans],
-        "/activity/outputs": [Question(given, figures.created(*span, "legacy", *KINDS)) for given, span in spans],
+    requests = {
+        "/activity/addresses": [ApiRequest(given, figures.addresses(*span)) for given, span in spans],
+        "/activity/claimed-tokens": [ApiRequest({}, figures.claimed(None))],
+        "/activity/native-tokens": [ApiRequest(given, figures.became_of(*span, "foundry")) for given, span in spans],
+        "/activity/nfts": [ApiRequest(given, figures.became_of(*span, "nft")) for given, span in spans],
+        "/activity/outputs": [ApiRequest(given, figures.created(*span, "legacy", *KINDS)) for given, span in spans],
         "/activity/milestones/{milestoneId}": [
-            Question({"milestoneId": f"0x{each.milestone_id}"}, figures.blocks(each))
+            ApiRequest({"milestoneId": f"0x{each.milestone_id}"}, figures.blocks(each))
             for each in figures.milestones[::9]
         ],
         "/activity/milestones/by-index/{index}": [
-            Question({"index": each.index}, figures.blocks(each)) for each in some
+            ApiRequest({"index": each.index}, figures.blocks(each)) for each in some
         ],
     }
     for kind in KINDS:
-        asked[f"/activity/outputs/{kind}"] = [Question(given, figures.created(*span, kind)) for given, span in spans]
-    return asked
+        requests[f"/activity/outputs/{kind}"] = [
+            ApiRequest(given, figures.created(*span, kind)) for given, span in spans
+        ]
+    return requests
 
 
-def of_series(figures: Figures) -> Asked:
+def of_series(figures: Figures) -> ApiRequests:
     """Every measure of each interval, and some measures between two milestones."""
-    found: Asked = {}
+    found: ApiRequests = {}
     for interval, measures, items in (
         ("milestone", figures.milestone_measures, figures.by_milestone),
         ("hour", figures.hour_measures, figures.by_hour),
