@@ -87,7 +87,7 @@ def request_paths(store: Path) -> dict[str, list[str]]:
     connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
     requested = {}
     for kind, (table, key, path) in KINDS.items():
-        grouped = f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) = ?"  # noqa: S608 (names of ours)
+        grouped = f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) = ?"  # noqa: S608 (constant names)
         keys = [value.hex() for (value,) in connection.execute(grouped, (RARE_ROWS,))]
         if not keys:
             raise SystemExit(f"{database}: no {key} has {RARE_ROWS} rows in {table}")

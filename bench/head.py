@@ -3,7 +3,7 @@
     python -m bench.head [--seconds 120] [--every 5] [--messages 100] [--speed 1] [--engine sail]
 
 A made Stardust node on loopback shows a milestone every `--every` seconds, `--speed` times as fast. The follower is a
-whole process, and so is an API server on the same store, which is asked for its newest milestone every 50 ms. A lag is
+whole process, and so is an API server on the same store, whose newest milestone is requested every 50 ms. A lag is
 the time from the moment at which the node shows a milestone to the first response of the server that contains it.
 Memory and CPU are those of the follower and its descendants (Linux), after the first milestones.
 """

@@ -213,7 +213,7 @@ class _Reader:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing follows, as far as known without reading."""
+        """Whether it is known without reading that nothing follows."""
         return len(self._parts) == 1 and self._stream is not None and self._stream.ended
 
     async def next(self, limit: int) -> tuple[list[Row], list[Row]]:

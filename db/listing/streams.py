@@ -36,7 +36,7 @@ class Sieve:
 
 
 class Stream(Protocol):
-    """A listing in progress. `ended`: nothing follows, as far as known without reading."""
+    """A listing in progress. `ended`: it is known without reading that nothing follows."""
 
     @property
     def ended(self) -> bool: ...  # noqa: D102

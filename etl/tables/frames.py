@@ -73,7 +73,7 @@ it (decisions/0007).
 class TableFrame:
     """Rows for one table. Only `columns` are written; other columns of existing rows do not change.
 
-    The engine is not asked which columns a frame has: such a request analyses the whole plan.
+    The engine is not queried for a frame's columns, because it would analyse the whole plan.
 
     Attributes:
         frame: `columns` in this order, and FACT if `has_fact`.

@@ -1,5 +1,5 @@
 """Documentation is plain technical English: no idioms in README, docs/, `--help`, the settings' help and openapi.yaml.
-Neither are there idioms in the names of the product code.
+The same holds for the names, docstrings and comments of the product code.
 
 An idiom is a pattern, the wording to use instead, and an example that the pattern must find. Extend IDIOMS with each
 review. Fenced code, inline code and link targets are exempt, and so are released versions in the CHANGELOG.
@@ -7,8 +7,10 @@ review. Fenced code, inline code and link targets are exempt, and so are release
 
 import ast
 import dataclasses
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -128,6 +130,9 @@ IN_NAMES = (
 STORED_NAMES = {"lacking", "write_patience_s"}
 """Names that contain such words: a key of the JSON reports of `fetch`, `merge` and `export`, and a setting."""
 
+IN_COMMENTS = tuple(idiom for idiom in IDIOMS if idiom.example != "network of mounts; none: the default one")
+"""In docstrings, `None: …` says what the value None stands for."""
+
 PACKAGES = ("api", "bench", "cli", "db", "etl", "ledger")
 
 DOCS = [
@@ -149,9 +154,9 @@ def prose(text: str) -> str:
     return CODE.sub(lambda found: re.sub(r"\S", " ", found[0]), text)
 
 
-def report(source: str, text: str, first_line: int = 1) -> list[str]:
+def report(source: str, text: str, first_line: int = 1, idioms: Iterable[Idiom] = IDIOMS) -> list[str]:
     """One line for each idiom in a text: its place, the words found, and what to write instead."""
-    found = [(match.start(), match[0], idiom.instead) for idiom in IDIOMS for match in idiom.finds(text)]
+    found = [(match.start(), match[0], idiom.instead) for idiom in idioms for match in idiom.finds(text)]
     return [
         f"{source}:{first_line + text.count(chr(10), 0, start)}: {' '.join(words.split())!r}; write: {instead}"
         for start, words, instead in sorted(found)
@@ -270,11 +275,41 @@ def name_report(source: str, text: str) -> list[str]:
     ]
 
 
+def comment_report(source: str, text: str) -> list[str]:
+    """One line for each idiom in the docstrings and comments of a module. Consecutive comments are one text."""
+    kept = [""] * (text.count("\n") + 1)
+    starts_line = True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and starts_line):
+            kept[token.start[0] - 1 : token.end[0]] = token.string.lstrip("#").split("\n")
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            starts_line = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    return report(source, prose("\n".join(kept)), idioms=IN_COMMENTS)
+
+
 @pytest.mark.parametrize("package", PACKAGES)
-def test_names_in_code_are_plain_english(package: str) -> None:
-    modules = sorted((ROOT / package).rglob("*.py"))
+def test_names_and_comments_in_code_are_plain_english(package: str) -> None:
+    modules = {str(each.relative_to(ROOT)): each.read_text("utf-8") for each in sorted((ROOT / package).rglob("*.py"))}
     assert modules
-    check([line for each in modules for line in name_report(str(each.relative_to(ROOT)), each.read_text("utf-8"))])
+    check([line for each, text in modules.items() for line in name_report(each, text) + comment_report(each, text)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""A store.\n\nWhat it told."""',
+        'X = 1\n"""The rows that\nare refused."""',
+        "def f():\n    # kept by\n    # hand\n    return 1",
+        "f()  # noqa: S102  ours",
+        'class A:\n    """One row a message."""',
+    ],
+)
+def test_an_idiom_in_a_comment_is_found(text: str) -> None:
+    assert len(comment_report("module.py", text)) == 1
+
+
+def test_other_strings_may_contain_idioms() -> None:
+    assert comment_report("module.py", 'X = "told"\nf(\n    "refused",\n)\n"""None: `lacking`."""') == []
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ class Reader:
                     runner.run(witness.anything(self.rng))
                 self.answers = witness.answers
                 runner.run(witness.whole(list(whole_oracle().outputs)))
-            except Exception as error:  # noqa: BLE001 (told by the test, in its own thread)
+            except Exception as error:  # noqa: BLE001 (the test reports it, in its own thread)
                 self.wrong.append(repr(error))
 
 
