@@ -240,7 +240,7 @@ def _compare(verdicts: DataFrame, report: Report) -> None:
         return
     report.differing += count
     source = F.coalesce(F.col("conflict_reason").cast("string"), F.lit("none"))
-    text = F.format_string("%s: the source's %s, ours %d", hex_text(F.col("message_id")), source, "found_reason")
+    text = F.format_string("%s: the source's %s, computed %d", hex_text(F.col("message_id")), source, "found_reason")
     shown = differing.orderBy("milestone_index", "white_flag_index").limit(DIFFERENCES_SHOWN - len(report.differences))
     row = shown.agg(F.collect_list(text)).first()
     report.differences += row[0] if row else []

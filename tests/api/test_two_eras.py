@@ -140,7 +140,7 @@ async def test_receipts_of_the_other_era_are_left_out(
     assert (await client.get("/api/v1/receipts/100")).json()["data"]["receipts"] == first["receipts"][:1]
 
 
-async def test_outputs_of_chrysalis_are_answered_as_stardust_took_them_over(
+async def test_chrysalis_outputs_are_answered_as_stardust_took_them_over(
     client: httpx.AsyncClient, oracle: Oracle, unspent: list[str]
 ) -> None:
     carried, spent = unspent[:2]

@@ -81,7 +81,7 @@ def test_a_range_is_two_ends_of_which_either_may_be_open(text: str | None, span:
 
 
 @pytest.mark.parametrize("text", ["5", "a:b", "1:2:3", "-1:5", "9:1", "5:5", "٣:4"])
-def test_a_range_that_is_none_is_a_usage_error_that_names_the_flag(text: str) -> None:
+def test_an_invalid_range_is_a_usage_error_that_names_the_flag(text: str) -> None:
     result = CliRunner().invoke(cli.app, ["load", str(ROOT / "sample"), "--range", text])
     assert result.exit_code == 2
     assert "--range" in result.output
@@ -111,7 +111,7 @@ def test_a_named_settings_file_is_read_and_a_missing_one_rejected(tmp_path: Path
     assert "nowhere.toml" in missing.stderr
 
 
-def test_progress_is_json_lines_where_it_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_json_lines_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with shown() as report:
         report(Progress("decode", 0, 50, "milestones"))
         report(Progress("decode", 50, 50, "milestones"))

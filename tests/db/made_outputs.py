@@ -101,9 +101,9 @@ def put_made(store: WritableStore, made: Iterable[Made], seed: int, genesis: int
             firsts[at] = [0, *sorted(chance.sample(range(1, LAST + 1), chance.randint(0, 6)))]
         milestone = row["milestone_index"]
         of_range = [each for each in firsts[at][1:] if each // CHUNK_SIZE == milestone // CHUNK_SIZE]
-        stands = {"ms_range_id": milestone // CHUNK_SIZE, "partition_id": place(of_range, milestone)}
-        rows[table].append(row | key | stands)
-        hints[hint_table][(*hint.values(), *stands.values())] = hint | stands
+        location = {"ms_range_id": milestone // CHUNK_SIZE, "partition_id": place(of_range, milestone)}
+        rows[table].append(row | key | location)
+        hints[hint_table][(*hint.values(), *location.values())] = hint | location
 
     for each in made:
         row = {"milestone_index": each.milestone, "output_id": each.output_id} | each.columns()

@@ -230,7 +230,7 @@ async def test_slices_are_bounded_by_value_both_ways(store, table):
             assert [tuple(row[name] for name in table.clustering) for row in found] == ordered[:limit], (lower, upper)
 
 
-async def test_what_lies_beyond_the_range_of_a_column_is_no_error(store):
+async def test_a_value_beyond_the_range_of_a_column_raises_nothing(store):
     """Milestones are requested as u32 and cursors may contain any number; columns are narrower."""
     indices = [0, 5, 2**31 - 1]
     put(store, schema.sync, ("ms_range_id", "milestone_index"), [(0, index) for index in indices])

@@ -221,9 +221,9 @@ def test_lines_have_the_shape_of_the_sample(lines: list[Line], sample: list[Line
                         found[name].append(shape(part))
         return found
 
-    ours, theirs = shapes(lines), shapes(sample)
-    assert ours.keys() == theirs.keys()
-    assert all(each in theirs[name] for name in ours for each in ours[name])
+    own, theirs = shapes(lines), shapes(sample)
+    assert own.keys() == theirs.keys()
+    assert all(each in theirs[name] for name in own for each in own[name])
     assert {tuple(line) for line in lines} == {tuple(sample[0])}
 
 

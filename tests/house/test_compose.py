@@ -121,10 +121,10 @@ def parse(arguments: list[str]) -> Any:
 
 
 def test_commands_of_our_images_are_our_commands() -> None:
-    ours = {name: given for name, given in services().items() if "build" in given and "entrypoint" not in given}
-    assert ours.keys() == {"migrate", "api", "load"}
+    own = {name: given for name, given in services().items() if "build" in given and "entrypoint" not in given}
+    assert own.keys() == {"migrate", "api", "load"}
     parsed = {
-        name: parse([on_host(given, word) for word in words(given["command"])]).params for name, given in ours.items()
+        name: parse([on_host(given, word) for word in words(given["command"])]).params for name, given in own.items()
     }
     assert parsed["api"]["host"] == "0.0.0.0"  # noqa: S104  inside its container
     assert parsed["load"]["sources"] == [ROOT / "sample" / "chrysalis"]

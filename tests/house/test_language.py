@@ -1,15 +1,11 @@
 """Documentation is plain technical English: no idioms in README, docs/, `--help`, the settings' help and openapi.yaml.
-The same holds for the names, docstrings and comments of the product code.
 
 An idiom is a pattern, the wording to use instead, and an example that the pattern must find. Extend IDIOMS with each
 review. Fenced code, inline code and link targets are exempt, and so are released versions in the CHANGELOG.
 """
 
-import ast
 import dataclasses
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -116,24 +112,6 @@ IDIOMS = (
     Idiom(r"\bword by word\b", "literally", "the definition word by word"),
     Idiom(r"\bseeds?(/| )00[0-4]\b", "the plan's name in docs/origins.md", "the lookups of seeds/003"),
 )
-
-IN_NAMES = (
-    *IDIOMS,
-    Idiom(r"\b(ask|asking)\b", "query, request", "ask"),
-    Idiom(r"\bsaid\b", "output, answer, or the noun", "what it said"),
-    Idiom(r"\bstanding\b", "existing, stored", "standing rows"),
-    Idiom(r"\bpatience\b", "retry", "patience s"),
-    Idiom(r"\breprove[sd]?\b", "audit", "reprove"),
-)
-"""Words that also do not occur in names. Some are fine in prose."""
-
-STORED_NAMES = {"lacking", "write_patience_s"}
-"""Names that contain such words: a key of the JSON reports of `fetch`, `merge` and `export`, and a setting."""
-
-IN_COMMENTS = tuple(idiom for idiom in IDIOMS if idiom.example != "network of mounts; none: the default one")
-"""In docstrings, `None: …` says what the value None stands for."""
-
-PACKAGES = ("api", "bench", "cli", "db", "etl", "ledger")
 
 DOCS = [
     ROOT / "README.md",
@@ -248,90 +226,6 @@ def test_code_and_links_are_exempt(idiom: Idiom) -> None:
 )
 def test_plain_english_passes(text: str) -> None:
     assert report("page.md", prose(text)) == []
-
-
-def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """The names that a module defines (functions, classes, parameters, variables, attributes) and their lines."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name, node.lineno
-            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                yield name, node.lineno
-
-
-def words(name: str) -> str:
-    """The words of a name in snake case or camel case."""
-    return re.sub(r"_+|(?<=[a-z0-9])(?=[A-Z])", " ", name).strip()
-
-
-def name_report(source: str, text: str) -> list[str]:
-    """One line for each name of a module that contains an idiom."""
-    return [
-        f"{source}:{line}: {name!r}; write: {idiom.instead}"
-        for name, line in names(ast.parse(text))
-        for idiom in IN_NAMES
-        if name not in STORED_NAMES and any(idiom.finds(words(name)))
-    ]
-
-
-def comment_report(source: str, text: str) -> list[str]:
-    """One line for each idiom in the docstrings and comments of a module. Consecutive comments are one text."""
-    kept = [""] * (text.count("\n") + 1)
-    starts_line = True
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and starts_line):
-            kept[token.start[0] - 1 : token.end[0]] = token.string.lstrip("#").split("\n")
-        if token.type not in (tokenize.COMMENT, tokenize.NL):
-            starts_line = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-    return report(source, prose("\n".join(kept)), idioms=IN_COMMENTS)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_names_and_comments_in_code_are_plain_english(package: str) -> None:
-    modules = {str(each.relative_to(ROOT)): each.read_text("utf-8") for each in sorted((ROOT / package).rglob("*.py"))}
-    assert modules
-    check([line for each, text in modules.items() for line in name_report(each, text) + comment_report(each, text)])
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '"""A store.\n\nWhat it told."""',
-        'X = 1\n"""The rows that\nare refused."""',
-        "def f():\n    # kept by\n    # hand\n    return 1",
-        "f()  # noqa: S102  ours",
-        'class A:\n    """One row a message."""',
-    ],
-)
-def test_an_idiom_in_a_comment_is_found(text: str) -> None:
-    assert len(comment_report("module.py", text)) == 1
-
-
-def test_other_strings_may_contain_idioms() -> None:
-    assert comment_report("module.py", 'X = "told"\nf(\n    "refused",\n)\n"""None: `lacking`."""') == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "def refuse_links(): ...",
-        "class Told: ...",
-        "class LeaseRefusedError: ...",
-        "def find(_, *, asked): ...",
-        "by_hand = 1",
-        "async def standing(): ...",
-        "self._patience_s = 1",
-        "for question in (): ...",
-    ],
-)
-def test_an_idiom_in_a_name_is_found(text: str) -> None:
-    (found,) = name_report("module.py", text)
-    assert found.startswith("module.py:1: ")
-
-
-def test_stored_names_and_other_words_pass() -> None:
-    assert name_report("module.py", "lacking = write_patience_s = refused_at_all.holder = task = outstanding = 1") == []
 
 
 def test_an_idiom_may_span_lines_of_a_paragraph_but_not_paragraphs() -> None:

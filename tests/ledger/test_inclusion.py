@@ -153,7 +153,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("era", ERAS)
 @given(data=st.data())
-def test_what_is_no_proof_raises_the_one_error(era: str, data: st.DataObject) -> None:
+def test_an_invalid_proof_raises_the_one_error(era: str, data: st.DataObject) -> None:
     proof = copy.deepcopy(next(iter(proofs(next(each for each in provable(era) if each.is_applied))))[0])
     place = data.draw(st.sampled_from(list(places(proof))))[: data.draw(st.integers(1, 6))]
     strange = data.draw(JSON)

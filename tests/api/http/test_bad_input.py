@@ -65,7 +65,7 @@ async def test_a_repeated_parameter_is_named(client: httpx.AsyncClient, path: st
 
 
 EXPLORER = {path for path, _ in OPERATIONS if "/explorer/v2/" in path or "/analytics/v2/" in path}
-OURS = {
+EXTENSIONS = {
     path: known
     for path, _ in QUERY_PARAMETERS
     for end, known in (("/milestones/{index}/messages", "page_size, sort, state"), ("/core/v2/sync", "sort"))
@@ -75,11 +75,11 @@ OURS = {
 
 
 @ON_ONE_STORE
-@pytest.mark.parametrize("path", sorted(OURS))
+@pytest.mark.parametrize("path", sorted(EXTENSIONS))
 async def test_unknown_parameters_of_extensions_are_named(client: httpx.AsyncClient, path: str) -> None:
     assert (await client.get(filled(path), params={"sort": "newest"})).status_code == 200
     message = assert_shape(await client.get(filled(path), params={"limit": "1"}), 400)
-    assert message == f"parameter limit: expected only {OURS[path]}, found '1'"
+    assert message == f"parameter limit: expected only {EXTENSIONS[path]}, found '1'"
 
 
 @ON_ONE_STORE
@@ -92,7 +92,7 @@ async def test_unknown_parameters_of_the_explorer_are_named_as_inx_chronicle_rej
 
 
 @ON_ONE_STORE
-@pytest.mark.parametrize("path", sorted({path for path, _ in QUERY_PARAMETERS} - OURS.keys() - EXPLORER))
+@pytest.mark.parametrize("path", sorted({path for path, _ in QUERY_PARAMETERS} - EXTENSIONS.keys() - EXPLORER))
 async def test_unknown_parameters_are_ignored_as_nodes_ignore_them(client: httpx.AsyncClient, path: str) -> None:
     query = {"index": "78"} if "index" in EXAMPLES[path] and "{index}" not in path else {}
     known = await client.get(filled(path), params=query)

@@ -34,7 +34,7 @@ OF_STARDUST = (
 )
 """Among the paths that a Stardust network serves."""
 
-ASKED = {
+REQUESTS = {
     "chrysalis": ("exclude", f"{OF_STARDUST}|{OF_WORMHOLE.pattern}"),
     "stardust": ("include", OF_STARDUST),
     "wormhole": ("include", OF_WORMHOLE.pattern),
@@ -42,7 +42,7 @@ ASKED = {
 """The paths that are requested of a network of each kind."""
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", REQUESTS)
 def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "store"
     network = {"chrysalis": oracle.expected["network"], "stardust": stardust.network, "wormhole": NETWORK}[kind]
@@ -53,7 +53,7 @@ def test_schemathesis_finds_nothing(oracle: Oracle, stardust: StardustLedger, tm
         World().fill(settings).close()
     else:
         filled_store(folder, oracle, 100_000, 100_000).close()
-    how, requested = ASKED[kind]
+    how, requested = REQUESTS[kind]
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     served = ("-m", "uvicorn", "--factory", "tests.api.served:make", "--port", str(port), "--log-level", "error")

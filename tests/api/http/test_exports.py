@@ -52,14 +52,14 @@ def rows() -> Rows:
     synced = {"ms_range_id": 0, "synced_by": 0, "layout": schema.LAYOUT}
     sync = [dict.fromkeys(schema.sync.names) | synced | at(index) for index in TIMES]
     owned = {"address": ADDRESS, "ms_range_id": 0}
-    stands = owned | {"output_kind": "legacy", "variant": "address", "included": True, "partition_id": 0}
+    location = owned | {"output_kind": "legacy", "variant": "address", "included": True, "partition_id": 0}
     made = {index: {"amount": index, "output_id": f"{index:064x}0000"} for index in TIMES}
     by = {index: {"message_id": f"{index:064x}", "transaction_id": f"{index:064x}"} for index in TIMES}
     days = {day: list(held) for day, held in groupby(TIMES, lambda index: day_of(TIMES[index]))}
     return {
         "ranges": [range_row(NETWORK, 0, sync)],
         "ledger_frontier": [{"network": NETWORK, "ledger_index": index} for index in (0, COUNT)],
-        "addresses_hints": [stands | {"output_kind": kind} for kind in ("legacy", "ledger", "transaction")],
+        "addresses_hints": [location | {"output_kind": kind} for kind in ("legacy", "ledger", "transaction")],
         "ms_analytics": [at(index) | {"ms_range_id": 0, "message_count": index, "holders": 1} for index in TIMES],
         "daily_analytics": [{"year": int(day[:4]), "date": day} for day in days],
         "date_cache": [{"date": day, "start_ms": held[0], "end_ms": held[-1]} for day, held in days.items()],
@@ -69,7 +69,7 @@ def rows() -> Rows:
             owned | at(index) | made[index] | by[index] | {"partition_id": 0, "is_spent": False} for index in TIMES
         ],
         "outputs_by_address": [
-            stands | at(index) | made[index] | {"message_id": f"{index:064x}", "output_type": 0} for index in TIMES
+            location | at(index) | made[index] | {"message_id": f"{index:064x}", "output_type": 0} for index in TIMES
         ],
         "outputs": [
             made[index] | {"created_milestone_index": index, "output_kind": "legacy", "address": ADDRESS}
@@ -179,12 +179,12 @@ LISTINGS: dict[str, tuple[str, Json, str, list[Any]]] = {
 }
 """Path and parameters, the field that contains an item's position, and all expected positions."""
 
-ASKED = [(listing, form) for listing in LISTINGS for form in ("text/csv", "application/x-ndjson")]
-ASKED.remove(("history", "application/x-ndjson"))
+EXPORTS = [(listing, form) for listing in LISTINGS for form in ("text/csv", "application/x-ndjson")]
+EXPORTS.remove(("history", "application/x-ndjson"))
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("listing", "media_type"), ASKED)
+@pytest.mark.parametrize(("listing", "media_type"), EXPORTS)
 async def test_no_more_is_read_than_is_taken_and_what_is_taken_is_not_kept(
     store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listing: str, media_type: str
 ) -> None:

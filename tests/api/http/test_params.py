@@ -127,7 +127,7 @@ def test_a_list_is_of_its_words_alone(items: list[str]) -> None:
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=5))
-def test_a_list_has_at_most_so_many_items_each_within_its_bounds(items: list[int]) -> None:
+def test_a_list_has_a_maximum_of_items_each_within_its_bounds(items: list[int]) -> None:
     read = reader(comma_separated(integer(0, 10), "numbers", "[0-9]+", 3))
     is_right = len(items) <= 3 and max(items) <= 10
     assert read_or_none(read, ",".join(map(str, items))) == (tuple(items) if is_right else None)

@@ -83,11 +83,11 @@ def test_every_operation_is_found_as_starlette_would_find_it() -> None:
         node: Any = router.root
         for segment in path[1:].split("/"):
             node = node and (node.literal.get(segment) or (node.parameter if segment else None))
-        ours = node.methods.get("GET") if node else None
+        own = node.methods.get("GET") if node else None
         reserved = path.startswith("/api/v1/")
         literal = [route for route in theirs if route.path.startswith("/api/v1/")] if reserved else theirs
-        assert (ours is None) == (not literal), path
-        assert ours is None or ours is literal[0].app, path
+        assert (own is None) == (not literal), path
+        assert own is None or own is literal[0].app, path
 
 
 def combinations(length: int) -> list[tuple[str, ...]]:

@@ -270,7 +270,7 @@ async def test_both_mounts_answer_equally(app: Any, stardust: StardustLedger) ->
         assert await ask(app, f"/api/{NETWORK}/indexer/v1/{path}", query) == found
 
 
-async def test_outputs_of_chrysalis_are_basic_outputs_those_of_genesis_before_every_time(
+async def test_chrysalis_outputs_are_basic_outputs_those_of_genesis_before_every_time(
     mount: NetworkMount, oracle: Oracle
 ) -> None:
     app = create_app({"testing": mount}, "testing", ApiSettings())

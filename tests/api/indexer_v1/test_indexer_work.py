@@ -90,7 +90,7 @@ async def test_few_of_many_rows_are_found_page_by_page(
     assert (len(bodies) > 1) == (rows > max(EXAMINED_AT_LEAST, EXAMINED_PER_ROW * page_size))
 
 
-async def test_a_network_of_stardust_alone_is_not_searched_for_outputs_of_chrysalis(tmp_path: Path) -> None:
+async def test_a_network_of_stardust_alone_is_not_searched_for_chrysalis_outputs(tmp_path: Path) -> None:
     settings = StoreSettings(f"sqlite:///{tmp_path}", NETWORK, CHUNK_SIZE)
     migrate(settings)
     store = open_store(settings, writable=True)

@@ -45,7 +45,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("route", ["/referenced-block", "/applied-block", ""])
-async def test_a_body_that_is_no_proof_is_rejected_by_field(shimmering: Any, route: str) -> None:
+async def test_an_invalid_proof_is_rejected_by_field(shimmering: Any, route: str) -> None:
     for body, message in BAD:
         status, answer = await ask(shimmering, f"{BASE}{route}/validate", posted=body)
         assert (status, answer["error"]["code"]) == (400, "400")

@@ -310,7 +310,7 @@ async def test_operations_and_messages_of_an_address_in_any_form(signed: httpx.A
     assert (answer.status_code, answer.json()) == (404, expected_body)
 
 
-async def test_an_address_whose_first_page_was_cut_short_is_no_404(
+async def test_an_address_whose_first_page_was_cut_short_is_not_a_404(
     signed: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def cut_short(*_: Any) -> Page:
@@ -501,7 +501,7 @@ async def test_tops(signed: httpx.AsyncClient, world: World, word: str, count: i
     assert answer.json()["message"] == "parameter timeSpan: expected one of 7d, 15d, 30d, found nothing"
 
 
-async def test_what_was_locked_before_the_bridge_began_or_of_tokens_not_on_the_list_is_no_value(
+async def test_what_was_locked_before_the_bridge_began_or_of_tokens_not_on_the_list_has_no_value(
     signed: httpx.AsyncClient, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"until": date(busiest(world))}

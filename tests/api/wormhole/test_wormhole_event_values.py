@@ -14,7 +14,7 @@ from tests.api.wormhole_network import SHARED_TX, UNSIGNED, UNSIGNED_TX, Message
 
 Json = dict[str, Any]
 
-ASKED = 3
+VALUES_PER_COLUMN = 3
 """Values of a column, the ones with the most rows."""
 
 TRANSFERS = ("token_transfer", "token_transfer_with_payload")
@@ -63,7 +63,7 @@ async def test_rows_by_what_any_column_holds_that_is_looked_up(signed: httpx.Asy
     columns = {column for column, _ in by_value}
     assert len(columns) == 8
     often = sorted(by_value, key=lambda each: -len(by_value[each]))
-    requested = [each for column in columns for each in [at for at in often if at[0] == column][:ASKED]]
+    requested = [each for column in columns for each in [at for at in often if at[0] == column][:VALUES_PER_COLUMN]]
     for (family, name), value in requested:
         expected = by_value[(family, name), value]
         given = {"columnFamily": family, "columnName": name, "value": value}

@@ -367,7 +367,7 @@ async def test_counts_by_day(signed: httpx.AsyncClient, world: World, function: 
         ({"forAddress": "ab" * 32}, "parameter forChain: expected a chain beside forAddress, found nothing"),
     ],
 )
-async def test_old_bug_what_is_wrong_is_no_200(signed: httpx.AsyncClient, given: Json, message: str) -> None:
+async def test_old_bug_what_is_wrong_is_not_a_200(signed: httpx.AsyncClient, given: Json, message: str) -> None:
     assert await both(signed, "totals", **given) == {"code": 3, "message": message, "details": []}
 
 

@@ -260,7 +260,7 @@ async def test_what_is_known_of_a_transfer_from_solana(signed: httpx.AsyncClient
         (b"{", "body: expected JSON ("),
     ],
 )
-async def test_what_is_no_vaa_cannot_be_parsed(signed: httpx.AsyncClient, body: bytes, message: str) -> None:
+async def test_an_invalid_vaa_cannot_be_parsed(signed: httpx.AsyncClient, body: bytes, message: str) -> None:
     answer = await signed.post(f"{API}/vaas/parse", content=body)
     assert (answer.status_code, answer.json()["code"]) == (400, 3)
     assert answer.json()["message"].startswith(message)

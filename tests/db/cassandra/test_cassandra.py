@@ -121,7 +121,7 @@ def test_the_test_of_statements_rejects_what_it_is_there_for(forbidden):
         "scylla://host/ks?password=secret",
     ],
 )
-def test_a_url_that_is_none_is_answered_with_what_one_is(url):
+def test_an_invalid_url_is_answered_with_a_valid_example(url):
     with pytest.raises(StoreError, match=r"cassandra://\[USER@\]HOST") as rejected:
         open_adapter(settings_of(url), writable=False)
     assert "secret" not in str(rejected.value)

@@ -371,7 +371,7 @@ def test_a_damaged_cursor_is_rejected(cursor, data):
 
 
 @given(st.text())
-def test_garbage_is_no_cursor(text):
+def test_garbage_is_rejected_as_a_cursor(text):
     with pytest.raises(CursorError):
         parse_cursor(text, "q")
 

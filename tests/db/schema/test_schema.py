@@ -175,8 +175,8 @@ def test_the_schema_page_shows_every_column_and_every_plan_table_leads_to_a_tabl
     rows = [line for plan in plans for line in plan.split("\n\n")[0].splitlines()]
     assert len(plans) == 2
     assert len(rows) == 30
-    ours = {name for line in rows for name in line.split("|")[2].strip().split(", ")}
-    assert ours <= {table.name for table in schema.TABLES}
+    own = {name for line in rows for name in line.split("|")[2].strip().split(", ")}
+    assert own <= {table.name for table in schema.TABLES}
 
 
 SEED_COLUMN = re.compile(r"^- `(\w+):([\w:{}]+)`", re.MULTILINE)

@@ -428,7 +428,7 @@ def test_purge_removes_expired_rows_by_the_clock_given(settings, folder):
     store.close()
 
 
-def test_a_damaged_file_is_no_store_that_is_merely_away(settings, folder):
+def test_a_damaged_file_is_not_reported_as_an_unavailable_store(settings, folder):
     (folder / "gen-000001.sqlite").write_bytes(b"no database" * 1000)
     with pytest.raises(StoreError, match="file is not a database") as rejected:
         open_store(settings)

@@ -454,14 +454,14 @@ CHANGED = {
 
 TOTALS = {
     **{
-        f"analytics.ledger_outputs.{kind}.{name}": f"{kind}_{ours}"
+        f"analytics.ledger_outputs.{kind}.{name}": f"{kind}_{own}"
         for kind in ("basic", "alias", "nft", "foundry")
-        for name, ours in (("count", "count"), ("amount.0", "amount"))
+        for name, own in (("count", "count"), ("amount.0", "amount"))
     },
     **{
-        f"analytics.unlock_conditions.{condition}.{name}": f"{condition}_{ours}"
+        f"analytics.unlock_conditions.{condition}.{name}": f"{condition}_{own}"
         for condition in ("expiration", "timelock", "storage_deposit_return")
-        for name, ours in (("count", "count"), ("amount.0", "amount"))
+        for name, own in (("count", "count"), ("amount.0", "amount"))
     },
     "analytics.unlock_conditions.storage_deposit_return_inner_amount": "storage_deposit_owed",
     "analytics.ledger_size.total_key_bytes": "key_bytes",
@@ -578,11 +578,11 @@ def test_three_milestones_of_shimmer_are_what_inx_chronicle_counted(stores: Stor
         buckets = {name: f"{found[1]}s_{found[2]}" for name in values if (found := BUCKETS.fullmatch(name))}
         assert len(buckets) == 22
         names = CHANGED | buckets
-        assert {name: row[ours] for name, ours in names.items()} == {name: values[name] for name in names}
+        assert {name: row[own] for name, own in names.items()} == {name: values[name] for name in names}
         booked = sum(row[f"{kind}_created_amount"] for kind in ("basic", "alias", "foundry", "nft"))
         assert booked == values["analytics.base_tokens.booked_amount.0"]
         if before:
-            moved = {name: row[ours] - rows[index - 1][ours] for name, ours in TOTALS.items()}
+            moved = {name: row[own] - rows[index - 1][own] for name, own in TOTALS.items()}
             assert moved == {name: values[name] - before[name] for name in TOTALS}
             cost = 100 * sum(
                 weight * (row[name] - rows[index - 1][name]) for name, weight in (("key_bytes", 10), ("data_bytes", 1))

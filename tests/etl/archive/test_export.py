@@ -41,7 +41,7 @@ def unlogged(ledger: Ledger) -> list[tuple[int, int]]:
         return asyncio.run(held(store, ledger.network)).unlogged
 
 
-def test_what_is_exported_is_the_oracles_json_and_only_then_logged(ledger: Ledger, tmp_path: Path) -> None:
+def test_what_is_exported_is_the_oracles_json_and_is_logged_after_that(ledger: Ledger, tmp_path: Path) -> None:
     with closing(open_store(ledger.store)) as store:
         part = export(ledger.store, store, tmp_path / "unmarked", first=3, last=9, mark=False)
     assert (part.milestones, part.files, part.faults, part.lacking) == (6, ["3to9.log"], [], [])

@@ -228,7 +228,7 @@ async def test_what_fails_beside_a_write_that_fails_is_not_reported(
     assert reported == []
 
 
-def test_one_milestone_that_cannot_be_had_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
+def test_one_unavailable_milestone_costs_no_other(ledger: Ledger, node: str, tmp_path: Path) -> None:
     (line,) = ledger.lines(3, 4)
     chosen = line[ledger.entries][0]["id"]
     impatient = FetchSettings(backoff_s=0.01, tries=3)
@@ -287,7 +287,7 @@ def test_a_fetch_that_is_killed_writes_the_same_bytes(ledger: Ledger, node: str,
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
-def test_the_command_ends_with_3_and_says_what_could_not_be_had(
+def test_the_command_ends_with_3_and_names_what_was_not_available(
     ledger: Ledger, node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment(ledger).items():

@@ -151,7 +151,7 @@ def test_what_its_guardians_did_not_sign_is_never_written(guardian: str, tmp_pat
 
 
 @pytest.mark.parametrize("reported", ["é", "%", 7, None])
-def test_what_is_no_base64_is_a_fault(guardian: str, tmp_path: Path, reported: object) -> None:
+def test_invalid_base64_is_a_fault(guardian: str, tmp_path: Path, reported: object) -> None:
     def edit(path: str, status: int, body: bytes) -> tuple[int, bytes]:
         spoiled = json.dumps({"vaaBytes": reported}, ensure_ascii=False).encode()
         return status, spoiled if "signed_vaa" in path else body

@@ -191,13 +191,13 @@ def test_a_terminal_gets_bars_and_words() -> None:
         "    notify(Progress('decode', 50, 50, 'milestones'))\n"
         "print(present(Report('run', milestones=50, complete=50, messages=848)))\n"
     )
-    ours, theirs = pty.openpty()
+    own, theirs = pty.openpty()
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
     subprocess.run(
         [sys.executable, "-c", code], env=environment, stdin=theirs, stdout=theirs, stderr=theirs, check=True
     )
     os.close(theirs)
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
+    with os.fdopen(own, "rb", buffering=0) as terminal:
         shown = terminal.read(65_536).decode()
     assert "\x1b[" in shown
     assert "50/50" in shown

@@ -71,8 +71,8 @@ def test_fields_of_null_structs_are_zero_there_and_null_here(sail: SparkSession)
     masked = pa.StructArray.from_arrays([number], names=["number"], mask=pa.array([True, False]))
     raw = sail.createDataFrame(pa.table({"value": masked})).select("value.number").collect()
     assert [row["number"] for row in raw] != [None, 7]
-    ours = arrow_frame(sail, pa.table({"value": masked})).select("value.number").collect()
-    assert [row["number"] for row in ours] == [None, 7]
+    own = arrow_frame(sail, pa.table({"value": masked})).select("value.number").collect()
+    assert [row["number"] for row in own] == [None, 7]
 
 
 @pytest.mark.parametrize("rows", [0, 1, MANY_ROWS, MANY_ROWS + 1])

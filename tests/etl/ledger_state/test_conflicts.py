@@ -85,7 +85,7 @@ def test_read_again_a_silent_source_leaves_what_another_contained(stores: Stores
     assert loading.rows() == before
     rebuilt = loading.rebuild()
     assert loading.rows() == before
-    assert rebuilt.differences == first.differences == [f"{wrong['id']}: the source's 5, ours 2"]
+    assert rebuilt.differences == first.differences == [f"{wrong['id']}: the source's 5, computed 2"]
 
 
 def conflicting(entry: Json) -> bool:
@@ -104,7 +104,7 @@ def test_a_differing_reason_is_named_and_the_source_s_stays(stores: Stores, tmp_
     loading = stores((7, 3), ledger_near=ledger_near)
     report = loading.load(write(tmp_path / "milestones.jsonl", lines), genesis=GENESIS)
     assert (report.exit_code, report.ledger_index, report.differing) == (0, 50, 1)
-    line = f"{wrong['id']}: the source's 5, ours {reported}"
+    line = f"{wrong['id']}: the source's 5, computed {reported}"
     assert report.differences == [line]
     assert f"  {line}" in report_lines(report)
     assert reasons(loading) == expected() | {wrong["id"]: 5}

@@ -183,7 +183,7 @@ def test_reasons_missing_in_the_source_are_the_oracle_s_and_a_wrong_one_is_named
     loading = stores((7, 3), NETWORK, ledger_near=ledger_near)
     report = loading.load(write(tmp_path / "milestones.jsonl", lines), genesis=GENESIS)
     assert (report.exit_code, report.ledger_index, report.differing) == (0, 50, 1)
-    assert report.differences == [f"{raw(wrong['id']).hex()}: the source's 255, ours {stated[wrong['id']]}"]
+    assert report.differences == [f"{raw(wrong['id']).hex()}: the source's 255, computed {stated[wrong['id']]}"]
     assert reasons(loading) == stated | {wrong["id"]: 255}
 
 

@@ -204,8 +204,8 @@ def test_ascending_the_bound_of_partitions_holds_however_hot_a_key_is(loaded: Lo
     for lookup in (*schema.STARDUST_LOOKUPS, schema.LOOKUPS[1]):
         name, size = lookup.table.name, GEOMETRY[1]
         after_genesis = [row for row in rows[name] if row["milestone_index"] > 0]
-        stands = (*lookup.key, "ms_range_id", "partition_id")
-        partitions = Counter(tuple(row[each] for each in stands) for row in after_genesis)
+        location = (*lookup.key, "ms_range_id", "partition_id")
+        partitions = Counter(tuple(row[each] for each in location) for row in after_genesis)
         milestones = Counter(tuple(row[each] for each in (*lookup.key, "milestone_index")) for row in after_genesis)
         largest: dict[Any, int] = defaultdict(int)
         for (*key, _), count in milestones.items():

@@ -162,7 +162,7 @@ def test_a_ledger_state_needs_the_genesis_that_it_began_with(ledger_index: int |
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "all"])
-def test_a_count_that_is_none_is_a_usage_error_that_names_the_flag(count: str, tmp_path: Path) -> None:
+def test_an_invalid_count_is_a_usage_error_that_names_the_flag(count: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.app, ["--store", f"sqlite:///{tmp_path}", "status", "--check", count])
     assert result.exit_code == 2
     assert "--check" in result.output

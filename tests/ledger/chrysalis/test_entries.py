@@ -64,8 +64,8 @@ def assert_same(rendered: Any, stated: Any) -> None:
                 assert value in (None, 0, "0"), key
     elif isinstance(stated, list):
         assert len(rendered) == len(stated)
-        for ours, theirs in zip(rendered, stated, strict=True):
-            assert_same(ours, theirs)
+        for own, theirs in zip(rendered, stated, strict=True):
+            assert_same(own, theirs)
     else:
         assert rendered == stated
 

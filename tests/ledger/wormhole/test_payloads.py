@@ -38,7 +38,7 @@ AS_TEXT = ("amount", "fee", "token_id", "config_index")
 
 RENAMED = {"source_ntt_manager": "source_manager", "recipient_ntt_manager": "recipient_manager"}
 
-NOT_OURS = ("symbol_hex", "name_hex", "emitter_unknown", "magic", "prefix", "length", "payload_id", "head")
+UNKNOWN_HERE = ("symbol_hex", "name_hex", "emitter_unknown", "magic", "prefix", "length", "payload_id", "head")
 """Record fields about the bytes themselves; `length` and `head` are taken from Raw."""
 
 
@@ -63,7 +63,7 @@ def known_fields(decoded: Mapping[str, Any]) -> dict[str, Any]:
     return {
         RENAMED.get(name, name): value.replace("\0", "").strip(PADS) if isinstance(value, str) else value
         for name, value in decoded.items()
-        if name not in NOT_OURS
+        if name not in UNKNOWN_HERE
     }
 
 
