@@ -7,7 +7,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import pytest
@@ -34,12 +34,18 @@ IN_COMMENTS = tuple(idiom for idiom in IDIOMS if idiom.example != "network of mo
 PACKAGES = ("api", "bench", "cli", "db", "etl", "ledger")
 
 
+def definitions(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The names of a module's functions and classes, and their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+
+
 def names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """The names that a module defines (functions, classes, parameters, variables, attributes) and their lines."""
+    """All names that a module defines (functions, classes, parameters, variables, attributes), and their lines."""
+    yield from definitions(tree)
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name, node.lineno
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
                 yield name, node.lineno
 
@@ -56,10 +62,10 @@ def idiom_in(name: str, idioms: tuple[Idiom, ...]) -> Idiom | None:
     return next((each for each in idioms if name not in STORED_NAMES and any(each.finds(text))), None)
 
 
-def name_report(source: str, text: str, idioms: tuple[Idiom, ...] = IN_NAMES) -> list[str]:
-    """One line for each name of a module that contains an idiom."""
-    found = [(line, name, idiom_in(name, idioms)) for name, line in names(ast.parse(text))]
-    return [f"{source}:{line}: {name!r}; write: {idiom.instead}" for line, name, idiom in found if idiom is not None]
+def name_report(source: str, found: Iterable[tuple[str, int]], idioms: tuple[Idiom, ...] = IN_NAMES) -> list[str]:
+    """One line for each of these names and lines of a module that contains an idiom."""
+    lines = [(line, name, idiom_in(name, idioms)) for name, line in found]
+    return [f"{source}:{line}: {name!r}; write: {idiom.instead}" for line, name, idiom in lines if idiom is not None]
 
 
 def comment_report(source: str, text: str) -> list[str]:
@@ -74,11 +80,19 @@ def comment_report(source: str, text: str) -> list[str]:
     return report(source, prose("\n".join(kept)), idioms=IN_COMMENTS)
 
 
+def modules(package: str) -> dict[str, str]:
+    """Path → text of all modules of a package."""
+    paths = sorted((ROOT / package).rglob("*.py"))
+    assert paths
+    return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_and_comments_in_code_are_plain_english(package: str) -> None:
-    modules = {str(each.relative_to(ROOT)): each.read_text("utf-8") for each in sorted((ROOT / package).rglob("*.py"))}
-    assert modules
-    check([line for each, text in modules.items() for line in name_report(each, text) + comment_report(each, text)])
+    found = []
+    for path, text in modules(package).items():
+        found += name_report(path, names(ast.parse(text))) + comment_report(path, text)
+    check(found)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +113,9 @@ def test_other_strings_may_contain_idioms() -> None:
     assert comment_report("module.py", 'X = "told"\nf(\n    "refused",\n)\n"""None: `lacking`."""') == []
 
 
-def test_names_in_tests_are_plain_english() -> None:
-    modules = sorted((ROOT / "tests").rglob("*.py"))
-    found = [
-        line for each in modules for line in name_report(str(each.relative_to(ROOT)), each.read_text("utf-8"), IDIOMS)
-    ]
-    check(found)
+def test_names_of_tests_are_plain_english() -> None:
+    for_tests = modules("tests").items()
+    check([line for path, text in for_tests for line in name_report(path, definitions(ast.parse(text)), IDIOMS)])
 
 
 @pytest.mark.parametrize(
@@ -121,9 +132,10 @@ def test_names_in_tests_are_plain_english() -> None:
     ],
 )
 def test_an_idiom_in_a_name_is_found(text: str) -> None:
-    (found,) = name_report("module.py", text)
+    (found,) = name_report("module.py", names(ast.parse(text)))
     assert found.startswith("module.py:1: ")
 
 
 def test_stored_names_and_other_words_pass() -> None:
-    assert name_report("module.py", "lacking = write_patience_s = refused_at_all.holder = task = outstanding = 1") == []
+    text = "lacking = write_patience_s = refused_at_all.holder = task = outstanding = 1"
+    assert name_report("module.py", names(ast.parse(text))) == []
