@@ -40,6 +40,8 @@ def store_error(error: apsw.Error) -> StoreError:
         return StoreMismatch(f"{text}: a migration is missing; run `permanode migrate`")
     if isinstance(error, apsw.InterruptError):
         return DeadlinePassed("a statement was interrupted")
+    if isinstance(error, apsw.FullError):
+        return StoreUnavailable("the disk of the store is full: free space on it, then run the command again")
     if isinstance(error, PASSING):
         return StoreUnavailable(text)
     return StoreError(text)

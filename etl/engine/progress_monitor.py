@@ -2,7 +2,9 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from py4j.protocol import Py4JError
 
 from etl.engine.current import on_sail
 from etl.engine.session import Session
@@ -29,6 +31,12 @@ def watched(session: Session, stage: str, notify: Notify) -> Iterator[None]:
 
 
 def _look(session: Session, stage: str, notify: Notify, done: threading.Event) -> None:
+    # If the JVM ended, the block that is watched raises the error.
+    with suppress(Py4JError):
+        _report_tasks(session, stage, notify, done)
+
+
+def _report_tasks(session: Session, stage: str, notify: Notify, done: threading.Event) -> None:
     tracker = session.sparkContext.statusTracker()
     seen: dict[int, tuple[int, int]] = {}
     sent = (0, 0)

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from etl.engine.choice import choose_engine
 from etl.engine.current import SAIL, on_sail
+from etl.engine.faults import engine_faults
 from etl.engine.sail.session import sail_session
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import Planning, Span
@@ -22,12 +23,14 @@ def engine_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster:
     """Starts a session and stops it at the end of the block. `cluster`: it can write into a Cassandra cluster.
 
     Inside another such block, yields that one's session with its settings: start-up dominates small runs.
+
+    Raises EngineError for failures of the engine that etl/engine/faults.py knows, also those of the block.
     """
     if choose_engine(settings) == SAIL:
-        with sail_session() as session:
+        with engine_faults(), sail_session() as session:
             yield session
         return
-    with spark_sessions.spark_session(settings, span=span, cluster=cluster) as session:
+    with engine_faults(), spark_sessions.spark_session(settings, span=span, cluster=cluster) as session:
         yield session
 
 

@@ -22,6 +22,13 @@ from etl.engine.current import sail_frames
 
 LOG_LEVEL = "error"
 UNPARTITIONED = "WARN WindowExpression: No Partition Defined"
+RETRIES = r"\[RETRIES_EXCEEDED\]"
+DEPRECATED = "The 'warn' method is deprecated"
+
+TRIES = 2
+"""Repetitions of a request that the server does not answer, within a second. By default they take ten minutes, but a
+server that ended in this process does not come back.
+"""
 
 _running: list[SparkSession] = []
 
@@ -37,6 +44,7 @@ def sail_session() -> Iterator[SparkSession]:
         yield _running[-1]
         return
     from pysail.spark import SparkConnectServer
+    from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession as Connected
 
     os.environ["TZ"] = "UTC"
@@ -44,12 +52,16 @@ def sail_session() -> Iterator[SparkSession]:
     os.environ.setdefault("RUST_LOG", LOG_LEVEL)
     # Windows over all milestones are intended: they have one row per milestone.
     warnings.filterwarnings("ignore", message=UNPARTITIONED)
+    # The error that follows names the cause.
+    warnings.filterwarnings("ignore", message=RETRIES)
+    warnings.filterwarnings("ignore", message=DEPRECATED, module="pyspark")
     server = SparkConnectServer()
     server.start()
     try:
         _, port = server.listening_address
         with sail_frames():
             connected = Connected.builder.remote(f"sc://127.0.0.1:{port}").create()
+            connected.client.set_retry_policies([DefaultPolicy(max_retries=TRIES)])
             # The classes of both engines have the same methods.
             session = cast("SparkSession", connected)
             session.conf.set("spark.sql.session.timeZone", "UTC")

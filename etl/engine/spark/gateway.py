@@ -4,15 +4,18 @@ The JVM's output goes to this process's stderr, because stdout is for the report
 that progress bars stay intact. NOISE lists the lines that are dropped.
 """
 
+import logging
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 from py4j.java_gateway import JavaGateway
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -35,15 +38,16 @@ def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
     """
     gateway = _launch(conf)
     try:
-        open_local_files(gateway.jvm)
-        context = SparkContext(conf=conf, gateway=gateway)
-        try:
-            yield context
-        except (PySparkException, Py4JError) as error:
-            # These errors read their text from the JVM, which ends here.
-            raise RuntimeError(str(error)) from error
-        finally:
-            context.stop()
+        with _readable_errors():
+            open_local_files(gateway.jvm)
+            context = SparkContext(conf=conf, gateway=gateway)
+            try:
+                yield context
+            finally:
+                with warnings.catch_warnings():
+                    # The error of the block says that the JVM ended.
+                    warnings.simplefilter("ignore", RuntimeWarning)
+                    context.stop()
     finally:
         gateway.shutdown()
         SparkContext._gateway = SparkContext._jvm = None
@@ -53,6 +57,17 @@ def spark_context(conf: SparkConf) -> Iterator[SparkContext]:
             gateway.proc.wait()
 
 
+@contextmanager
+def _readable_errors() -> Iterator[None]:
+    """A block whose errors of Spark and of the JVM become a RuntimeError, because they read their text from the JVM."""
+    try:
+        yield
+    except Py4JNetworkError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        raise RuntimeError(str(error)) from error
+
+
 def jvm_gateway(session: SparkSession) -> JavaGateway:
     """Returns the py4j connection to the session's JVM."""
     gateway = session.sparkContext._gateway
@@ -60,7 +75,13 @@ def jvm_gateway(session: SparkSession) -> JavaGateway:
     return gateway
 
 
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record of the root logger is not py4j's, which logs a traceback there for a JVM that ended."""
+    return Path(record.pathname).parent.name != "py4j"
+
+
 def _launch(conf: SparkConf) -> JavaGateway:
+    logging.getLogger().addFilter(_is_not_py4j)
     read, write = os.pipe()
     stream = os.fdopen(read, errors="replace")
     threading.Thread(target=_forward, args=(stream,), name="jvm-output", daemon=True).start()

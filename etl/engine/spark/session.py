@@ -8,11 +8,12 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyspark
+from py4j.protocol import Py4JNetworkError
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
@@ -136,10 +137,16 @@ def spark_session(settings: EtlSettings, *, span: Span, cluster: bool) -> Iterat
         conf = SparkConf().setAll(list(options.items()))
         stack.enter_context(spark_context(conf))
         session = SparkSession.builder.config(conf=conf).getOrCreate()
-        stack.callback(session.stop)
+        stack.callback(_stop, session)
         partitions = settings.shuffle_partitions or _partitions(span, session.sparkContext.defaultParallelism)
         session.conf.set(SHUFFLE_PARTITIONS, str(partitions))
         yield session
+
+
+def _stop(session: SparkSession) -> None:
+    with suppress(Py4JNetworkError):
+        # A JVM that was killed has no session to clear.
+        session.stop()
 
 
 def collector_options(span: Span) -> list[str]:

@@ -15,14 +15,42 @@ from tests.etl.conftest import SETTINGS
 pytestmark = pytest.mark.spark
 
 FAILING = """
+import os, signal
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
+
+def killed(spark):
+    os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+    spark.range(1).count()
+
+for fails in (
+    lambda spark: spark.read.parquet("/nowhere/at/all"),
+    lambda spark: spark._jvm.java.nio.file.Files.size(None),
+    lambda spark: spark._jvm.java.util.ArrayList(500_000_000),
+    killed,
+    lambda spark: print(spark.range(3).count()),
+):
+    try:
+        with engine_session(EtlSettings(master="local[1]", driver_memory="512m")) as spark:
+            fails(spark)
+    except RuntimeError as error:
+        print(type(error).__name__, str(error).splitlines()[0])
 try:
-    with engine_session(EtlSettings(master="local[1]")) as spark:
-        spark.{fails}
+    with engine_session(EtlSettings(master="local[1]", driver_memory="64m")) as spark:
+        pass
 except RuntimeError as error:
-    print(str(error).splitlines()[0])
+    print(type(error).__name__, error)
 """
+
+FAILED = (
+    "RuntimeError [PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all",
+    "RuntimeError An error occurred while calling z:java.nio.file.Files.size.",
+    "EngineError the heap of Spark's driver is too small (",
+    "EngineError Spark's Java process ended: something killed it, often for lack of memory (",
+    "3",
+    "EngineError the heap of Spark's driver is too small (",
+)
+"""The beginnings of what it prints: a fault, whatever it is, does not prevent the next session."""
 
 
 @pytest.mark.parametrize("name", ["old[1]", "b{c", "d}", "a*", "what?", "e\\f"])
@@ -40,12 +68,9 @@ def test_a_path_that_spark_takes_for_a_pattern_is_rejected_before_anything_is_ma
 
 
 def test_what_failed_in_the_jvm_is_reported_when_that_has_ended() -> None:
-    """In Spark's own errors and in those of a direct call."""
-    for fails, reported in (
-        ("read.parquet('/nowhere/at/all')", "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at/all"),
-        ("_jvm.java.nio.file.Files.size(None)", "An error occurred while calling z:java.nio.file.Files.size."),
-    ):
-        ended = subprocess.run(
-            [sys.executable, "-c", FAILING.format(fails=fails)], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        assert ended.stdout.startswith(reported), ended.stderr
+    """In Spark's own errors, in those of a direct call, and where the JVM has no memory or was killed."""
+    ended = subprocess.run([sys.executable, "-c", FAILING], cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = ended.stdout.splitlines()
+    assert len(lines) == len(FAILED), ended.stderr
+    assert all(map(str.startswith, lines, FAILED)), lines
+    assert "Traceback" not in ended.stderr

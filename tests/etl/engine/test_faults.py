@@ -1,0 +1,232 @@
+"""Faults around the embedded engine: one line with cause and next step, and a next run that repairs.
+
+The causes are real: a disk that is full, a server that ended, plans that are too large. Texts of other engines' errors
+are those that such a fault gave.
+"""
+
+import operator
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from db.store import StoreUnavailable
+from etl.engine.current import on_sail
+from etl.engine.faults import EngineError, engine_faults, fault_line
+from etl.engine.session import Session, engine_session
+from etl.report import Notify, Progress
+from tests.conftest import SAMPLE
+from tests.etl.archives import ARCHIVE
+from tests.etl.commands import members_of, permanode
+from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
+from tests.etl.lake_files import lake_rows
+
+GENESIS = SAMPLE / "genesis.json"
+FIRST, *REST = (SAMPLE / name for name in ARCHIVE)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory, templates: Templates) -> Stores:
+    return Stores(tmp_path_factory.mktemp("stores"), templates, settings=ON_SAIL)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(stores: Stores) -> Loading:
+    """The store after the same two loads without a fault."""
+    loading = stores()
+    loading.load(FIRST, genesis=GENESIS)
+    loading.load(*REST)
+    return loading
+
+
+@pytest.mark.parametrize(
+    ("error", "beginning"),
+    [
+        (OSError(28, "No space left on device"), "no disk space left ([Errno 28]"),
+        (
+            RuntimeError("An error occurred\nCaused by: java.lang.OutOfMemoryError: Java heap space\n\tat x"),
+            "the heap of Spark's driver is too small (Caused by: java.lang.OutOfMemoryError: Java heap space); ",
+        ),
+        (RuntimeError("System memory 100 must be at least 200. Please increase"), "the heap of Spark's driver"),
+        (pa.ArrowMemoryError("malloc of size 8 failed"), "out of memory (malloc of"),
+        (MemoryError(), "out of memory (no details)"),
+        (BrokenProcessPool("A process in the pool was terminated"), "a Python process that decodes messages ended"),
+        (Py4JNetworkError("Answer from Java side is empty"), "Spark's Java process ended"),
+    ],
+)
+def test_a_known_cause_is_one_line_with_the_next_step(error: Exception, beginning: str) -> None:
+    line = fault_line(error)
+    assert line is not None
+    assert line.startswith(beginning)
+    assert line.endswith("then run the command again")
+    assert "\n" not in line
+
+
+def test_the_cause_is_found_in_the_errors_that_an_error_was_raised_from() -> None:
+    """A full disk comes before what it ended, wherever it is. A long line is shortened around the cause."""
+    error = Py4JNetworkError("Answer from Java side is empty")
+    error.__context__ = RuntimeError(f"{'x' * 500} No space left on device {'y' * 500}")
+    with pytest.raises(EngineError, match=r"^no disk space left \(…x+ No space left on device y+…\); ") as caught:
+        raise_in_block(error)
+    assert len(str(caught.value)) < 400
+
+
+def raise_in_block(error: Exception) -> None:
+    with engine_faults():
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError("an invalid option"), StoreUnavailable("No space left on device")])
+def test_other_errors_and_those_of_the_project_pass_unchanged(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught, engine_faults():
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.loads
+def test_plans_that_are_too_large_for_sail() -> None:
+    large = pa.table({"x": [bytes(140 << 20)]})
+    for frame in (
+        lambda session: session.range(1).select(reduce(operator.add, [F.col("id")] * 2_000)),
+        lambda session: session.createDataFrame(large),
+    ):
+        with pytest.raises(
+            EngineError, match=r"^a query has a larger plan than the engine accepts \(.*etl.engine = spark"
+        ):
+            collect(frame)
+
+
+def collect(frame: Callable[[Session], DataFrame]) -> None:
+    with engine_session(ON_SAIL) as session:
+        frame(session).collect()
+
+
+def server_stopped_at(stage: str, monkeypatch: pytest.MonkeyPatch) -> Notify:
+    """Returns the progress callback of a load. It stops the engine's server when that stage begins."""
+    from pysail.spark import SparkConnectServer
+
+    class Recorded:
+        def __init__(self) -> None:
+            self._server = SparkConnectServer()
+            self._is_running = True
+            servers.append(self)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._server, name)
+
+        def stop(self) -> None:
+            if self._is_running:
+                self._is_running = False
+                self._server.stop()
+
+    servers = list[Recorded]()
+
+    def notify(step: Progress) -> None:
+        if step.stage == stage:
+            servers[-1].stop()
+
+    monkeypatch.setattr("pysail.spark.SparkConnectServer", Recorded)
+    return notify
+
+
+def differing(one: Loading, other: Loading) -> list[str]:
+    """The tables whose rows differ, and `lake` if the messages of the lakes do."""
+    rows, others = one.rows(), other.rows()
+    lakes = [lake_rows(each.folder / "lake" / "messages", ["milestone_index", "message_id"]) for each in (one, other)]
+    return [*(name for name in rows if rows[name] != others[name]), *(["lake"] if lakes[0] != lakes[1] else [])]
+
+
+def indices(rows: dict[str, list[dict[str, Any]]]) -> set[int]:
+    """The complete milestones of a store."""
+    return {row["milestone_index"] for row in rows["sync"] if row["synced_by"] is not None}
+
+
+@pytest.mark.loads
+def test_a_server_that_ended_during_a_load_and_the_next_load(
+    stores: Stores, undisturbed: Loading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading = stores()
+    loading.load(FIRST, genesis=GENESIS)
+    before = loading.rows()
+    with pytest.raises(EngineError, match=r"^the embedded engine does not respond any more "):
+        loading.load(*REST, notify=server_stopped_at("tables", monkeypatch))
+    assert not on_sail()
+    assert indices(before) <= indices(loading.rows())
+    loading.load(*REST)
+    assert differing(loading, undisturbed) == []
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Callable[[int], None]]:
+    """Mounts a disk there. Yields a function that limits its free KiB."""
+    folder.mkdir()
+
+    def mount(*options: str) -> int:
+        return subprocess.run(["mount", *options, "tmpfs", folder], capture_output=True, check=False).returncode
+
+    def leave(kib: int) -> None:
+        used = shutil.disk_usage(folder).used >> 10
+        assert mount("-o", f"remount,size={used + kib}k") == 0
+
+    if mount("-t", "tmpfs", "-o", "size=64m") != 0:
+        pytest.skip("mounting a disk needs root")
+    try:
+        yield leave
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.mark.loads
+@pytest.mark.parametrize(
+    ("free_kib", "fault", "text"),
+    [
+        (64, EngineError, "no disk space left (.*); free space for the lake"),
+        (1_024, StoreUnavailable, "the disk of the store is full: free space on it"),
+    ],
+)
+def test_a_disk_that_was_full_during_a_load_and_the_next_load(
+    tmp_path: Path, templates: Templates, undisturbed: Loading, free_kib: int, fault: type[Exception], text: str
+) -> None:
+    with small_disk(tmp_path / "disk") as leave:
+        loading = Stores(tmp_path / "disk", templates, settings=ON_SAIL)()
+        loading.load(FIRST, genesis=GENESIS)
+        before = loading.rows()
+        leave(free_kib)
+        with pytest.raises(fault, match=f"^{text}.*, then run the command again$"):
+            loading.load(*REST)
+        rows = loading.rows()
+        assert [name for name in rows if rows[name] != before[name]] == []
+        leave(32 << 10)
+        loading.load(*REST)
+        assert differing(loading, undisturbed) == []
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_java_process_that_was_killed_during_a_load_and_the_next_load(stores: Stores, tmp_path: Path) -> None:
+    loading = stores()
+    flags = ("--store", loading.store.url, "--network", loading.store.network)
+    process = permanode(*flags, "load", FIRST, *REST, "--genesis", GENESIS, cwd=tmp_path)
+    try:
+        assert process.wait_for(lambda line: '"stage": "tables"' in line), process.said()
+        (java,) = (pid for pid in members_of(process.pid) if Path(f"/proc/{pid}/comm").read_text() == "java\n")
+        os.kill(java, signal.SIGKILL)
+        assert process.finish() == 1, process.said()
+    finally:
+        process.kill()
+    (line,) = (line for line in process.err if line.startswith("permanode: "))
+    assert "Spark's Java process ended: something killed it, often for lack of memory (" in line, process.said()
+    loading.load(FIRST, *REST, genesis=GENESIS)
+    assert differing(loading, stores.loaded("chrysalis from genesis")[0]) == []
