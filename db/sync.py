@@ -6,11 +6,11 @@ Invariants:
 """
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from db import schema
-from db.intervals import Intervals, format_intervals, intervals, of_indices, parse_intervals, subtract
+from db.intervals import Intervals, add, format_intervals, intersect, intervals, of_indices, parse_intervals, subtract
 from db.store import Bound, Row, Store
 from ledger.levels import LEVELS, weakest
 
@@ -67,6 +67,44 @@ def proof_row(network: str, ms_range_id: int, sync_rows: Sequence[Row]) -> Row:
             indices[weakest(row["verified"])].append(row["milestone_index"])
     levels = {level: of_indices(held) for level, held in indices.items() if held}
     return {"network": network, "ms_range_id": ms_range_id, "levels": json.dumps(levels)}
+
+
+def extended_rows(range_before: Row, proof_before: Row, sync_rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """The rows of `ranges` and `proofs` from the rows before, and from all `sync` rows above the newest milestone that
+    was complete before. None if they do not suffice, because the layout has changed.
+    """
+    if range_before["layout"] != schema.LAYOUT:
+        return None
+    complete = parse_intervals(range_before["complete"])
+    news = range_row(range_before["network"], range_before["ms_range_id"], sync_rows)
+    ends = [range_before["max_timestamp"], news["min_timestamp"]]
+    known = [(0, complete[-1][1])] if complete else []
+
+    def joined(column: str) -> str:
+        before = intersect(parse_intervals(range_before[column] or "[]"), known)
+        return format_intervals(add(before, parse_intervals(news[column])))
+
+    extended = news | {
+        **{column: joined(column) for column in ("complete", "incomplete", "logged")},
+        "milestone_count": range_before["milestone_count"] + news["milestone_count"],
+        "message_count": range_before["message_count"] + news["message_count"],
+        "min_timestamp": _first(min, range_before["min_timestamp"], news["min_timestamp"]),
+        "max_timestamp": _first(max, range_before["max_timestamp"], news["max_timestamp"]),
+        "rising": range_before["rising"] and news["rising"] and (None in ends or ends[0] <= ends[1]),
+    }
+    proof = proof_row(range_before["network"], range_before["ms_range_id"], sync_rows)
+    before, after = json.loads(proof_before["levels"]), json.loads(proof["levels"])
+    levels = {level: add(_pairs(before.get(level, [])), _pairs(after.get(level, []))) for level in LEVELS}
+    return extended, proof | {"levels": json.dumps({level: held for level, held in levels.items() if held})}
+
+
+def _first(choose: Callable[[Iterable[int]], int], *times: int | None) -> int | None:
+    known = [time for time in times if time is not None]
+    return choose(known) if known else None
+
+
+def _pairs(levels: Iterable[Sequence[int]]) -> Intervals:
+    return [(first, last) for first, last in levels]
 
 
 async def list_ranges(store: Store, network: str) -> AsyncIterator[Row]:

@@ -22,6 +22,9 @@ T = TypeVar("T")
 PAGE = 10_000
 OWNERS_AT_ONCE = 32
 
+ALL_ROWS = 2**31 - 1
+"""A limit above every number of rows."""
+
 
 class StoreReads:
     """Synchronous reads of one store. Threads may share it."""
@@ -180,6 +183,19 @@ class StoreReads:
         found = ((row["lookup"], row["ms_range_id"], row["milestone_index"]) for row in rows)
         return [each for each in found if each[1] in wanted]
 
+    def positions(self, table: Table, column: str, partitions: Sequence[Key], first: int, last: int) -> list[int]:
+        """The milestones in [first, last] of all rows of these partitions. `column`: the first clustering column."""
+
+        async def read() -> list[list[Row]]:
+            low, high = Bound((first,)), Bound((last,))
+            slices = (
+                self._store.slice(table, each, lower=low, upper=high, limit=ALL_ROWS, columns=(column,))
+                for each in partitions
+            )
+            return [await each for each in slices]
+
+        return [row[column] for rows in self._answer(read()) for row in rows]
+
     def info(self, name: str) -> str | None:
         """The value of a key of keyspace_info; None if it is missing."""
         row = self._answer(self._store.get(schema.keyspace_info, (name,)))
@@ -193,17 +209,21 @@ class StoreReads:
         """The range's slice of `sync`."""
         return list(self.partition(schema.sync, (ms_range_id,)))
 
-    def partition(self, table: Table, partition: Key, columns: tuple[str, ...] | None = None) -> Iterator[Row]:
-        """Yields all rows of a partition in order. `columns`, if given, must include the clustering columns."""
-        after: Bound | None = None
+    def partition(
+        self, table: Table, partition: Key, columns: tuple[str, ...] | None = None, *, first: int | None = None
+    ) -> Iterator[Row]:
+        """All rows of a partition, in its order; of `columns`, including the clustering ones, where they are given.
+        `first`: the lowest value of the first clustering column. Default: all rows.
+        """
         descending = table.order is Order.DESC
+        bound: dict[str, Any] = {} if first is None else {"lower": Bound((first,))}
         while True:
-            bound: dict[str, Any] = {} if after is None else {"upper" if descending else "lower": after}
             page = self._answer(self._store.slice(table, partition, limit=PAGE, columns=columns, **bound))
             yield from page
             if len(page) < PAGE:
                 return
             after = Bound(tuple(page[-1][name] for name in table.clustering), inclusive=False)
+            bound["upper" if descending else "lower"] = after
 
     def _created(self, output_ids: Sequence[bytes]) -> Iterator[tuple[bytes, Row]]:
         """Rows of `outputs` whose creator is known."""
