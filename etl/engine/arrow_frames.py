@@ -3,10 +3,9 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from etl.engine.current import on_sail, scratch_folder
-from etl.engine.sail.rows import rows_of
+from etl.engine.sail.rows import local_frame, rows_of
 from etl.engine.session import Session
 
 MANY_ROWS = 50
@@ -21,9 +20,7 @@ def arrow_frame(session: Session, table: pa.Table) -> DataFrame:
         file = scratch_folder("rows") / "part-0.parquet"
         pq.write_table(table, file, compression="none", use_dictionary=False)
         return session.read.parquet(str(file))
-    if table.num_rows:
-        return session.createDataFrame(_null_fields(table))
-    return session.createDataFrame([], from_arrow_schema(table.schema))
+    return local_frame(session, _null_fields(table))
 
 
 def collected(frame: DataFrame) -> pa.Table:

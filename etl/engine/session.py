@@ -27,7 +27,7 @@ def engine_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster:
     Raises EngineError for failures of the engine that etl/engine/faults.py knows, also those of the block.
     """
     if choose_engine(settings) == SAIL:
-        with engine_faults(), sail_session() as session:
+        with engine_faults(), sail_session(single=span is Span.SECONDS) as session:
             yield session
         return
     with engine_faults(), spark_sessions.spark_session(settings, span=span, cluster=cluster) as session:

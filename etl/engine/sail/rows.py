@@ -1,10 +1,10 @@
-"""Rows of a frame as Arrow data. Sail runs in this process too, so they reach it without a driver's limits."""
+"""Rows of a frame as Arrow data, and the reverse. Sail runs in this process too, so there are no driver's limits."""
 
 from typing import Any, cast
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 
 def rows_of(frame: DataFrame) -> pa.Table:
@@ -15,3 +15,16 @@ def rows_of(frame: DataFrame) -> pa.Table:
     """
     table, schema = cast("Any", frame)._to_table()
     return table if schema is None else table.cast(to_arrow_schema(schema))
+
+
+def local_frame(session: SparkSession, table: pa.Table) -> DataFrame:
+    """The rows of a table as part of the plan.
+
+    `createDataFrame` requests six options of the session first, which have their defaults.
+    """
+    from pyspark.sql.connect.dataframe import DataFrame as Connected
+    from pyspark.sql.connect.plan import LocalRelation
+
+    schema = from_arrow_schema(table.schema)
+    rows = table.cast(to_arrow_schema(schema)) if table.num_rows else None
+    return cast("DataFrame", Connected(LocalRelation(rows, schema=schema.json()), cast("Any", session)))

@@ -30,12 +30,30 @@ TRIES = 2
 server that ended in this process does not come back.
 """
 
+PARALLELISM = "SAIL_EXECUTION__DEFAULT_PARALLELISM"
+"""Partitions of a query; 0: as many as cores."""
+
 _running: list[SparkSession] = []
 
 
 @contextmanager
-def sail_session() -> Iterator[SparkSession]:
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Sets a variable of the environment in the block, unless it is set."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
+
+
+@contextmanager
+def sail_session(*, single: bool = False) -> Iterator[SparkSession]:
     """Starts a server on a free port of this machine and a session on it. Stops both at the end of the block.
+
+    `single`: each query runs in one partition. Runs of few rows take less time then: several queries run at once.
 
     Inside another such block, yields that one's session. Raises ModuleNotFoundError if the extra `sail` is not
     installed.
@@ -55,8 +73,9 @@ def sail_session() -> Iterator[SparkSession]:
     # The error that follows names the cause.
     warnings.filterwarnings("ignore", message=RETRIES)
     warnings.filterwarnings("ignore", message=DEPRECATED, module="pyspark")
-    server = SparkConnectServer()
-    server.start()
+    with _variable(PARALLELISM, "1" if single else "0"):
+        server = SparkConnectServer()
+        server.start()
     try:
         _, port = server.listening_address
         with sail_frames():
@@ -64,6 +83,8 @@ def sail_session() -> Iterator[SparkSession]:
             connected.client.set_retry_policies([DefaultPolicy(max_retries=TRIES)])
             # The classes of both engines have the same methods.
             session = cast("SparkSession", connected)
+            # A response from this process needs no second request that releases it.
+            connected.client.disable_reattachable_execute()
             session.conf.set("spark.sql.session.timeZone", "UTC")
             _running.append(session)
             try:
