@@ -38,8 +38,9 @@ from etl.engine.session import Session, engine_session
 from etl.engine.settings import EtlSettings
 from etl.lake.delta import Lake, intervals_of
 from etl.tables import frames as tables
+from etl.tables import message_frames as of_messages
 from etl.tables.frames import TableFrame
-from etl.tables.lookups import placed
+from etl.tables.lookups import listed, role_outputs
 from etl.tables.partition_columns import Placement
 from etl.writers.cassandra_java import class_path
 from etl.writers.choice import frame_writer
@@ -74,7 +75,8 @@ def prepared(archives: Path, messages: int) -> Path:
             lake = Lake(spark, str(growing / "store" / "lake"))
             lines = lake.messages(intervals_of(lake.read("milestones")))
             unsplit = Placement(settings.chunk_size, schema.LOOKUPS, None)
-            for frame in (tables.messages(lines), placed(tables.owned(lines), unsplit, schema.outputs_by_address)):
+            outputs = role_outputs(schema.outputs_by_address).of(listed(tables.owned(lines)), unsplit)
+            for frame in (of_messages.messages().of(lines), outputs):
                 here = growing / frame.table.name
                 frame.frame.write.parquet(str(here / "frame"))
                 kept = spark.read.parquet(str(here / "frame"))

@@ -3,8 +3,9 @@
 Each function takes an IotaRun and returns the IotaRun for the next step. A step without work returns its argument.
 """
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from etl.archive.archived_milestones import sealed_by
 from etl.engine.progress_monitor import watched
 from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
-from etl.lake.summary import count_messages, reject_lines
+from etl.lake.summary import count_messages, count_rows, reject_lines
 from etl.ledger_state.advance import Ledger
 from etl.store_reads import StoreReads
 from etl.verification.chain import reject_broken_links
@@ -26,7 +27,8 @@ from etl.verification.full_verification import promote
 from etl.verification.ingest import Ingest, Ingested
 from etl.verification.resolve_inclusion import decide_states
 from etl.writers.archived_marks import note_logged
-from etl.writers.publish import Publication
+from etl.writers.few_run import FEW_MESSAGES
+from etl.writers.publish import Opened, Publication
 from ledger.levels import FULL
 
 
@@ -190,6 +192,27 @@ def reject_older_lake(lake: Lake, reads: StoreReads) -> None:
         )
 
 
+class Opening:
+    """The splits of a run, which a thread computes once they are needed."""
+
+    def __init__(self, pool: ThreadPoolExecutor, open_splits: Callable[[], Opened]) -> None:
+        self._pool = pool
+        self._open_splits = open_splits
+        self._starting = threading.Lock()
+        self._future: Future[Opened] | None = None
+
+    def start(self) -> "Future[Opened]":
+        """Starts the thread, once."""
+        with self._starting:
+            if self._future is None:
+                self._future = self._pool.submit(self._open_splits)
+            return self._future
+
+    def result(self) -> Opened:
+        """Waits for the splits."""
+        return self.start().result()
+
+
 def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
     """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit."""
     report, kept = publication.report, publication.reads.held().messages
@@ -197,17 +220,22 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
     def commit() -> Expectation:
         expectation = expect(publication, found)
         ingest.commit(found)
-        count_messages(publication.lake, found.run, report)
+        if found.run and size(found.run) <= FEW_MESSAGES:
+            count_rows(publication.few_run(found.run).known, report)
+        else:
+            count_messages(publication.lake, found.run, report)
         return expectation
 
     with ThreadPoolExecutor(3, thread_name_prefix="beside") as pool:
         committing = pool.submit(commit)
-        opening = pool.submit(publication.open_splits, found.run)
+        opening = Opening(pool, lambda: publication.open_splits(found.run))
+        if not kept or found.expected.over(found.decoded)["messages"].rows > FEW_MESSAGES:
+            opening.start()
         noting = pool.submit(ingest.note_sources, found)
         if kept:
             committing.result()
         much = bulk or report.messages >= publication.settings.bulk_share * kept
-        publication.publish(found.run, files, opening, committing, bulk=bool(found.run) and much)
+        publication.publish(found.run, files, opening.result, committing, bulk=bool(found.run) and much)
         noting.result()
         note_logged(publication.store, publication.reads, publication.store_settings.chunk_size, sealed_by(found.plan))
         if found.pending:

@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, subtract
+from db.intervals import Intervals, add, format_intervals, intersect, parse_intervals, size, subtract
 from db.model import Table
 from db.partitions import ms_range_id, ranges_of
-from db.queries.analytics import ANALYSED, ANALYSED_BY, DAYS_DUE, PIECE, SUMMED, format_runs, runs_of
+from db.queries.analytics import ANALYSED, ANALYSED_BY, DAYS_DUE, PIECE, SUMMED, format_runs, parse_runs, runs_of
 from db.store import Row
 from etl.analytics import days
 from etl.analytics import milestones as measures
@@ -34,7 +34,9 @@ from etl.ledger_state.changes import Found, far
 from etl.report import Progress
 from etl.tables import milestones as tables_milestones
 from etl.tables.frames import FrameMaker, TableFrame, ms_timestamp
-from etl.writers.frame_writer import Earlier, Prepared, upsert_frames
+from etl.writers.few_rows import FewRowsWriter
+from etl.writers.few_run import FEW_MESSAGES
+from etl.writers.frame_writer import Earlier, Prepared, prepared_by, upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
 
 DAYS_AT_ONCE = 30
@@ -163,7 +165,7 @@ def ledger_makers(
         return made if wanted is None else replace(made, frame=made.frame.where(either(wanted)))
 
     def milestones() -> TableFrame:
-        times = publication.lake.milestones([(begun.first, last)])
+        times = publication.milestones([(begun.first, last)])
         times = times.select("milestone_index", ms_timestamp().alias("ms_timestamp"))
         return measures.of_changes(changes, after, times, begun, last, chunk_size)
 
@@ -177,17 +179,35 @@ def ledger_makers(
 
 def _milestones(publication: Publication, milestones: Intervals) -> None:
     """ms_analytics without the measures of the ledger, and its sums by range."""
-    lake, chunk_size = publication.lake.messages(milestones), publication.store_settings.chunk_size
-    _write(publication, [lambda _: measures.of_messages(lake, chunk_size)])
-    reads, columns = publication.reads, ("milestone_index", *SUMMED)
-    rows = []
-    for each in sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)}):
-        found = reads.partition(schema.ms_analytics, (each,), columns)
-        rows.append((reads.network, each, format_runs(runs_of(reversed(list(found)), PIECE))))
+    lake, chunk_size = publication.messages(milestones), publication.store_settings.chunk_size
+    is_few = size(milestones) <= FEW_MESSAGES and publication.writer.holds_few_rows
+    writer = FewRowsWriter() if is_few else publication.writer
+    _write(replace(publication, writer=writer), [lambda _: measures.of_messages(lake, chunk_size)])
+    ranges = sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)})
+    rows = [(publication.reads.network, each, _sums(publication, each, milestones)) for each in ranges]
     with publication.store.batch() as batch:
         publication.report.wrote(
             "analytics_ranges", batch.upsert(schema.analytics_ranges, schema.analytics_ranges.names, rows)
         )
+
+
+def _sums(publication: Publication, range_id: int, milestones: Intervals) -> str:
+    """The sums of a range after the rows of these milestones changed: those before them as they are stored, and those
+    of the rows from there on.
+    """
+    reads, size_of_range = publication.reads, publication.store_settings.chunk_size
+    (row,) = reads.many(schema.analytics_ranges, [(reads.network, range_id)])
+    first = range_id * size_of_range
+    kept = [] if row is None else parse_runs(row["runs"])
+    if kept:
+        first = max(first, next(low for low, high in milestones if high >= first))
+        first = min([first, *(run.first for run in kept if run.last >= first)])
+        kept = [run for run in kept if run.last < first]
+    changed = reads.partition(schema.ms_analytics, (range_id,), ("milestone_index", *SUMMED), first=first)
+    runs = runs_of(reversed(list(changed)), PIECE)
+    if kept and runs and kept[-1].last == runs[0].first - 1 and runs[0].first % PIECE:
+        runs[0] = kept.pop().before(runs[0])
+    return format_runs([*kept, *runs])
 
 
 def _days(publication: Publication, milestones: Intervals) -> None:
@@ -287,7 +307,7 @@ def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
 
 
 def _prepare(publication: Publication, make: FrameMaker) -> Prepared:
-    return publication.writer.prepare(make(Earlier()))
+    return prepared_by(publication.writer, make(Earlier()))
 
 
 def _note(publication: Publication, milestones: Intervals, due: Intervals | None = None) -> None:

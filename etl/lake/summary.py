@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals
@@ -10,6 +12,11 @@ from etl.report import Report
 
 KINDS = {"transactions": "transaction", "tagged_data": "indexation", "no_payload": "no payload"}
 """Counts in the lake's `milestones` by payload, and their names in a report."""
+
+COUNTED = ("message_count", *KINDS)
+"""The counts in the lake's `milestones` that a report contains."""
+
+DAY_S = 86_400
 
 REJECTS_SHOWN = 20
 """Rejects that a report contains. The `rejects` table contains all of them."""
@@ -38,22 +45,35 @@ def totals_of(lake: Lake, milestones: Intervals) -> Totals:
     return Totals(row[0] or 0, row[1] or 0, frozenset(row[2]))
 
 
+def totals_of_rows(milestones: pa.Table) -> Totals:
+    """Returns the sums of few milestones in this process."""
+    days = {each.timestamp() // DAY_S for each in milestones["timestamp"].to_pylist() if each is not None}
+    messages, conflicting = (pc.sum(milestones[name]).as_py() or 0 for name in ("message_count", "conflicting"))
+    return Totals(messages, conflicting, frozenset(map(int, days)))
+
+
 def count_messages(lake: Lake, run: Intervals, report: Report) -> None:
     """Sets the report's totals of milestones and messages from the lake's milestones of that run."""
     if not run:
         return
     counts = (
         lake.milestones(run)
-        .agg(
-            F.count("*"),
-            F.count("verified"),
-            *(F.coalesce(F.sum(name), F.lit(0)) for name in ("message_count", *KINDS)),
-        )
+        .agg(F.count("*"), F.count("verified"), *(F.coalesce(F.sum(name), F.lit(0)) for name in COUNTED))
         .first()
     )
     assert counts is not None
-    report.milestones, report.complete, report.messages, *kinds = counts
-    rest = {"milestone": report.messages - sum(kinds)}
+    _set_counts(report, *counts)
+
+
+def count_rows(milestones: pa.Table, report: Report) -> None:
+    """Sets the same totals from the rows of few milestones in this process."""
+    complete = milestones.num_rows - milestones["verified"].null_count
+    _set_counts(report, milestones.num_rows, complete, *(pc.sum(milestones[name]).as_py() or 0 for name in COUNTED))
+
+
+def _set_counts(report: Report, milestones: int, complete: int, messages: int, *kinds: int) -> None:
+    report.milestones, report.complete, report.messages = milestones, complete, messages
+    rest = {"milestone": messages - sum(kinds)}
     report.messages_by_kind = dict(zip(KINDS.values(), kinds, strict=True)) | rest
 
 

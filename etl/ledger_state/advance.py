@@ -15,22 +15,28 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from db.intervals import Intervals, in_words
 from db.model import Lookup, Table
 from db.store import Batch, Value
+from etl.engine.arrow_frames import arrow_frame, collected
 from etl.lake.delta import few_rows
-from etl.lake.summary import Totals, totals_of
+from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, rich_list, unspent
-from etl.ledger_state.balances import balance_makers, balances
+from etl.ledger_state.balances import balance_frames, balances
 from etl.ledger_state.changes import BALANCES, Found, created_by, far, genesis_outputs, near
 from etl.ledger_state.conflict_reasons import reason_makers
 from etl.ledger_state.rich_list import Wealth
 from etl.report import Progress
 from etl.tables import address_history as history
-from etl.tables import frames as tables
 from etl.tables import lookups
 from etl.tables import milestones as tables_milestones
 from etl.tables.frames import FrameMaker
+from etl.tables.lookups import listed
+from etl.tables.message_frames import created_outputs
 from etl.tables.partition_columns import SPLITS, Placement
+from etl.tables.row_frames import RowFrame
+from etl.tables.run_frames import FrameSource
+from etl.writers.few_rows import FewRowsWriter, source_for
 from etl.writers.frame_writer import upsert_frames
 from etl.writers.publish import ANALYSED_TO, Publication
 
@@ -99,12 +105,16 @@ class Ledger:
             is_near = last - frontier <= (most if frontier > genesis else min(most, FIRST_NEAR))
             to = min(last, frontier + MILESTONES_AT_ONCE) if is_near else last
             self.publication.notify(Progress("ledger", frontier - genesis, last - genesis, "milestones of the ledger"))
-            totals = totals_of(lake, [(frontier + 1, to)])
+            totals = self._totals([(frontier + 1, to)])
             sized = self.publication.for_messages(totals.messages) if is_near else self.publication
             found = (near if is_near else far)(sized, genesis, frontier, to)
             frontier = replace(self, publication=sized)._apply(found, totals, genesis, frontier, to)
         compaction.compact_behind(self.publication, genesis, frontier)
         report.ledger_index = frontier
+
+    def _totals(self, run: Intervals) -> Totals:
+        held = self.publication.few_runs.get(in_words(run))
+        return totals_of(self.publication.lake, run) if held is None else totals_of_rows(held.known)
 
     def _begin(self, genesis: int) -> None:
         """Writes the outputs and balances of genesis."""
@@ -115,11 +125,12 @@ class Ledger:
         placement = self._placement(genesis, genesis, (*schema.LOOKUPS, *schema.STARDUST_LOOKUPS))
         # No partition begins before the first milestone that is applied.
         at_first = Placement(chunk_size, schema.LEDGER_LOOKUPS, None)
+        first_balances = FrameSource(lambda: balances(changes, None, genesis - 1))
         makers: list[FrameMaker] = [
-            lambda _: tables.created_outputs(outputs),
+            lambda _: created_outputs().of(outputs.withColumn("included", F.expr("true"))),
             *lookups.genesis_makers(outputs, placement),
             *unspent.makers(changes, at_first, genesis, genesis - 1, genesis - 1),
-            *balance_makers(balances(changes, None, genesis - 1), chunk_size),
+            *map(first_balances.maker, balance_frames(chunk_size)),
             lambda _: tables_milestones.genesis_treasury(lake.genesis(), network),
         ]
         if self.measures is not None:
@@ -140,27 +151,45 @@ class Ledger:
         publication, chunk_size = self.publication, self.publication.store_settings.chunk_size
         applied = found.changes.where(F.col("milestone_index") <= to)
         news = applied.where(F.col("milestone_index") > frontier)
-        keys = unspent.counted_keys(found.counted.where(F.col("milestone_index") <= to), chunk_size)
-        opened = publication.grown(schema.LEDGER_LOOKUPS, keys, [(frontier + 1, to)], beside=found.ranges)
-        placement = self._placement(frontier + 1, to, schema.LOOKUPS)
+        run = [(frontier + 1, to)]
+        writer = publication.for_few_rows(run, schema.LEDGER_LOOKUPS) if publication.few else publication.writer
+        opened, placement = None, Placement(chunk_size, (*schema.LOOKUPS, *schema.LEDGER_LOOKUPS), None)
+        placement_of_news = placement
+        in_process = isinstance(writer, FewRowsWriter)
+        if not in_process:
+            keys = unspent.counted_keys(found.counted().where(F.col("milestone_index") <= to), chunk_size)
+            opened = publication.grown(schema.LEDGER_LOOKUPS, keys, run, beside=found.ranges)
+            placement_of_news = opened.placement
+            placement = self._placement(frontier + 1, to, schema.LOOKUPS)
         before = few_rows(publication.spark, BALANCES, found.near.before) if found.near else None
         dead_to = frontier if found.near else to - publication.settings.ledger_margin
         after = balances(applied, before, frontier)
+        if in_process:
+            # Several frames read the balances.
+            after = arrow_frame(publication.spark, collected(after))
+        source = source_for(writer)
+        of_changes, of_balances = source(listed(news)), source(after)
         makers: list[FrameMaker] = [
-            lambda _: tables.conform(news.withColumn("address", F.col("owner")), schema.ledger_updates_by_milestone),
-            lambda _: history.ledger_updates(news, opened.placement),
+            of_changes.maker(RowFrame(schema.ledger_updates_by_milestone, computed={"address": F.col("owner")})),
+            of_changes.maker(history.ledger_updates(), lambda: placement_of_news),
             lambda _: history.spent_from(news, placement),
-            *unspent.makers(news, opened.placement, genesis, frontier, dead_to),
-            lambda earlier: tables.hints(earlier.read, schema.addresses_hints, {schema.ledger_updates_by_address}),
-            *balance_makers(after, chunk_size),
+            *(
+                unspent.few_makers(of_changes, genesis)
+                if in_process
+                else unspent.makers(news, placement_of_news, genesis, frontier, dead_to)
+            ),
+            of_changes.hints(schema.addresses_hints, {schema.ledger_updates_by_address}),
+            *map(of_balances.maker, balance_frames(chunk_size)),
             *reason_makers(publication, applied, frontier, to, totals, near=found.near is not None),
         ]
         further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
         makers += further or []
         wealth = self._wealth(found, genesis, frontier, to)
         with publication.store.batch(publish=found.near is None) as batch:
-            publication.record(batch, opened)
-            self._write(batch, makers, wealth, to, analysed=further is not None)
+            if opened is not None:
+                publication.record(batch, opened)
+            written = replace(self, publication=replace(publication, writer=writer))
+            written._write(batch, makers, wealth, to, analysed=further is not None)
         if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
             # Only rows that existed before. Outputs created since then are written only if they are unspent.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))

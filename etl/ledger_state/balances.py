@@ -10,9 +10,8 @@ from db import schema
 from db.roles import ADDRESS
 from etl.ledger_state.changes import BALANCES
 from etl.ledger_state.conflict_reasons import dust_change
-from etl.tables import frames as tables
-from etl.tables.frames import FrameMaker
 from etl.tables.partition_columns import range_of
+from etl.tables.row_frames import RowFrame
 
 SUMS = BALANCES.names[2:]
 
@@ -42,18 +41,16 @@ def balances(changes: DataFrame, before: DataFrame | None, frontier: int) -> Dat
     return summed.where(F.col("milestone_index") > frontier)
 
 
-def balance_makers(after: DataFrame, chunk_size: int) -> list[FrameMaker]:
-    """The frames of address_balances and its hints."""
-    placed = after.withColumn("ms_range_id", range_of("milestone_index", chunk_size))
-    hints = placed.select(
-        "address",
-        F.lit(BALANCE_KIND).alias("output_kind"),
-        F.lit(ADDRESS).alias("variant"),
-        F.expr("true").alias("included"),
-        "ms_range_id",
-        F.lit(0).alias("partition_id"),
-    ).distinct()
-    return [
-        lambda _: tables.conform(placed, schema.address_balances),
-        lambda _: tables.conform(hints, schema.addresses_hints),
-    ]
+def balance_frames(chunk_size: int) -> tuple[RowFrame, RowFrame]:
+    """The frames of address_balances and its hints, of `balances`."""
+    ranged = {"ms_range_id": range_of("milestone_index", chunk_size)}
+    hint = {
+        "output_kind": F.lit(BALANCE_KIND),
+        "variant": F.lit(ADDRESS),
+        "included": F.expr("true"),
+        "partition_id": F.lit(0),
+    }
+    return (
+        RowFrame(schema.address_balances, computed=ranged),
+        RowFrame(schema.addresses_hints, computed=ranged | hint, distinct=True),
+    )

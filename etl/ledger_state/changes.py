@@ -4,7 +4,7 @@ There are two ways to the same changes. Far behind the frontier, spent outputs a
 genesis. Near the frontier they are read from the store; these are few milestones, so this process may hold them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,12 +100,12 @@ class Near:
 class Found:
     """CHANGES since genesis, or above the frontier if `near` is set.
 
-    `counted` contains COUNTED of every milestone after genesis in the windows that the run touches. `ranges` are the
+    `counted` returns COUNTED of every milestone after genesis in the windows that the run touches. `ranges` are the
     ranges in which the changed outputs were created.
     """
 
     changes: DataFrame
-    counted: DataFrame
+    counted: Callable[[], DataFrame]
     ranges: Sequence[int]
     near: Near | None = None
 
@@ -134,14 +134,15 @@ def far(
     changes = _with(written, values).select(*columns)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
-    return Found(changes, changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)
+    return Found(changes, lambda: changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)
 
 
 def near(publication: Publication, genesis: int, frontier: int, to: int) -> Found:
     """The changes of (frontier, to], resolved from the store."""
     spark, reads = publication.spark, publication.reads
     chunk_size = publication.store_settings.chunk_size
-    messages = publication.lake.messages([(frontier + 1, to)])
+    run = [(frontier + 1, to)]
+    messages = publication.few_run(run).messages if publication.few else publication.lake.messages(run)
     created = _rows(publication, "created", created_by(tables.created(messages)).select(MADE.names))
     spent = _rows(publication, "spent", _spent(tables.spent(messages)))
     ids = spent["output_id"].to_pylist()
@@ -157,11 +158,15 @@ def near(publication: Publication, genesis: int, frontier: int, to: int) -> Foun
     touched = sorted(set(changes["address"].to_pylist()) - {None})
     rows = arrow_frame(spark, changes)
     begun = max(genesis + 1, window(frontier + 1, chunk_size))
-    earlier = few_rows(spark, COUNTED, _counted(publication, created, begun, frontier))
+
+    def counted() -> DataFrame:
+        earlier = few_rows(spark, COUNTED, _counted(publication, created, begun, frontier))
+        return rows.select(COUNTED.names).unionByName(earlier)
+
     created_in = set(changes["created_milestone_index"].to_pylist()) - {None}
     return Found(
         rows,
-        rows.select(COUNTED.names).unionByName(earlier),
+        counted,
         sorted({ms_range_id(index, chunk_size) for index in created_in}),
         Near(changes, reads.balances(touched, frontier)),
     )

@@ -92,7 +92,7 @@ def clean(publication: Publication, spent: DataFrame, ranges: Iterable[int], gen
     existing = publication.reads.splits(schema.LEDGER_LOOKUPS, list(ranges))
     hot = few_rows(publication.spark, SPLITS, existing) if existing else None
     placement = Placement(publication.store_settings.chunk_size, schema.LEDGER_LOOKUPS, hot)
-    partitions = unspent.placed_outputs(spent, placement, genesis).select(*schema.unspent_hints.names).distinct()
+    partitions = unspent.partitions(spent, placement, genesis).distinct()
     staged = publication.staging.stage(tables.conform(partitions, schema.unspent_hints))
     deleted = clean_partitions(publication.store, publication.reads, staged.rows(), dead_to)
     staged.drop()

@@ -7,10 +7,12 @@ a different one is reported.
 """
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.columns import union_with_nulls
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals
@@ -19,6 +21,7 @@ from etl.report import Report
 from etl.sources.cone import CONFLICTING
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
+from etl.tables.message_frames import conflict_reasons
 from etl.tables.partition_columns import hex_text
 from etl.writers.publish import Publication
 from ledger.chrysalis.conflicts import Conflict
@@ -72,7 +75,9 @@ def reason_makers(
     """
     if not totals.conflicting:
         return []
-    rows = conflicting(publication.lake.messages([(frontier + 1, to)]))
+    rows = conflicting(publication.messages([(frontier + 1, to)]))
+    if near and publication.few:
+        return _few_makers(publication, rows, dust_steps(changes), frontier)
     staging, spark = publication.staging, publication.spark
     folder = staging.write("conflicting", rows)
     conflicts = spark.read.schema(rows.schema).parquet(str(folder))
@@ -87,7 +92,28 @@ def reason_makers(
     verdicts = spark.read.schema(JUDGED_DDL).parquet(str(judged_folder))
     _compare(verdicts, publication.report)
     missing = verdicts.where(F.col("conflict_reason").isNull() & (F.col("found_reason") != int(Conflict.NONE)))
-    return [lambda _: tables.conflict_reasons(missing.withColumn("conflict_reason", F.col("found_reason")))]
+    return [lambda _: conflict_reasons().of(missing.withColumn("conflict_reason", F.col("found_reason")))]
+
+
+def _few_makers(publication: Publication, rows: DataFrame, steps: DataFrame, frontier: int) -> list[FrameMaker]:
+    """The same frames of few conflicting transactions (`conflicting`), without files."""
+    held = collected(rows)
+    if not held.num_rows:
+        return []
+    facts, before = facts_of_store(publication, frontier, flat(held["inputs"]), flat(held["receivers"]))
+    conflicts = arrow_frame(publication.spark, held)
+    known = collected(with_facts(conflicts, facts, steps.unionByName(before)))
+    found = pa.Table.from_batches(judge(known.to_batches()))
+    reason, source = found["found_reason"], found["conflict_reason"]
+    is_none = pc.equal(reason, int(Conflict.NONE))
+    differs = pc.fill_null(pc.or_kleene(is_none, pc.not_equal(reason, source)), fill_value=False)
+    if pc.any(differs).as_py():
+        _compare(arrow_frame(publication.spark, found), publication.report)
+    missing = found.filter(pc.and_(pc.is_null(source), pc.invert(is_none)))
+    if not missing.num_rows:
+        return []
+    reasons = missing.drop_columns("conflict_reason").rename_columns({"found_reason": "conflict_reason"})
+    return [lambda _: conflict_reasons().of(arrow_frame(publication.spark, reasons))]
 
 
 def conflicting(messages: DataFrame) -> DataFrame:

@@ -8,15 +8,43 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.roles import ALL, ROLES
+from db.roles import ALL, ROLES, Role
 from etl.engine.columns import bytes_at
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import filter_columns, inline_roles
+from etl.tables.lookups import listed, role_items
 from etl.tables.partition_columns import Placement, hex_text, rows_of_keys
+from etl.tables.row_frames import RowFrame
+from etl.tables.run_frames import Source
 
 TABLE = schema.unspent_outputs
 SPENT = "spent_milestone_index"
+
+
+def created_outputs(genesis: int) -> RowFrame:
+    """The rows of created outputs, of `listed` CHANGES."""
+    return RowFrame(
+        TABLE,
+        F.expr("NOT is_spent"),
+        {"milestone_index": F.col("created_milestone_index")},
+        items=_keys(_key_of_all(genesis)),
+        item_columns=("lookup", "key"),
+        without=[SPENT],
+        fact=F.col("milestone_index"),
+    )
+
+
+def spent_outputs(genesis: int) -> RowFrame:
+    """The milestone that spent each output, in the rows of the output, of `listed` CHANGES."""
+    return RowFrame(
+        TABLE,
+        F.col("is_spent"),
+        {"milestone_index": F.col("created_milestone_index"), SPENT: F.col("milestone_index")},
+        items=_keys(_key_of_all(genesis)),
+        item_columns=("lookup", "key"),
+        only=[SPENT],
+        fact=F.col("milestone_index"),
+    )
 
 
 def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int, dead_to: int) -> list[FrameMaker]:
@@ -25,47 +53,53 @@ def makers(changes: DataFrame, placement: Placement, genesis: int, frontier: int
     Outputs that were created above the frontier and spent by `dead_to` are not written, because compaction would delete
     them at once.
     """
-    created, spent = changes.where("NOT is_spent"), changes.where("is_spent")
+    created, spent = listed(changes.where("NOT is_spent")), listed(changes.where("is_spent"))
     if dead_to > frontier:
         dead = spent.where((F.col("created_milestone_index") > frontier) & (F.col("milestone_index") <= dead_to))
         created = created.join(dead.select("output_id"), "output_id", "left_anti")
         spent = spent.where((F.col("created_milestone_index") <= frontier) | (F.col("milestone_index") > dead_to))
-    placed = placed_outputs(created, placement, genesis).withColumn(tables.FACT, F.col("milestone_index"))
-    ended = placed_outputs(spent, placement, genesis).select(*TABLE.key, SPENT, F.col(SPENT).alias(tables.FACT))
-    hints = placed.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
+    placed = created_outputs(genesis).of(created, placement)
+    hints = placed.frame.groupBy(*TABLE.partition).agg(F.max(tables.FACT).alias(tables.FACT))
     return [
-        lambda _: tables.conform(placed, TABLE, without=[SPENT], has_fact=True),
-        lambda _: tables.conform(ended, TABLE, only=[SPENT], has_fact=True),
+        lambda _: placed,
+        lambda _: spent_outputs(genesis).of(spent, placement),
         lambda _: tables.conform(hints, schema.unspent_hints, has_fact=True),
     ]
 
 
-def placed_outputs(changes: DataFrame, placement: Placement, genesis: int) -> DataFrame:
-    """The key of each changed output's rows, its own columns, and where it was spent if that is the change."""
-    created = F.col("created_milestone_index")
-    first_byte = hex_text(bytes_at("output_id", 1, 1))
-    rows = _keyed(changes, F.when(created == genesis, first_byte).otherwise(ALL))
-    rows = rows.withColumns({SPENT: F.when(F.col("is_spent"), F.col("milestone_index")), "milestone_index": created})
-    return placement.place(rows, TABLE)
+def few_makers(changes: Source, genesis: int) -> list[FrameMaker]:
+    """The same frames of few `listed` CHANGES, none of which is dead."""
+    return [
+        changes.maker(created_outputs(genesis)),
+        changes.maker(spent_outputs(genesis)),
+        changes.hints(schema.unspent_hints, {TABLE}),
+    ]
+
+
+def partitions(spent: DataFrame, placement: Placement, genesis: int) -> DataFrame:
+    """The partitions of spent outputs (etl.ledger_state.changes.CHANGES), once for each row."""
+    rows = spent_outputs(genesis).rows(listed(spent), ("output_kind", "milestone_index"))
+    return placement.place(rows, TABLE).select(*schema.unspent_hints.names)
 
 
 def counted_keys(counted: DataFrame, chunk_size: int) -> list[DataFrame]:
     """rows_of_keys of schema.LEDGER_LOOKUPS for etl.ledger_state.changes.COUNTED since genesis."""
     updates = counted.select("milestone_index", F.col("owner").alias("address"))
-    rows = (updates, _keyed(counted.where("NOT is_spent"), F.lit(ALL)))
+    created = listed(counted.where("NOT is_spent"))
+    rows = (updates, created.select("milestone_index", "output_kind", F.inline(_keys(F.lit(ALL)))))
     return [rows_of_keys(each, lookup, chunk_size) for lookup, each in zip(schema.LEDGER_LOOKUPS, rows, strict=True)]
 
 
-def _keyed(rows: DataFrame, key_of_all: Column) -> DataFrame:
-    """The changes once for each lookup that contains them, with the output's columns for its rows."""
-    filtered = rows.withColumns(filter_columns(F.col("stardust")))
-    filtered = filtered.withColumn("output_kind", tables.output_kind(F.col("output_type")))
-    among_all = _lookup_key(ALL, F.lit(None).cast("binary"))
-    keyed = filtered.select(
-        "*", inline_roles(ROLES, lambda role: _lookup_key(role.variant, F.col(role.column)), among_all)
-    )
-    return keyed.withColumn("key", F.coalesce(hex_text(F.col("key")), key_of_all))
+def _key_of_all(genesis: int) -> Column:
+    """The key of an output among all outputs."""
+    first_byte = hex_text(bytes_at("output_id", 1, 1))
+    return F.when(F.col("created_milestone_index") == genesis, first_byte).otherwise(ALL)
 
 
-def _lookup_key(lookup: str, key: Column) -> Column:
-    return F.struct(F.lit(lookup).alias("lookup"), key.alias("key"))
+def _keys(key_of_all: Column) -> Column:
+    """Lookup and key of an output once for each lookup that contains it."""
+
+    def key(role: Role) -> Column:
+        return F.struct(F.lit(role.variant).alias("lookup"), hex_text(F.col(role.column)).alias("key"))
+
+    return role_items(ROLES, key, F.struct(F.lit(ALL).alias("lookup"), key_of_all.alias("key")))

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from db import schema
 from etl.tables import frames as tables
 from etl.tables.partition_columns import Placement
+from etl.tables.row_frames import RowFrame
 
 AMOUNTS = "decimal(38,0)"
 """The type of sums of u64 amounts."""
@@ -78,7 +79,6 @@ def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:
     )
 
 
-def ledger_updates(changes: DataFrame, placement: Placement) -> tables.TableFrame:
+def ledger_updates() -> RowFrame:
     """Every change under the address that owns the output at that time."""
-    rows = changes.withColumn("address", F.col("owner"))
-    return tables.conform(placement.place(rows, schema.ledger_updates_by_address), schema.ledger_updates_by_address)
+    return RowFrame(schema.ledger_updates_by_address, computed={"address": F.col("owner")})

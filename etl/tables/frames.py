@@ -6,11 +6,12 @@ Invariants of this package:
 3. Ids are binary; the writer of a store that needs text converts them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol, TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -23,7 +24,6 @@ from etl.engine.columns import bytes_at
 from etl.lake.output_rows import STARDUST_OUTPUT
 from etl.sources.cone import INCLUDED
 from etl.tables.byte_columns import u8_bytes, u16, u16_bytes
-from etl.tables.partition_columns import Placement
 
 SINGLE_OUTPUT = 0
 DUST_ALLOWANCE_OUTPUT = 1
@@ -62,6 +62,9 @@ class EarlierFrames(Protocol):
     def read(self, table: Table) -> DataFrame:
         """Returns the rows of a lookup table. Waits until they are prepared."""
 
+    def rows(self, table: Table) -> pa.Table:
+        """Returns the rows of a lookup table of a small run. Waits until they are prepared."""
+
 
 FACT = "fact"
 """An additional column of a frame: the milestone that its cells belong to, or Batch.last_fact. Clusters order writes by
@@ -89,10 +92,23 @@ class TableFrame:
     @property
     def ddl(self) -> str:
         """The written columns with their types."""
-        return ", ".join(f"{name} {spark_type(self.table.column(name).type)}" for name in self.columns)
+        return ddl_of(self.table, self.columns)
 
 
-FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame]
+def ddl_of(table: Table, columns: Iterable[str]) -> str:
+    """Columns of a table with their types."""
+    return ", ".join(f"{name} {spark_type(table.column(name).type)}" for name in columns)
+
+
+class ReadyRows(Protocol):
+    """Rows of a small run that were computed with others (etl.writers.few_rows.Collected)."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The written columns."""
+
+
+FrameMaker: TypeAlias = Callable[[EarlierFrames], TableFrame | ReadyRows]
 """Makes a frame, perhaps from frames before it in the same batch."""
 
 
@@ -110,53 +126,21 @@ def conform(
     """
     present = {*table.key, *only} if only else set(table.names).difference(without)
     columns = [each for each in table.columns if each.name in present]
-    selected = [F.col(each.name).cast(spark_type(each.type)) for each in columns]
+    # As text: with Spark, each part of a Column is a call to the JVM.
+    selected = [f"CAST(`{each.name}` AS {spark_type(each.type)}) AS `{each.name}`" for each in columns]
     if has_fact:
-        selected.append(F.col(FACT))
-    return TableFrame(table, frame.select(*selected), [each.name for each in columns], has_fact)
-
-
-def messages(lake: DataFrame) -> TableFrame:
-    """All messages, without their conflict reasons."""
-    rows = lake.where("message_id IS NOT NULL")
-    return conform(rows.withColumn("ms_timestamp", ms_timestamp()), schema.messages, without=["conflict_reason"])
-
-
-def conflict_reasons(reasons: DataFrame) -> TableFrame:
-    """The conflict reasons that are not null. They are separate so that a source without reasons does not erase reasons
-    that the ledger state found.
-    """
-    rows = reasons.where("conflict_reason IS NOT NULL").select("message_id", "conflict_reason")
-    return conform(rows, schema.messages, only=["conflict_reason"])
-
-
-def messages_by_milestone(lake: DataFrame) -> TableFrame:
-    """The messages of complete cones."""
-    rows = lake.where("message_id IS NOT NULL AND white_flag_index IS NOT NULL")
-    return conform(rows, schema.messages_by_milestone)
-
-
-def parents(lake: DataFrame) -> TableFrame:
-    """A row per (parent, child)."""
-    rows = lake.select(
-        F.explode("parents").alias("parent_id"),
-        "milestone_index",
-        "message_id",
-        ms_timestamp().alias("ms_timestamp"),
-        "inclusion_state",
-    )
-    return conform(rows, schema.parents)
-
-
-def tags(lake: DataFrame, placement: Placement) -> TableFrame:
-    """Tags of payloads, both direct and inside transactions."""
-    rows = tagged(lake).withColumn("ms_timestamp", ms_timestamp())
-    return conform(placement.place(rows, schema.tags), schema.tags)
+        selected.append(FACT)
+    return TableFrame(table, frame.selectExpr(*selected), [each.name for each in columns], has_fact)
 
 
 def tagged(lake: DataFrame) -> DataFrame:
     """Messages that have a tag."""
-    return lake.withColumn("tag", F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")).where("tag IS NOT NULL")
+    return lake.withColumn("tag", tag_of_message()).where("tag IS NOT NULL")
+
+
+def tag_of_message() -> Column:
+    """The tag of a payload, direct or inside a transaction."""
+    return F.coalesce("tagged_data.tag", "transaction.tagged_data.tag")
 
 
 def hints(read: Callable[[Table], DataFrame], table: Table, lookup_tables: Collection[Table]) -> TableFrame:
@@ -188,9 +172,7 @@ def transactions(lake: DataFrame) -> TableFrame:
         F.concat("transaction_id", u16_bytes(F.col("idx")), "unlock").alias("data"),
     )
     around = ("message_id", "milestone_index", "inclusion_state")
-    of_inputs = _inputs(lake).select(
-        F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around
-    )
+    of_inputs = inputs(lake).select(F.inline(F.array(row_of_input, F.when(F.col("kind") == 0, row_of_output))), *around)
     of_outputs = transaction_outputs(lake).select(
         "transaction_id", "idx", F.lit("output").alias("variant"), F.col("output.data").alias("data"), *around
     )
@@ -198,49 +180,16 @@ def transactions(lake: DataFrame) -> TableFrame:
     return conform(rows, schema.transactions)
 
 
-def transactions_by_state(lake: DataFrame) -> TableFrame:
-    """Attachments that have a state."""
-    rows = lake.where("transaction IS NOT NULL AND inclusion_state IS NOT NULL")
-    return conform(rows.withColumn("transaction_id", F.col("transaction.transaction_id")), schema.transactions_by_state)
-
-
-def created_outputs(created_rows: DataFrame) -> TableFrame:
-    """The columns of `outputs` that the creating transaction determines."""
-    rows = created_rows.select(
-        "output_id",
-        F.col("milestone_index").alias("created_milestone_index"),
-        F.col("white_flag_index").alias("created_white_flag_index"),
-        F.col("message_id").alias("created_message_id"),
-        output_kind(F.col("output_type")).alias("output_kind"),
-        "address",
-        "amount",
-        "data",
-    )
-    return conform(rows, schema.outputs, without=SPENT_COLUMNS)
-
-
 def created(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
     """Outputs of included transactions and of receipts: like `owned`, without `included`."""
     return owned(lake, fields).where("included").drop("included")
-
-
-def spent_outputs(lake: DataFrame) -> TableFrame:
-    """The columns of `outputs` that the spending transaction of an included message determines."""
-    rows = spent(lake).select(
-        "output_id",
-        F.col("milestone_index").alias("spent_milestone_index"),
-        F.col("white_flag_index").alias("spent_white_flag_index"),
-        F.col("transaction_id").alias("spent_transaction_id"),
-        F.col("message_id").alias("spent_message_id"),
-    )
-    return conform(rows, schema.outputs, only=SPENT_COLUMNS)
 
 
 def spent(lake: DataFrame) -> DataFrame:
     """Inputs of included transactions: output_id, the spender (message_id, transaction_id, idx, signer) and its
     position.
     """
-    return _inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
+    return inputs(lake.where(F.col("inclusion_state") == INCLUDED)).where("kind = 0")
 
 
 def owned(lake: DataFrame, fields: Sequence[str] = OUTPUT_FIELDS) -> DataFrame:
@@ -292,21 +241,6 @@ def splits(grown: DataFrame) -> TableFrame:
     return conform(grown.withColumn("first_milestones", F.to_json("first_milestones")), schema.splits)
 
 
-def sync(lake_milestones: DataFrame, chunk_size: int) -> TableFrame:
-    """A row per milestone. synced_by, verified and layout are set only for complete milestones."""
-    complete = F.col("verified").isNotNull()
-    rows = lake_milestones.select(
-        F.expr(f"milestone_index DIV {chunk_size}").alias("ms_range_id"),
-        "milestone_index",
-        ms_timestamp().alias("ms_timestamp"),
-        F.when(complete, F.lit(0)).alias("synced_by"),
-        "message_count",
-        "verified",
-        F.when(complete, F.lit(schema.LAYOUT)).alias("layout"),
-    )
-    return conform(rows, schema.sync, without=["logged_by"])
-
-
 def rejects(lake_rejects: DataFrame) -> TableFrame:
     """The rejects."""
     return conform(lake_rejects, schema.rejects)
@@ -319,7 +253,7 @@ def transaction_outputs(lake: DataFrame) -> DataFrame:
     )
 
 
-def _inputs(lake: DataFrame) -> DataFrame:
+def inputs(lake: DataFrame) -> DataFrame:
     """A row per input: idx, kind, output_id, the bytes of its unlock block and the address that signed it."""
     attached = lake.where("transaction IS NOT NULL").select(
         "transaction.transaction_id",

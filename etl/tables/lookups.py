@@ -9,11 +9,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
-from db.model import Table
-from db.roles import KIND_OF_TYPE, LEGACY, ROLES, Role, in_table
+from db.model import Lookup, Table
+from db.roles import KIND_OF_TYPE, LEGACY, LOOKUP_OF_TABLE, ROLES, Role, in_table
 from db.schema import FILTERS
-from etl.tables.frames import FrameMaker, TableFrame, conform, hints, output_kind
+from etl.tables.frames import FrameMaker, hints, output_kind
 from etl.tables.partition_columns import Placement
+from etl.tables.row_frames import RowFrame
 
 STARDUST_NAMES = ("chain_id", *(name for name, _, _ in FILTERS))
 """Fields of the lake's struct of a Stardust output that lookup rows contain or have in their key."""
@@ -38,42 +39,58 @@ def tables_of(fields: Collection[str]) -> tuple[Table, ...]:
     return TABLES_OF_ROLES if "stardust" in fields else TABLES_OF_LEGACY
 
 
+def filled_by(fields: Collection[str]) -> tuple[Lookup, ...]:
+    """The lookups to which messages whose outputs have these fields add rows."""
+    filled = {schema.tags, schema.transactions_by_address, *tables_of(fields)}
+    return tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in filled)
+
+
 def filter_columns(stardust: Column) -> dict[str, Column]:
     """STARDUST_NAMES of the lake's struct."""
     named = {name: stardust[name] for name in STARDUST_NAMES}
     return named | {AMOUNT_BACK: named[AMOUNT_BACK].try_cast("bigint")}
 
 
-def lookup_rows(outputs: DataFrame, table: Table) -> DataFrame:
-    """`outputs` (etl.tables.frames.owned), once for each of their roles in a table, with all columns of the rows.
+def listed(outputs: DataFrame) -> DataFrame:
+    """`outputs` (etl.tables.frames.owned) with all columns of their rows in lookup tables but the key."""
+    return outputs.withColumns(filter_columns(F.col("stardust")) | {"output_kind": output_kind(F.col("output_type"))})
+
+
+def role_outputs(table: Table) -> RowFrame:
+    """The rows of one lookup table: an output (`listed`) once for each of its roles there.
 
     Chain objects appear only if they changed the ledger, because nothing else is a state of them, and only in a cone
     whose order is known.
     """
     (column,) = KEYS.intersection(table.partition)
-    if table in CHAIN_TABLES:
-        outputs = outputs.where("included AND white_flag_index IS NOT NULL")
-    filtered = outputs.withColumns(filter_columns(F.col("stardust")))
-    filtered = filtered.withColumn("output_kind", output_kind(F.col("output_type")))
-    return (
-        filtered.select("*", inline_roles(in_table(table), _variant_and_key))
-        .drop(column)
-        .withColumnRenamed("key", column)
-    )
+    is_state = F.expr("included AND white_flag_index IS NOT NULL") if table in CHAIN_TABLES else None
+
+    def variant_and_key(role: Role) -> Column:
+        return F.struct(F.lit(role.variant).alias("variant"), F.col(role.column).alias(column))
+
+    items = role_items(in_table(table), variant_and_key)
+    return RowFrame(table, is_state, items=items, item_columns=("variant", column))
 
 
-def inline_roles(roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column) -> Column:
-    """Explodes an output into its roles: `row_of` each role that it has, and the roles in `always`."""
+def role_keys(outputs: DataFrame, table: Table) -> DataFrame:
+    """The keys and positions of the rows of one lookup table, of outputs with KEY_FIELDS."""
+    lookup, frame = LOOKUP_OF_TABLE[table], role_outputs(table)
+    names = (*lookup.key, lookup.position_column)
+    return frame.rows(listed(outputs), [name for name in names if name not in frame.item_columns])
+
+
+def role_items(roles: Sequence[Role], row_of: Callable[[Role], Column], *always: Column) -> Column:
+    """The roles of an output as an array: `row_of` each role that it has, and the roles in `always`."""
 
     def rows(some: Sequence[Role]) -> Column:
         return F.array_compact(F.array(*(F.when(_has_role(role), row_of(role)) for role in some), *always))
 
     legacy = [role for role in roles if role.output_kind == LEGACY]
     if not legacy:
-        return F.inline(rows(roles))
+        return rows(roles)
     # Most outputs are Chrysalis outputs. They skip the roles that only Stardust outputs have.
     others = [role for role in roles if role.output_kind != LEGACY]
-    return F.inline(F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(rows(others)))
+    return F.when(F.col("stardust").isNull(), rows(legacy)).otherwise(rows(others))
 
 
 def _has_role(role: Role) -> Column:
@@ -81,21 +98,12 @@ def _has_role(role: Role) -> Column:
     return F.col("output_type").isin(numbers) & F.col(role.column).isNotNull()
 
 
-def _variant_and_key(role: Role) -> Column:
-    return F.struct(F.lit(role.variant).alias("variant"), F.col(role.column).alias("key"))
-
-
-def placed(outputs: DataFrame, placement: Placement, table: Table) -> TableFrame:
-    """The rows of one lookup table."""
-    return conform(placement.place(lookup_rows(outputs, table), table), table)
-
-
 def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]:
     """The rows and hints of genesis outputs (etl.ledger_state.changes.genesis_outputs), which have no position in a
     cone.
     """
     role_tables = TABLES_OF_LEGACY if outputs.where("stardust IS NOT NULL").isEmpty() else TABLES_OF_ROLES
-    rows = outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)})
+    rows = listed(outputs.withColumns({"included": F.expr("true"), "white_flag_index": F.lit(0)}))
     hint_tables = dict.fromkeys(lookup.hints for lookup in schema.ALL_LOOKUPS if lookup.table in role_tables)
     return [
         *(_maker(rows, placement, table) for table in role_tables),
@@ -104,7 +112,7 @@ def genesis_makers(outputs: DataFrame, placement: Placement) -> list[FrameMaker]
 
 
 def _maker(outputs: DataFrame, placement: Placement, table: Table) -> FrameMaker:
-    return lambda _: placed(outputs, placement, table)
+    return lambda _: role_outputs(table).of(outputs, placement)
 
 
 def _hint_maker(hint_table: Table, role_tables: Sequence[Table]) -> FrameMaker:

@@ -11,52 +11,57 @@ from db import schema
 from db.store import Row
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import Session
-from etl.tables.frames import TREASURY_OUTPUT, TableFrame, conform
+from etl.tables.frames import TREASURY_OUTPUT, TableFrame, conform, ms_timestamp
+from etl.tables.row_frames import RowFrame
 
 ENDS = ["milestone_index", "timestamp", "verified"]
 """The columns of milestones that `date_cache` reads."""
 
 
-def milestones(lake_milestones: DataFrame) -> TableFrame:
+def milestones() -> RowFrame:
     """Milestones whose own message is valid."""
-    rows = lake_milestones.where("milestone_id IS NOT NULL").withColumn("timestamp", F.col("seconds"))
-    return conform(rows, schema.milestones)
+    return RowFrame(schema.milestones, F.expr("milestone_id IS NOT NULL"), {"timestamp": F.col("seconds")})
 
 
-def milestone_ids(lake_milestones: DataFrame) -> TableFrame:
+def milestone_ids() -> RowFrame:
     """Milestone index by milestone id."""
-    return conform(lake_milestones.where("milestone_id IS NOT NULL"), schema.milestone_ids)
+    return RowFrame(schema.milestone_ids, F.expr("milestone_id IS NOT NULL"))
 
 
-def receipts(lake_milestones: DataFrame, network: str) -> TableFrame:
+def receipts(network: str) -> RowFrame:
     """The receipts of milestones."""
-    rows = lake_milestones.where("receipt IS NOT NULL").select(
-        F.lit(network).alias("network"), F.col("receipt.migrated_at"), "milestone_index", F.col("receipt.payload")
-    )
-    return conform(rows, schema.receipts)
+    computed = {name: F.col(f"receipt.{name}") for name in ("migrated_at", "payload")}
+    return RowFrame(schema.receipts, F.expr("receipt IS NOT NULL"), {"network": F.lit(network), **computed})
 
 
-def treasury(lake_milestones: DataFrame, network: str) -> TableFrame:
+def treasury(network: str) -> RowFrame:
     """The treasury after each receipt."""
-    rows = lake_milestones.where("receipt IS NOT NULL").select(
-        F.lit(network).alias("network"),
-        "milestone_index",
-        "milestone_id",
-        F.col("receipt.treasury_amount").try_cast("bigint").alias("amount"),
-    )
-    return conform(rows, schema.treasury)
+    amount = F.col("receipt.treasury_amount").try_cast("bigint")
+    return RowFrame(schema.treasury, F.expr("receipt IS NOT NULL"), {"network": F.lit(network), "amount": amount})
 
 
-def protocol_parameters(lake_milestones: DataFrame, network: str) -> TableFrame:
+def protocol_parameters(network: str) -> RowFrame:
     """The protocol parameters that milestones announce."""
-    rows = lake_milestones.where("parameters IS NOT NULL").select(
-        F.lit(network).alias("network"),
-        F.col("parameters.target_milestone_index").alias("milestone_index"),
-        F.col("milestone_index").alias("announced_by"),
-        F.col("parameters.protocol_version"),
-        F.col("parameters.params"),
-    )
-    return conform(rows, schema.protocol_parameters)
+    computed = {
+        "network": F.lit(network),
+        "milestone_index": F.col("parameters.target_milestone_index"),
+        "announced_by": F.col("milestone_index"),
+        "protocol_version": F.col("parameters.protocol_version"),
+        "params": F.col("parameters.params"),
+    }
+    return RowFrame(schema.protocol_parameters, F.expr("parameters IS NOT NULL"), computed)
+
+
+def sync(chunk_size: int) -> RowFrame:
+    """A row per milestone. synced_by, verified and layout are set only for complete milestones."""
+    complete = F.col("verified").isNotNull()
+    computed = {
+        "ms_range_id": F.expr(f"milestone_index DIV {chunk_size}"),
+        "ms_timestamp": ms_timestamp(),
+        "synced_by": F.when(complete, F.lit(0)),
+        "layout": F.when(complete, F.lit(schema.LAYOUT)),
+    }
+    return RowFrame(schema.sync, computed=computed, without=["logged_by"])
 
 
 def genesis_treasury(lake_genesis: DataFrame, network: str) -> TableFrame:

@@ -1,7 +1,8 @@
 """The frames of a run's milestones, in the order in which they are written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pyspark.sql import DataFrame
 
@@ -9,10 +10,44 @@ from db import schema
 from db.model import Table
 from etl.tables import address_history as history
 from etl.tables import frames as tables
+from etl.tables import message_frames as of_messages
 from etl.tables import milestones as of_milestones
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import placed, tables_of
+from etl.tables.lookups import role_outputs, tables_of
 from etl.tables.partition_columns import Placement
+from etl.tables.row_frames import RowFrame
+
+
+class Source(Protocol):
+    """Rows of the lake that frames are made from."""
+
+    def frame(self) -> DataFrame:
+        """Returns the rows. May wait until the lake has them."""
+
+    def maker(self, frame: RowFrame, placement: Callable[[], Placement] | None = None) -> FrameMaker:
+        """Returns the maker of a frame of these rows. `placement`: the partitions, for the table of a lookup."""
+
+    def hints(self, table: Table, lookups: Collection[Table]) -> FrameMaker:
+        """Returns the maker of the hints of these lookups, whose frames precede it."""
+
+
+@dataclass(frozen=True)
+class FrameSource:
+    """A Source whose frames each are a query of their own."""
+
+    rows: Callable[[], DataFrame]
+
+    def frame(self) -> DataFrame:
+        """Returns the rows."""
+        return self.rows()
+
+    def maker(self, frame: RowFrame, placement: Callable[[], Placement] | None = None) -> FrameMaker:
+        """Returns the maker of a frame of these rows."""
+        return lambda _: frame.of(self.rows(), placement() if placement else None)
+
+    def hints(self, table: Table, lookups: Collection[Table]) -> FrameMaker:
+        """Returns the maker of the hints of these lookups."""
+        return lambda earlier: tables.hints(earlier.read, table, lookups)
 
 
 @dataclass(frozen=True)
@@ -21,19 +56,21 @@ class RunRows:
 
     Attributes:
         messages: the messages of its milestones.
-        owned: their outputs with `fields` (etl.tables.frames.owned).
-        created: those that changed the ledger, with at least the fields of Chrysalis outputs.
-        milestones: returns the milestones. Waits until the lake has them.
+        owned: their outputs with `fields` (etl.tables.lookups.listed).
+        created: their outputs with at least the fields of Chrysalis outputs.
+        spent: the inputs of included transactions (etl.tables.frames.spent).
+        milestones: the milestones.
         days: returns all milestones of their UTC days, or as many as date_cache needs.
         fields: etl.tables.frames.OUTPUT_FIELDS, as far as outputs of these milestones have them.
         receipts: whether a milestone may have a receipt.
         parameters: whether a milestone may announce protocol parameters.
     """
 
-    messages: DataFrame
-    owned: DataFrame
-    created: DataFrame
-    milestones: Callable[[], DataFrame]
+    messages: Source
+    owned: Source
+    created: Source
+    spent: Source
+    milestones: Source
     days: Callable[[], DataFrame]
     fields: Sequence[str]
     receipts: bool = True
@@ -42,36 +79,26 @@ class RunRows:
 
 def run_makers(rows: RunRows, placement: Callable[[], Placement], network: str, chunk_size: int) -> list[FrameMaker]:
     """The frames of all tables that messages and milestones fill, without rejects. `placement` waits for the splits."""
-    lake, milestones, role_tables = rows.messages, rows.milestones, tables_of(rows.fields)
-    of_receipts: list[FrameMaker] = [
-        lambda _: of_milestones.receipts(milestones(), network),
-        lambda _: of_milestones.treasury(milestones(), network),
-    ]
-    of_parameters: list[FrameMaker] = [lambda _: of_milestones.protocol_parameters(milestones(), network)]
-
-    def of_roles(table: Table) -> FrameMaker:
-        return lambda _: placed(rows.owned, placement(), table)
-
+    messages, milestones, role_tables = rows.messages, rows.milestones, tables_of(rows.fields)
+    of_receipts = (of_milestones.receipts(network), of_milestones.treasury(network)) if rows.receipts else ()
+    of_parameters = (of_milestones.protocol_parameters(network),) if rows.parameters else ()
     return [
-        lambda _: tables.messages(lake),
-        lambda _: tables.conflict_reasons(lake),
-        lambda _: tables.messages_by_milestone(lake),
-        lambda _: tables.parents(lake),
-        lambda _: tables.transactions(lake),
-        lambda _: of_milestones.milestones(milestones()),
-        lambda _: of_milestones.milestone_ids(milestones()),
-        *(of_receipts if rows.receipts else ()),
-        *(of_parameters if rows.parameters else ()),
+        messages.maker(of_messages.messages()),
+        messages.maker(of_messages.conflict_reasons()),
+        messages.maker(of_messages.messages_by_milestone()),
+        messages.maker(of_messages.parents()),
+        lambda _: tables.transactions(messages.frame()),
+        milestones.maker(of_milestones.milestones()),
+        milestones.maker(of_milestones.milestone_ids()),
+        *map(milestones.maker, (*of_receipts, *of_parameters)),
         lambda _: of_milestones.date_cache(rows.days()),
-        lambda _: tables.tags(lake, placement()),
-        *map(of_roles, role_tables),
-        lambda _: history.transactions_by_address(lake, placement()),
-        lambda _: tables.created_outputs(rows.created),
-        lambda _: tables.spent_outputs(lake),
-        lambda _: tables.transactions_by_state(lake),
-        lambda earlier: tables.hints(earlier.read, schema.tag_hints, {schema.tags, *role_tables}),
-        lambda earlier: tables.hints(
-            earlier.read, schema.addresses_hints, {schema.transactions_by_address, *role_tables}
-        ),
-        lambda _: tables.sync(milestones(), chunk_size),
+        messages.maker(of_messages.tags(), placement),
+        *(rows.owned.maker(role_outputs(table), placement) for table in role_tables),
+        lambda _: history.transactions_by_address(messages.frame(), placement()),
+        rows.created.maker(of_messages.created_outputs()),
+        rows.spent.maker(of_messages.spent_outputs()),
+        messages.maker(of_messages.transactions_by_state()),
+        messages.hints(schema.tag_hints, {schema.tags, *role_tables}),
+        messages.hints(schema.addresses_hints, {schema.transactions_by_address, *role_tables}),
+        milestones.maker(of_milestones.sync(chunk_size)),
     ]

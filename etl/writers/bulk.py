@@ -56,9 +56,10 @@ class BulkWriter:
             return spread
         return Streamed(spread, self)
 
-    def for_few_rows(self) -> "BulkWriter":
-        """Returns itself, because executors write the rows."""
-        return self
+    @property
+    def holds_few_rows(self) -> bool:
+        """No: executors write the rows."""
+        return False
 
     def target(self, frame: TableFrame, columns: Sequence[str], folder: Path) -> Target:
         """The target of rows with these columns, followed by the write time of each row if the frame has one."""

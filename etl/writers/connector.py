@@ -154,9 +154,10 @@ class ClusterWriter:
         again = frame.frame.sparkSession.read.schema(frame.ddl).parquet(str(directory))
         return Spread(replace(frame, frame=again), self.cluster, directory)
 
-    def for_few_rows(self) -> "ClusterWriter":
-        """Returns itself, because executors write the rows."""
-        return self
+    @property
+    def holds_few_rows(self) -> bool:
+        """No: executors write the rows."""
+        return False
 
 
 @dataclass(frozen=True)

@@ -10,29 +10,25 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
-from db.model import Order, Table, Type
+from db.model import Table
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, sync
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
-from etl.engine.columns import bytes_at
-from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
-from etl.engine.ordering import sorted_rows
 from etl.engine.parquet import write_parquet
-from etl.engine.queries import shuffle_partitions
 from etl.expectations.comparison import Comparison, Observed
 from etl.expectations.fingerprints import frame_of
-from etl.tables.frames import FrameMaker, TableFrame
-from etl.writers.few_rows import FewRowsWriter
+from etl.tables.frames import FrameMaker, ReadyRows, TableFrame
+from etl.writers.few_rows import Collected
+from etl.writers.sorting import sorted_by_key, with_text_dates
 
 BATCH_ROWS = 20_000
 STAGERS = 2
@@ -71,8 +67,9 @@ class FrameWriter(Protocol):
     def prepare(self, frame: TableFrame) -> Prepared:
         """Does the work that need not wait for the frame's turn. Thread-safe."""
 
-    def for_few_rows(self) -> "FrameWriter":
-        """Returns the writer for frames that this process may hold (FEW_MESSAGES)."""
+    @property
+    def holds_few_rows(self) -> bool:
+        """Whether FewRowsWriter can write frames that this process may hold (FEW_MESSAGES)."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +126,12 @@ class Staging:
     def stage(self, frame: TableFrame) -> Staged:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        write_parquet(_sorted(frame), directory)
+        write_parquet(sorted_by_key(frame), directory)
         return Staged(frame.table, frame.columns, directory, frame, _observed(frame))
 
     def stage_timed(self, frame: TableFrame) -> Staged:
         """Writes a frame unsorted, with the column FACT if it has one."""
-        directory = self.write(frame.table.name, _with_text_dates(frame))
+        directory = self.write(frame.table.name, with_text_dates(frame))
         return Staged(frame.table, frame.columns, directory, frame, _observed(frame), frame.has_fact)
 
     def write(self, name: str, frame: DataFrame) -> Path:
@@ -167,9 +164,10 @@ class EmbeddedWriter:
         """Stages a frame."""
         return self.staging.stage(frame)
 
-    def for_few_rows(self) -> FrameWriter:
-        """Returns the writer that keeps the rows in this process."""
-        return FewRowsWriter()
+    @property
+    def holds_few_rows(self) -> bool:
+        """Yes: the store is in this process."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -184,60 +182,10 @@ class ProcessWriter:
         """Stages a frame. A cluster sorts rows itself."""
         return self.staging.stage_timed(frame)
 
-    def for_few_rows(self) -> FrameWriter:
-        """Returns itself."""
-        return self
-
-
-HASH_OFFSETS = {
-    "message_id": 0,
-    "parent_id": 0,
-    "transaction_id": 0,
-    "output_id": 0,
-    "milestone_id": 0,
-    "address": 1,
-    "chain_id": 1,
-}
-"""Position of the hash in keys that are hashes. Hashes are evenly distributed, so sorting by them needs no sampling
-pass.
-"""
-
-LAKE_ORDER = {"milestone_index", "ms_range_id"}
-"""Keys that rise in the order of the lake, whose parts are therefore already sorted."""
-
-
-def _sorted(frame: TableFrame) -> DataFrame:
-    table, rows = frame.table, _with_text_dates(frame).select(*frame.columns)
-    clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
-    key = [F.col(name) for name in table.partition] + clustering
-    if on_sail():
-        return sorted_rows(rows, *key)
-    first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
-    if partitions == 1:
-        # A single task: no shuffle and no sampling.
-        return rows.coalesce(1).sortWithinPartitions(*key)
-    if first in LAKE_ORDER:
-        return rows.sortWithinPartitions(*key)
-    if first in HASH_OFFSETS:
-        return rows.repartitionById(partitions, _share(first, partitions)).sortWithinPartitions(*key)
-    return rows.orderBy(*key)
-
-
-def _with_text_dates(frame: TableFrame) -> DataFrame:
-    """The rows with dates as text, as the port of a store has them."""
-    rows = frame.frame
-    for name in frame.columns:
-        if frame.table.column(name).type is Type.DATE:
-            rows = rows.withColumn(name, F.col(name).cast("string"))
-    return rows
-
-
-def _share(name: str, partitions: int) -> Column:
-    """The share (of `count` equal ones) that contains a hash, by its first two bytes."""
-    head = bytes_at(name, HASH_OFFSETS[name] + 1, 2)
-    bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
-    # Bytes are compared directly: Spark converts bytes to numbers by way of text.
-    return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))
+    @property
+    def holds_few_rows(self) -> bool:
+        """No: rows go to the cluster with the time of their fact."""
+        return False
 
 
 class Earlier:
@@ -254,6 +202,12 @@ class Earlier:
         """The rows of a table of this batch. Waits until they are prepared."""
         return self._kept[table.name].result().again()
 
+    def rows(self, table: Table) -> pa.Table:
+        """The rows of a table of this batch, of a small run. Waits until they are prepared."""
+        prepared = self._kept[table.name].result()
+        assert isinstance(prepared, Collected)
+        return prepared.table_rows
+
     def fail(self, error: BaseException) -> None:
         """Wakes up frames whose input will never be ready."""
         for future in self._kept.values():
@@ -268,6 +222,14 @@ class Earlier:
 
 
 KEPT = (*(lookup.table for lookup in (*LOOKUPS, *STARDUST_LOOKUPS)), ledger_updates_by_address, vaa_lookups)
+
+
+def prepared_by(writer: FrameWriter, made: TableFrame | ReadyRows) -> Prepared:
+    """What a maker made, ready to be written."""
+    if isinstance(made, TableFrame):
+        return writer.prepare(made)
+    assert isinstance(made, Collected)
+    return made
 
 
 def upsert_frames(
@@ -291,7 +253,7 @@ def upsert_frames(
 
     def prepare(make: FrameMaker) -> Prepared:
         try:
-            prepared = writer.prepare(make(earlier))
+            prepared = prepared_by(writer, make(earlier))
         except BaseException as error:
             earlier.fail(error)
             raise

@@ -9,7 +9,7 @@ Invariants:
 import json
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import count
 from pathlib import Path
@@ -21,15 +21,15 @@ from pyspark.sql import functions as F
 
 from db import schema
 from db.connect import StoreSettings
-from db.intervals import Intervals, size
+from db.intervals import Intervals, in_words, size
 from db.model import Lookup
 from db.partitions import WINDOW, ranges_of, whole_windows
 from db.queries.analytics import ANALYSED, ANALYSED_BY
 from db.store import Batch, Value, WritableStore
-from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.session import Session
 from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import Comparison, Expectation
+from etl.lake.batches import batches
 from etl.lake.delta import Lake, either, few_rows
 from etl.report import Notify, Progress, Report
 from etl.store_reads import StoreReads
@@ -38,13 +38,15 @@ from etl.tables import frames as tables
 from etl.tables import milestones as tables_milestones
 from etl.tables import pending as tables_pending
 from etl.tables.frames import FrameMaker
-from etl.tables.lookups import KEY_FIELDS, lookup_rows, tables_of
+from etl.tables.lookups import KEY_FIELDS, filled_by, listed, role_keys, tables_of
 from etl.tables.partition_columns import SPLITS, TAILS, Placement, grow_splits, rows_of_keys
-from etl.tables.run_frames import RunRows, run_makers
+from etl.tables.run_frames import FrameSource, RunRows, run_makers
 from etl.writers.archived_marks import find_logged, write_logged
-from etl.writers.few_rows import FEW_MESSAGES, FewRowsWriter
+from etl.writers.few_partitions import FewPartitions, tails_after
+from etl.writers.few_rows import FewRowsWriter, source_for
+from etl.writers.few_run import FEW_MESSAGES, FewRun
 from etl.writers.frame_writer import FrameWriter, Staging, upsert_frames
-from etl.writers.ranges import rewrite_ranges
+from etl.writers.ranges import extend_ranges
 
 FILLED_BY_LAKE = tuple(
     table
@@ -85,25 +87,30 @@ class Publication:
     notify: Notify
     few: bool = False
     """Whether this process may hold all rows: there are at most FEW_MESSAGES messages."""
+    few_runs: dict[str, FewRun] = field(default_factory=dict)
+    """The rows of the lake that this process holds, by milestones."""
 
     def publish(
         self,
         run: Intervals,
         files: Sequence[Path],
-        opening: Future[Opened],
+        opening: Callable[[], Opened],
         committing: Future[Expectation],
         *,
         bulk: bool,
     ) -> None:
         """Writes the milestones of the run: as a new generation, or in transactions of whole milestones.
 
-        `opening` returns the splits of the run. `committing` ends when the lake contains the milestones; no row is
-        written before. It returns what must be written. Raises WrongRows if the engine returns other rows.
+        `opening` returns the splits of the run; a run of few messages computes them itself. `committing` ends when the
+        lake contains the milestones; no row is written before. It returns what must be written. Raises WrongRows if the
+        engine returns other rows.
         """
         if not bulk:
             committing.result()
         sized = self if bulk else self.for_messages(self.report.messages)
-        for number, intervals in enumerate([run] if bulk else self._batches(run)):
+        for number, intervals in enumerate(
+            [run] if bulk else batches(self.lake, run, self.report.messages, self.settings.batch_messages)
+        ):
             with self.store.batch(publish=bulk) as batch:
                 sized._write(batch, intervals, opening, committing, record=number == 0)
             self._write_ranges(intervals)
@@ -111,7 +118,28 @@ class Publication:
 
     def for_messages(self, messages: int) -> "Publication":
         """Returns the publication of milestones with that number of messages."""
-        return replace(self, few=True, writer=self.writer.for_few_rows()) if messages <= FEW_MESSAGES else self
+        return replace(self, few=True) if messages <= FEW_MESSAGES else self
+
+    def few_run(self, intervals: Intervals) -> FewRun:
+        """The rows of milestones with few messages, which the lake has and which do not change any more."""
+        return self.few_runs.setdefault(in_words(intervals), FewRun(self.lake, intervals))
+
+    def messages(self, intervals: Intervals) -> DataFrame:
+        """The messages of these milestones: those in this process, else those of the lake."""
+        held = self.few_runs.get(in_words(intervals))
+        return held.messages if held is not None and held.is_few else self.lake.messages(intervals)
+
+    def milestones(self, intervals: Intervals) -> DataFrame:
+        """These milestones: those in this process, else those of the lake."""
+        held = self.few_runs.get(in_words(intervals))
+        return self.lake.milestones(intervals) if held is None else held.milestones
+
+    def for_few_rows(self, run: Intervals, counted: Sequence[Lookup]) -> FrameWriter:
+        """Returns the writer of few rows. `counted`: the lookups to which the milestones of the run add rows."""
+        if not self.writer.holds_few_rows:
+            return self.writer
+        chunk_size, partition_size = self.store_settings.range_size, self.store_settings.partition_size
+        return FewRowsWriter(FewPartitions(self.reads, run, counted, chunk_size, partition_size, self.report.wrote))
 
     def republish(self, run: Intervals, expected: Callable[[], Expectation]) -> None:
         """Writes all milestones of the lake to a new generation that replaces the store. It keeps only the marks of
@@ -125,7 +153,7 @@ class Publication:
             for name in (ANALYSED, ANALYSED_BY, ANALYSED_TO):
                 batch.delete(schema.keyspace_info, (name,))
             opening = pool.submit(self.open_splits, run, known=False)
-            self._write(batch, run, opening, pool.submit(expected), record=True)
+            self._write(batch, run, opening.result, pool.submit(expected), record=True)
             self.upsert(batch, [lambda _: tables.rejects(self.lake.read("rejects").where("milestone_index < 0"))])
         self._write_ranges(run)
 
@@ -154,8 +182,8 @@ class Publication:
         rows = {schema.tags: tables.tagged(lake), schema.transactions_by_address: history.concerned(lake)}
         fields = self.output_fields(run)
         owned = tables.owned(lake, [each for each in KEY_FIELDS if each in fields])
-        rows |= {table: lookup_rows(owned, table) for table in tables_of(fields)}
-        filled = tuple(lookup for lookup in schema.ALL_LOOKUPS if lookup.table in rows)
+        rows |= {table: role_keys(owned, table) for table in tables_of(fields)}
+        filled = filled_by(fields)
         keys = [rows_of_keys(rows[lookup.table], lookup, chunk_size) for lookup in filled]
         return self.grown(filled, keys, run, known=known)
 
@@ -196,35 +224,39 @@ class Publication:
         splits: dict[tuple[Any, ...], tuple[Any, ...]] = {row[:3]: row for row in existing}
         splits |= {row[:3]: (*row[:3], json.loads(str(row[3])), *row[4:]) for row in opened}
         hot = few_rows(self.spark, SPLITS, splits.values()) if splits else None
-        return Opened(opened, _tails(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
+        return Opened(opened, tails_after(lookups, run, tails, chunk_size), Placement(chunk_size, lookups, hot))
 
     def record(self, batch: Batch, opened: Opened) -> None:
         """Writes the opened splits, before any row that depends on them."""
         self.report.wrote(schema.splits.name, batch.upsert(schema.splits, schema.splits.names, opened.splits))
         batch.upsert(schema.tails, schema.tails.names, opened.tails)
 
-    def _batches(self, run: Intervals) -> list[Intervals]:
-        """Splits the run into intervals of at most `batch_messages` messages, and at least one milestone."""
-        if run and self.report.messages <= self.settings.batch_messages:
-            return [run]
-        sized = self.lake.milestones(run).select(
-            "milestone_index",
-            F.expr(
-                f"(sum(message_count) OVER (ORDER BY milestone_index) - 1) DIV {self.settings.batch_messages} AS batch"
-            ),
-        )
-        spans = sized.groupBy("batch").agg(F.min("milestone_index").alias("a"), F.max("milestone_index").alias("b"))
-        row = spans.agg(F.sort_array(F.collect_list(F.struct("a", "b"))).alias("all")).first()
-        return [_clipped(run, each["a"], each["b"]) for each in row["all"]] if row else []
-
     def _write(
-        self, batch: Batch, intervals: Intervals, opening: Future[Opened], ready: Future[Expectation], *, record: bool
+        self,
+        batch: Batch,
+        intervals: Intervals,
+        opening: Callable[[], Opened],
+        ready: Future[Expectation],
+        *,
+        record: bool,
     ) -> None:
         """Writes all rows of these milestones. The first are staged while milestones are committed and splits are
         opened. `ready` is `committing` of `publish`.
         """
-        rows, store = self._few_rows(intervals) if self.few else self._many_rows(intervals, ready), self.store_settings
-        makers = run_makers(rows, lambda: opening.result().placement, store.network, store.chunk_size)
+        store = self.store_settings
+        few = self.few_run(intervals) if self.few else None
+        writer = self.writer if few is None else self.for_few_rows(intervals, filled_by(few.fields))
+        in_process = isinstance(writer, FewRowsWriter)
+
+        def placement() -> Placement:
+            return Placement(store.chunk_size, schema.ALL_LOOKUPS, None) if in_process else opening().placement
+
+        def before_lookups() -> None:
+            if record and not in_process:
+                self.record(batch, opening())
+
+        rows = self._many_rows(intervals, ready) if few is None else few.rows(source_for(writer), self._few_days)
+        makers = run_makers(rows, placement, store.network, store.chunk_size)
         if self.lake.has("rejects"):
             # All previous rows of the milestones, so that a run that ended before `ranges` leaves none behind.
             for first, last in intervals:
@@ -232,12 +264,8 @@ class Publication:
                     batch.delete(schema.rejects, (milestone_index,))
             rejects = self.lake.read("rejects").where(either(intervals))
             makers.insert(-1, lambda _: tables.rejects(rejects))
-        self.upsert(
-            batch,
-            makers,
-            ready.result,
-            lambda: self.record(batch, opening.result()) if record else None,
-            lambda: ready.result().compared_with(intervals),
+        replace(self, writer=writer).upsert(
+            batch, makers, ready.result, before_lookups, lambda: ready.result().compared_with(intervals)
         )
 
     def output_fields(self, intervals: Intervals) -> Sequence[str]:
@@ -253,30 +281,17 @@ class Publication:
             return self.lake.milestones(intervals)
 
         return RunRows(
-            messages=messages,
-            owned=tables.owned(messages, fields),
-            created=tables.created(messages, tables.LEGACY_FIELDS),
-            milestones=milestones,
+            messages=FrameSource(lambda: messages),
+            owned=FrameSource(lambda: listed(tables.owned(messages, fields))),
+            created=FrameSource(lambda: tables.owned(messages, tables.LEGACY_FIELDS)),
+            spent=FrameSource(lambda: tables.spent(messages)),
+            milestones=FrameSource(milestones),
             days=lambda: self.whole_days(milestones()),
             fields=fields,
         )
 
-    def _few_rows(self, intervals: Intervals) -> RunRows:
-        """Rows of committed milestones in this process. Frames share them, so that each has a short plan."""
-        messages = arrow_frame(self.spark, collected(self.lake.messages(intervals)))
-        owned = arrow_frame(self.spark, collected(tables.owned(messages)))
-        known = collected(self.lake.milestones(intervals))
-        milestones = arrow_frame(self.spark, known)
-        return RunRows(
-            messages=messages,
-            owned=owned,
-            created=owned.where("included"),
-            milestones=lambda: milestones,
-            days=lambda: self._known_days(known) or self.whole_days(milestones),
-            fields=self.output_fields(intervals),
-            receipts=known["receipt"].null_count < known.num_rows,
-            parameters=known["parameters"].null_count < known.num_rows,
-        )
+    def _few_days(self, known: pa.Table, milestones: DataFrame) -> DataFrame:
+        return self._known_days(known) or self.whole_days(milestones)
 
     def whole_days(self, milestones: DataFrame) -> DataFrame:
         """All milestones of the lake on the UTC days of these milestones."""
@@ -298,9 +313,7 @@ class Publication:
         return tables_milestones.with_ends(self.spark, few, ends)
 
     def _write_ranges(self, intervals: Intervals) -> None:
-        chunk_size = self.store_settings.chunk_size
-        ranges = sorted({each for first, last in intervals for each in ranges_of(first, last, chunk_size)})
-        rewrite_ranges(self.store, self.reads, ranges)
+        extend_ranges(self.store, self.reads, intervals, self.store_settings.chunk_size)
 
     def write_file_rejects(self, files: Sequence[Path]) -> None:
         """Replaces the rejects of these files that belong to no milestone."""
@@ -331,20 +344,3 @@ class Publication:
             self.notify(Progress("tables", next(position), len(makers), f"tables, {rows:,} rows of {table}"))
 
         upsert_frames(batch, self.writer, makers, wrote, before_rows, before_lookups, comparison)
-
-
-def _tails(
-    lookups: tuple[Lookup, ...], run: Intervals, before: list[tuple[str, int, int]], chunk_size: int
-) -> list[tuple[str, int, int]]:
-    """The highest started milestone by lookup and range after the run."""
-    highest = {(lookup, each): tail for lookup, each, tail in before}
-    for lookup in lookups:
-        for first, last in run:
-            for each in ranges_of(first, last, chunk_size):
-                key = (lookup.table.name, each)
-                highest[key] = max(highest.get(key, -1), min(last, (each + 1) * chunk_size - 1))
-    return [(lookup, each, tail) for (lookup, each), tail in sorted(highest.items())]
-
-
-def _clipped(run: Intervals, first: int, last: int) -> Intervals:
-    return [(max(a, first), min(b, last)) for a, b in run if a <= last and b >= first]

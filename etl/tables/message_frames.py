@@ -1,0 +1,87 @@
+"""The tables whose rows each follow from one message, one output or one input of the lake."""
+
+from pyspark.sql import functions as F
+
+from db import schema
+from etl.sources.cone import INCLUDED
+from etl.tables.frames import SPENT_COLUMNS, ms_timestamp, output_kind, tag_of_message
+from etl.tables.row_frames import RowFrame
+
+
+def messages() -> RowFrame:
+    """All messages, without their conflict reasons."""
+    return RowFrame(
+        schema.messages,
+        F.expr("message_id IS NOT NULL"),
+        {"ms_timestamp": ms_timestamp()},
+        without=["conflict_reason"],
+    )
+
+
+def conflict_reasons() -> RowFrame:
+    """The conflict reasons that are not null. They are separate so that a source without reasons does not erase reasons
+    that the ledger state found.
+    """
+    return RowFrame(schema.messages, F.expr("conflict_reason IS NOT NULL"), only=["conflict_reason"])
+
+
+def messages_by_milestone() -> RowFrame:
+    """The messages of complete cones."""
+    return RowFrame(schema.messages_by_milestone, F.expr("message_id IS NOT NULL AND white_flag_index IS NOT NULL"))
+
+
+def parents() -> RowFrame:
+    """A row per (parent, child)."""
+    return RowFrame(
+        schema.parents,
+        computed={"ms_timestamp": ms_timestamp()},
+        items=F.col("parents"),
+        item_columns=["parent_id"],
+    )
+
+
+def tags() -> RowFrame:
+    """Tags of payloads, both direct and inside transactions."""
+    tag = tag_of_message()
+    return RowFrame(schema.tags, tag.isNotNull(), {"tag": tag, "ms_timestamp": ms_timestamp()})
+
+
+def transactions_by_state() -> RowFrame:
+    """Attachments that have a state."""
+    return RowFrame(
+        schema.transactions_by_state,
+        F.expr("transaction IS NOT NULL AND inclusion_state IS NOT NULL"),
+        {"transaction_id": F.col("transaction.transaction_id")},
+    )
+
+
+def created_outputs() -> RowFrame:
+    """The columns of `outputs` that the creating transaction determines, of `etl.tables.frames.owned`."""
+    return RowFrame(
+        schema.outputs,
+        F.col("included"),
+        {
+            "created_milestone_index": F.col("milestone_index"),
+            "created_white_flag_index": F.col("white_flag_index"),
+            "created_message_id": F.col("message_id"),
+            "output_kind": output_kind(F.col("output_type")),
+        },
+        without=SPENT_COLUMNS,
+    )
+
+
+def spent_outputs() -> RowFrame:
+    """The columns of `outputs` that the spending transaction of an included message determines, of
+    `etl.tables.frames.inputs`.
+    """
+    return RowFrame(
+        schema.outputs,
+        (F.col("inclusion_state") == INCLUDED) & (F.col("kind") == 0),
+        {
+            "spent_milestone_index": F.col("milestone_index"),
+            "spent_white_flag_index": F.col("white_flag_index"),
+            "spent_transaction_id": F.col("transaction_id"),
+            "spent_message_id": F.col("message_id"),
+        },
+        only=SPENT_COLUMNS,
+    )
