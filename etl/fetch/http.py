@@ -7,9 +7,12 @@ import asyncio
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import httpx
 import orjson
+
+from etl.fetch.plain_http import BadResponse, PlainHttp, Response, TooLarge
 
 TIMEOUT = "timeout"
 BROKEN = "broken connection"
@@ -74,6 +77,7 @@ class Http:
         limits = httpx.Limits(max_connections=at_once, max_keepalive_connections=at_once)
         self._timeout_s = timeout_s
         self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits)
+        self._plain = PlainHttp(self.url, MAX_BODY_BYTES) if _is_plain(self.url) else None
 
     async def __aenter__(self) -> "Http":
         return self
@@ -82,6 +86,8 @@ class Http:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._client.aclose()
+        if self._plain is not None:
+            await self._plain.close()
 
     async def get(self, url: str, accept: str) -> bytes:
         """The body of a response with status 200. Raises Fault."""
@@ -89,22 +95,35 @@ class Http:
         headers = {"accept": accept, "accept-encoding": "identity"}
         async with self._in_flight:
             try:
-                # The timeout of the client restarts with each byte.
-                async with (
-                    asyncio.timeout(self._timeout_s),
-                    self._client.stream("GET", url, headers=headers) as answer,
-                ):
-                    body = await _body(url, answer)
+                # The timeout of httpx restarts with each byte.
+                async with asyncio.timeout(self._timeout_s):
+                    answer = await self._send(url, headers)
             except (TimeoutError, httpx.TimeoutException) as error:
                 raise Fault(TIMEOUT, f"{url}: no complete response within {self._timeout_s:g} s") from error
-            except httpx.TransportError as error:
+            except (httpx.TransportError, OSError, BadResponse) as error:
                 raise Fault(BROKEN, f"{url}: {str(error) or type(error).__name__}") from error
-        if answer.status_code == httpx.codes.NOT_FOUND:
+            except TooLarge:
+                raise Fault(UNREADABLE, f"{url}: more than {MAX_BODY_BYTES} bytes") from None
+        if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
+            raise Fault(UNREADABLE, f"{url}: unexpected content encoding {encoding[:40]!r}")
+        if answer.status == httpx.codes.NOT_FOUND:
             raise Fault(NOT_THERE, f"{url}: 404")
-        if answer.status_code != httpx.codes.OK:
-            status = answer.status_code
-            raise Fault(BAD_STATUS, f"{url}: {status}", status=status, wait_s=_retry_after(answer))
-        return body
+        if answer.status != httpx.codes.OK:
+            raise Fault(BAD_STATUS, f"{url}: {answer.status}", status=answer.status, wait_s=_retry_after(answer))
+        return answer.body
+
+    async def _send(self, url: str, headers: dict[str, str]) -> Response:
+        if self._plain is not None:
+            return await self._plain.get(url, headers)
+        async with self._client.stream("GET", url, headers=headers) as answer:
+            body = bytearray()
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                return Response(answer.status_code, dict(answer.headers), b"")
+            async for chunk in answer.aiter_bytes():
+                body += chunk
+                if len(body) > MAX_BODY_BYTES:
+                    raise TooLarge
+            return Response(answer.status_code, dict(answer.headers), bytes(body))
 
     async def json(self, url: str, inside: str | None = None) -> dict[str, Any]:
         """A JSON response, or the object in its field `inside`. Raises Fault."""
@@ -120,19 +139,13 @@ class Http:
         return found
 
 
-async def _body(url: str, answer: httpx.Response) -> bytes:
-    """Reads a body. Raises Fault if it is too large or compressed."""
-    if (encoding := answer.headers.get("content-encoding", "identity")) != "identity":
-        raise Fault(UNREADABLE, f"{url}: unexpected content encoding {encoding[:40]!r}")
-    body = bytearray()
-    async for chunk in answer.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise Fault(UNREADABLE, f"{url}: more than {MAX_BODY_BYTES} bytes")
-    return bytes(body)
+def _is_plain(url: str) -> bool:
+    """Whether a server needs neither encryption nor a proxy nor a password, for which httpx is used."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.username is None and not {"http", "all"} & getproxies().keys()
 
 
-def _retry_after(answer: httpx.Response) -> float:
+def _retry_after(answer: Response) -> float:
     """The seconds of the header Retry-After; 0 without it or for a date."""
     text = answer.headers.get("retry-after", "")
     return min(float(text), RETRY_AFTER_MOST_S) if text.isascii() and text.isdecimal() else 0.0
