@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from cli.options import build_etl
 from cli.settings import Settings
 from db.connect import StoreSettings
+from db.intervals import intersect, subtract
 from db.store import LeaseHeld, StoreUnavailable
 from etl.archive import PENDING_FILE
 
@@ -34,7 +35,7 @@ log = logging.getLogger("permanode")
 class Loads(Protocol):
     """etl.head_loads.HeadLoads, which this module imports when it loads."""
 
-    def load(self, files: list[Path], newest: int, newest_at: float) -> "Report":
+    def load(self, files: list[Path], newest: int, newest_at: float, eta_s: float | None) -> "Report":
         """Loads archive files."""
 
     def days_due_s(self) -> float:
@@ -50,20 +51,21 @@ async def log_run(run: "Run") -> None:
 
 @contextmanager
 def loading(settings: Settings, network: StoreSettings, into: Path) -> "Iterator[HandOn]":
-    """Yields a function that loads the files of a run. The engine starts with the first load and ends with the block.
-    The first load also gets the files that a killed run left.
+    """Yields a function that loads the files of a run. The engine runs until the end of the block. The first load also
+    gets the files that a killed run left.
     """
+    from etl.engine.faults import EngineError
     from etl.head_loads import HeadLoads
 
     loads = HeadLoads(network, build_etl(settings))
-    # Spark's session is active in one thread only.
+    # A load waits for its process. Meanwhile, the next files are fetched.
     with ThreadPoolExecutor(1, thread_name_prefix="load") as thread:
         try:
             yield loader(loads, thread, into, not_loaded(network, into))
         finally:
             try:
                 thread.submit(loads.close).result()
-            except (LeaseHeld, StoreUnavailable) as error:
+            except (LeaseHeld, StoreUnavailable, EngineError) as error:
                 log.warning("the analytics of the current day are due; the next load computes them: %s", error)
 
 
@@ -89,7 +91,8 @@ def loader(loads: Loads, thread: Executor, into: Path, earlier: Sequence[Path]) 
         begun = time.monotonic()
         try:
             loaded = asyncio.get_running_loop().run_in_executor
-            report = await loaded(thread, loads.load, [*waiting, *pending], run.newest, run.newest_at)
+            files = [*waiting, *pending]
+            report = await loaded(thread, loads.load, files, run.newest, run.newest_at, run.eta_s)
         except (LeaseHeld, StoreUnavailable) as error:
             if not is_busy:
                 log.info("the load waits: %s", error)
@@ -114,17 +117,20 @@ def loader(loads: Loads, thread: Executor, into: Path, earlier: Sequence[Path]) 
 
 
 def not_loaded(network: StoreSettings, into: Path) -> list[Path]:
-    """The folder's files with milestones above the store's newest. A run that was killed left them."""
+    """The folder's files with milestones that are not complete in the store, or not noted as archived. A run that was
+    killed left them. They may be older than the store's newest milestone, which another load may have written.
+    """
+    from db import sync
     from db.connect import open_store
-    from db.sync import find_newest_milestone
     from etl.archive.writer import sealed_span
 
     if not into.is_dir():
         return []
     with closing(open_store(network)) as store:
-        newest = asyncio.run(find_newest_milestone(store, network.network))
+        held = asyncio.run(sync.held(store, network.network))
+    done = intersect(held.complete, held.logged)
     spans = ((sealed_span(path), path) for path in into.iterdir())
-    return [path for _, path in sorted((span, path) for span, path in spans if span and span[1] > (newest or 0))]
+    return [path for _, path in sorted((span, path) for span, path in spans if span and subtract([span], done))]
 
 
 def _seconds(seconds: float) -> float | None:

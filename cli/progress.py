@@ -167,8 +167,15 @@ def lag_line(lag: Lag) -> str:
     seen = datetime.fromtimestamp(lag.seen_at, UTC).isoformat(" ", "seconds")
     return (
         f"lag         milestone {lag.newest:,} is {lag.seconds:,.1f} s old; {lag.behind:,} behind the node at {seen}; "
-        f"{lag.days_due:,} not yet counted in their days"
+        f"{lag.days_due:,} not yet counted in their days{_eta_text(lag)}"
     )
+
+
+def _eta_text(lag: Lag) -> str:
+    if not lag.behind or not lag.eta_s:
+        return ""
+    due = datetime.fromtimestamp(lag.seen_at + lag.eta_s, UTC).isoformat(" ", "seconds")
+    return f"; reaches the node at about {due}"
 
 
 def vaa_lines(network: str, vaas: Holdings) -> list[str]:

@@ -1,95 +1,102 @@
-"""Loads of a follower: one engine session for all of them, and the store's lease only while one runs.
+"""Loads of a follower: one process for many of them (etl/head_process.py), analytics of days at most once in DAYS_S.
 
-Each load ends with the analytics of its milestones. The analytics of days follow at most once in DAYS_S, because a day
-is computed as a whole. A failed load closes the session, so the next one starts a new engine.
+Each load ends with the analytics of its milestones. A day is computed as a whole, so its analytics follow later.
 """
 
 import json
+import threading
 import time
-from contextlib import ExitStack
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from db import schema
 from db.connect import StoreSettings
-from db.queries.head import HEAD
-from db.store import LeaseHeld, StoreUnavailable
 from etl.engine.current import SAIL
-from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
-from etl.engine.spans import Span
-from etl.iota_steps import IotaRun
-from etl.jobs import IOTA
-from etl.pipeline import run_steps
-from etl.report import Report, quiet
-from etl.runs import engine_of, open_run
-from etl.sources.files import archive_files
+from etl.head_process import LoadProcess
+from etl.report import Report
 
 DAYS_S = 60.0
 """Minimum seconds between two computations of the analytics of days."""
 
-RENEW_LOADS = 500
-"""Loads after which a session of Sail is replaced, because its memory grows."""
+RENEW_MIB, RENEW_LOADS = 1_024, 10
+"""Resident memory from which a process with Sail is replaced, in MiB, and the loads that it does at least."""
 
 
 class HeadLoads:
     """Loads in order, from one thread at a time."""
 
     def __init__(self, store_settings: StoreSettings, settings: EtlSettings) -> None:
-        self._store_settings = store_settings
-        self._settings = replace(settings, engine=engine_of(store_settings, settings, size=0))
-        self._session = ExitStack()
-        self._loads = 0
+        """Starts the engine. Raises its errors."""
+        self._start = partial(LoadProcess, store_settings, settings)
         self._days_at = -DAYS_S
         self._has_days_due = False
+        self._next: LoadProcess | None = None
+        self._process: LoadProcess | None = self._start()
+        try:
+            self._process.wait()
+        except BaseException:
+            self._end_processes()
+            raise
 
-    def load(self, files: list[Path], newest: int = 0, newest_at: float = 0.0) -> Report:
-        """Loads archive files. `newest`: the newest milestone that a node reported at `newest_at`, for the lag.
+    def load(self, files: list[Path], newest: int = 0, newest_at: float = 0.0, eta_s: float | None = None) -> Report:
+        """Loads archive files.
+
+        Args:
+            files: archive files, or folders of them. Empty: only the analytics of days that are due.
+            newest: the newest milestone that a node reported, which the store keeps for the lag. 0: unknown.
+            newest_at: when the node reported it, in seconds since 1970.
+            eta_s: seconds until the follower reaches it; None if that is unknown.
 
         Raises what etl.runs.load raises: LeaseHeld and StoreUnavailable at once.
         """
         days = time.monotonic() - self._days_at >= DAYS_S
-        try:
-            return self._run(archive_files(files) if files else [], newest, newest_at, days=days)
-        except (LeaseHeld, StoreUnavailable):
-            raise
-        except BaseException:
-            self.end_session()
-            raise
+        note = json.dumps([newest, newest_at, eta_s]) if newest else None
+        return self._run(files, note, days=days)
 
     def days_due_s(self) -> float:
         """Seconds until the analytics of days are due; infinite if they are up to date."""
         return self._days_at + DAYS_S - time.monotonic() if self._has_days_due else float("inf")
 
     def close(self) -> None:
-        """Computes the analytics of days that are due, and ends the session."""
+        """Computes the analytics of days that are due, and ends the engine."""
         try:
             if self._has_days_due:
-                self._run([], 0, 0.0, days=True)
+                self._run([], None, days=True)
         finally:
-            self.end_session()
+            self._end_processes()
 
-    def end_session(self) -> None:
-        """Ends the engine's session. The next load starts another."""
-        self._session.close()
-        self._loads = 0
-
-    def _run(self, files: list[Path], newest: int, newest_at: float, *, days: bool) -> Report:
-        if self._loads >= RENEW_LOADS and self._settings.engine == SAIL:
-            self.end_session()
-        if not self._loads:
-            cluster = not self._store_settings.url.startswith("sqlite:")
-            self._session.close()
-            self._session.enter_context(engine_session(self._settings, span=Span.SECONDS, cluster=cluster))
-            self._loads = 1
-        with open_run(self._store_settings, self._settings, quiet, Span.SECONDS, size=0, at_head=True) as publication:
-            run_steps(IOTA, IotaRun(publication, files, days=days))
-            if newest:
-                note = (HEAD, json.dumps([newest, newest_at]))
-                with publication.store.batch() as batch:
-                    batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [note])
-        self._loads += 1
+    def _run(self, files: list[Path], note: str | None, *, days: bool) -> Report:
+        report = self._current().load(files, note, days=days)
         self._has_days_due = not days
         if days:
             self._days_at = time.monotonic()
-        return publication.report
+        self._renew()
+        return report
+
+    def _current(self) -> LoadProcess:
+        """The process of the next load. A process that ended is replaced."""
+        if self._process is not None and not self._process.is_alive():
+            self._process.end()
+            self._process = None
+        if self._next is not None and (self._process is None or self._next.is_ready()):
+            if self._process is not None:
+                # Its session takes a moment to end, and a milestone may wait.
+                threading.Thread(target=self._process.end, name="end").start()
+            self._process, self._next = self._next, None
+        if self._process is None:
+            self._process = self._start()
+        return self._process
+
+    def _renew(self) -> None:
+        """Starts a successor of a process that has become too large."""
+        process = self._process
+        if process is None or process.engine != SAIL or self._next is not None:
+            return
+        if process.mib >= RENEW_MIB and process.loads >= RENEW_LOADS:
+            self._next = self._start()
+
+    def _end_processes(self) -> None:
+        for each in (self._process, self._next):
+            if each is not None:
+                each.end()
+        self._process = self._next = None

@@ -12,7 +12,9 @@ from db.store import Store
 from db.sync import find_newest_milestone
 
 HEAD = "head"
-"""Key of keyspace_info: the newest milestone that a follower's node reported, and when, as JSON [index, seconds]."""
+"""Key of keyspace_info: the newest milestone that a follower's node reported, when, and after how many seconds from
+then the follower reaches it (null: unknown), as JSON [index, seconds, seconds].
+"""
 
 MS_PER_S = 1_000
 
@@ -27,6 +29,7 @@ class Lag:
         behind: the number of milestones up to the newest one that a follower's node reported.
         seen_at: when the node reported it, in seconds since 1970.
         days_due: the number of milestones that are not yet counted in the analytics of days.
+        eta_s: seconds from `seen_at` until the follower reaches the node's newest milestone; None if it is unknown.
     """
 
     newest: int
@@ -34,6 +37,7 @@ class Lag:
     behind: int
     seen_at: float
     days_due: int
+    eta_s: float | None
 
 
 async def find_lag(store: Store, network: str) -> Lag | None:
@@ -45,11 +49,13 @@ async def find_lag(store: Store, network: str) -> Lag | None:
     chunk_size = await get_chunk_size(store)
     row = await store.get(schema.sync, (newest // chunk_size, newest))
     assert row is not None
-    index, seen_at = json.loads(head["value"])
+    index, seen_at, *eta_s = json.loads(head["value"])
     return Lag(
         newest,
         round(time.time() - row["ms_timestamp"] / MS_PER_S, 3),
         max(0, index - newest),
         seen_at,
         size(parse_intervals(due["value"])) if due else 0,
+        # A follower of an earlier version did not record it.
+        eta_s[0] if eta_s else None,
     )

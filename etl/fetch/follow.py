@@ -1,16 +1,16 @@
 """Follows the head of a network: fetches newly confirmed milestones in runs and passes the files on.
 
 A run covers at least `Pace.run_s` seconds of milestones: with AT_HEAD a single milestone, or all that came while the
-previous run was handed on. A run is fetched while the previous one is handed on. Each run retries the missing
-milestones of earlier runs. Only these are kept between runs, and the folder is read once, so memory does not grow with
-time, and files that are removed meanwhile are not fetched again.
+previous run was handed on, up to the size of a step (etl/fetch/steps.py). A run is fetched while the previous one is
+handed on. Each run retries the missing milestones of earlier runs. Only these are kept between runs, and the folder is
+read once, so memory does not grow with time, and files that are removed meanwhile are not fetched again.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,8 +23,9 @@ from etl.fetch.fill import Fetched, FetchSettings, stopped_within
 from etl.fetch.http import NOT_THERE, UNREADABLE, WRONG_ID, Fault
 from etl.fetch.node import Head, Node
 from etl.fetch.run import Source, fill_milestones, opened
+from etl.fetch.steps import CatchUp, StepSize
 from etl.fetch.walk import GENESIS, Recent
-from etl.report import Notify, quiet
+from etl.report import Notify, Progress, quiet
 from etl.sources.cone import Cone, Entry
 from etl.verification.cone_verification import Copy
 from ledger.reader import CodecError
@@ -40,8 +41,8 @@ POLL_S = 5.0
 PENDING_MOST, PENDING_AT_ONCE = 10_000, 100
 """Approximate maximum of pending messages that a run fetches from the node's tips, and how many at a time."""
 
-ETA_FROM = 100
-"""Milestones behind the node's newest one from which the time to catch up is logged."""
+ETA_FROM = 20
+"""Milestones behind the node's newest one from which the time to catch up is reported."""
 
 HandOn: TypeAlias = Callable[["Run"], Awaitable[float | None]]
 """Processes a run. Returns the seconds after which it wants to be called again without new files. None: it does not."""
@@ -53,6 +54,7 @@ log = logging.getLogger("permanode")
 class Run:
     """Result of a run: its durable files, starting with those that a killed run left open, the number of messages in
     `pending.jsonl`, and the newest milestone that a node reported, with the time of this report (seconds since 1970).
+    `eta_s`: seconds until the newest milestone is reached, by the speed of earlier runs; None if it is unknown.
     """
 
     fetched: Fetched
@@ -60,21 +62,26 @@ class Run:
     pending: int
     newest: int = 0
     newest_at: float = 0.0
+    eta_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The size of a run, in seconds and in milestones, and how often the node is polled. `rare_s`: minimum time between
-    two collections of pending messages, and between two attempts for missing milestones. 0: with each run.
+    """The size of a run, in seconds and in milestones, and how often the node is polled.
+
+    `rare_s`: minimum time between two collections of pending messages, and between two attempts for missing milestones.
+    0: with each run. `step_s`: the seconds that fetching or handing on a run may take, which limit its milestones. 0:
+    `run_most` limits them alone.
     """
 
     run_s: float = RUN_S
     run_most: int = RUN_MOST
     poll_s: float = POLL_S
     rare_s: float = 0.0
+    step_s: float = 0.0
 
 
-AT_HEAD = Pace(run_s=0.0, poll_s=0.2, rare_s=60.0)
+AT_HEAD = Pace(run_s=0.0, poll_s=0.2, rare_s=60.0, step_s=20.0)
 """The pace with which each milestone is a run as soon as the node shows it."""
 
 
@@ -110,6 +117,10 @@ class _Following:
         self._recent = Recent()
         self._turn = 0
         self._all = Fetched()
+        self._step = StepSize(pace.run_most, pace.step_s)
+        self._catch_up = CatchUp()
+        self._first: int | None = None
+        self._newest = 0
         self._handing: asyncio.Task[float | None] | None = None
         self._again_at: float | None = None
         self._pending_at = self._retried_at = -pace.rare_s
@@ -134,7 +145,9 @@ class _Following:
                         seen_at = time.time()
                         if begin is None:
                             begin = newest
-                        last = min(newest, begin + self._pace.run_most - 1)
+                        self._newest = newest
+                        self._first = begin if self._first is None else self._first
+                        last = min(newest, begin + self._step.limit - 1)
                         if ended is None or not await self._is_enough(node, begin, last, ended):
                             await self._idle(self._pace.poll_s, node)
                             continue
@@ -146,26 +159,33 @@ class _Following:
                         continue
                     begun = time.monotonic()
                     done = await self._fetch(writer, subtract(add(self._retried(), [(begin, last)]), held))
+                    self._step.note("fetch", done.count, time.monotonic() - begun)
                     pending = None if self._pace.rare_s else await self._take_pending(node)
                     begin = last + 1
                     if closed or pending:
-                        await self._hand(Run(done, tuple(closed), len(pending or ()), newest, seen_at), pending)
+                        run = Run(done, tuple(closed), len(pending or ()), newest, seen_at)
+                        await self._hand(run, pending, last)
                         closed.clear()
-                    _log_eta(done.count, newest - last, time.monotonic() - begun)
             finally:
                 await self._handed_on()
         return self._all
 
-    async def _hand(self, run: Run, pending: dict[bytes, bytes] | None = None) -> None:
+    async def _hand(self, run: Run, pending: dict[bytes, bytes] | None = None, last: int | None = None) -> None:
         """Starts to hand a run on when the previous one is done. Then also writes the pending messages, which runs
-        read.
+        read. `last`: the last milestone of the run.
         """
         await self._handed_on()
         if pending is not None:
             self._write_pending(pending)
+        run = replace(run, eta_s=self._catch_up.eta_s())
 
         async def hand_on() -> float | None:
-            return await self._hand_on(run)
+            begun = time.monotonic()
+            again_s = await self._hand_on(run)
+            self._step.note("hand on", run.fetched.count, time.monotonic() - begun)
+            if last is not None:
+                self._report_catch_up(last)
+            return again_s
 
         self._again_at, self._handing = None, asyncio.create_task(hand_on())
 
@@ -175,6 +195,16 @@ class _Following:
             handing, self._handing = self._handing, None
             again_s = await handing
             self._again_at = None if again_s is None else time.monotonic() + again_s
+
+    def _report_catch_up(self, last: int) -> None:
+        """Notes that the milestones up to `last` were handed on. Far behind the node, reports the remaining time."""
+        assert self._first is not None
+        self._catch_up.note(max(0, self._newest - last))
+        eta_s = self._catch_up.eta_s()
+        if eta_s and self._newest - last >= ETA_FROM:
+            total = self._newest - self._first + 1
+            unit = f"milestones, about {eta_s:.0f} s left"
+            self._notify(Progress("catch up", last - self._first + 1, total, unit))
 
     async def _idle(self, seconds: float, node: Node | None = None) -> None:
         """Waits for `seconds` or until a signal. First does the work that waits for a pause: pending messages of a node
@@ -273,9 +303,3 @@ class _Following:
         checked = self._source.checks.pending(Copy("", 0, lambda: Cone(None, None, [entry], codec=self._codec)))
         self._all.faults[WRONG_ID] += len(checked.rejects)
         return None if checked.rejects else entry
-
-
-def _log_eta(fetched: int, behind: int, seconds: float) -> None:
-    """Logs how long it takes to reach the head at the speed of the last run, if it is far away."""
-    if behind >= ETA_FROM and fetched:
-        log.info("%s milestones behind the node; about %.0f s at this speed", behind, behind * seconds / fetched)

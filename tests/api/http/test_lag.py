@@ -48,9 +48,9 @@ def store(tmp_path: Path) -> Iterator[WritableStore]:
         yield opened
 
 
-def follow(store: WritableStore, newest: int, due: str) -> None:
+def follow(store: WritableStore, newest: int, due: str, *eta_s: float | None) -> None:
     """Writes what a follower notes."""
-    notes = [(HEAD, json.dumps([newest, 1_700_000_000.0])), (DAYS_DUE, due)]
+    notes = [(HEAD, json.dumps([newest, 1_700_000_000.0, *eta_s])), (DAYS_DUE, due)]
     with store.batch() as batch:
         batch.upsert(schema.keyspace_info, schema.keyspace_info.names, notes)
 
@@ -88,3 +88,16 @@ async def test_the_status_has_the_lag(store: WritableStore) -> None:
         r"2 not yet counted in their days",
         line,
     )
+
+
+@pytest.mark.parametrize(
+    ("newest", "eta_s", "end"),
+    [(9, 90.0, r"; reaches the node at about 2023-11-14 22:14:50\+00:00"), (9, None, ""), (7, 0.0, "")],
+)
+async def test_far_behind_the_node_the_status_says_when_the_follower_reaches_it(
+    store: WritableStore, newest: int, eta_s: float | None, end: str
+) -> None:
+    follow(store, newest, "[]", eta_s)
+    status = await get_status(store, NETWORK)
+    (line,) = (each for each in status_lines(status) if each.startswith("lag "))
+    assert re.search(f"0 not yet counted in their days{end}$", line)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from db.admin.migrate import migrate
+from etl.fetch.steps import FIRST_MOST
 from tests.etl.archive.conftest import Ledger, settings_of
 from tests.etl.archive.proxy import proxied
 from tests.etl.archive.test_fetch import tips_of
@@ -57,9 +58,11 @@ def test_milestones_are_loaded_as_they_come_and_in_the_end_the_whole_oracle_is_t
         finally:
             follower.kill()
     assert held == sorted(held)
-    assert set(held) == {0, *HEADS}
     assert "50 milestones fetched, 0 already there" in follower.out
-    assert sorted(path.name for path in (tmp_path / "archive").glob("*.log")) == ["1to26.log", "26to51.log"]
+    spans = sorted(tuple(map(int, path.stem.split("to"))) for path in (tmp_path / "archive").glob("*.log"))
+    assert spans[0] == (1, FIRST_MOST + 1)
+    assert [first for first, _ in [*spans, (HEADS[-1] + 1, 0)]] == [1, *(end for _, end in spans)]
+    assert set(held) == {0, *(end - 1 for _, end in spans)}
     expected = reference((store.chunk_size, store.partition_size))
     # The loaded files are durable, so all milestones are marked as archived.
     expected["sync"] = [row | {"logged_by": 0} for row in expected["sync"]]

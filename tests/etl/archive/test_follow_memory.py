@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import signal
+import time
 from concurrent.futures import Executor
 from functools import partial
 from itertools import islice
@@ -91,10 +92,12 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     loads = 0
 
     class Counted(Loads):
-        def load(self, files: list[Path], newest: int, newest_at: float) -> Report:
+        def load(self, files: list[Path], newest: int, newest_at: float, eta_s: float | None) -> Report:
             nonlocal loads
             loads += 1
             if loads in at_end:
+                # Meanwhile the next run is fetched, and then waits for this load.
+                time.sleep(0.5)
                 at_end[loads] = objects()
             if loads == 4 * RUNS:
                 os.kill(os.getpid(), signal.SIGTERM)
@@ -107,7 +110,7 @@ def test_what_is_kept_from_run_to_run_does_not_grow_with_the_runs(
     monkeypatch.setattr("cli.following.log.disabled", True)
     done = follow(
         StoreSettings("", LEDGER.network),
-        ["http://node"],
+        ["https://node"],
         tmp_path,
         loader(Counted(), thread, tmp_path, []),
         first=1,
