@@ -65,9 +65,8 @@ class IotaRun:
     @property
     def ingest(self) -> Ingest:
         """The writer of files into the run's lake."""
-        return Ingest(
-            self.publication.spark, self.publication.lake, self.publication.store_settings, self.publication.reads
-        )
+        of = self.publication
+        return Ingest(of.spark, of.lake, of.store_settings, of.reads, of.staging.folder, of.notify)
 
 
 def check_store(run: IotaRun) -> IotaRun:

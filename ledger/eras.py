@@ -39,15 +39,24 @@ class Codec:
     milestone_id: Callable[[Any], bytes]
 
 
+# Named functions: a codec is pickled on its way to other processes.
+def _pack_chrysalis(value: Any) -> bytes:
+    return chrysalis.encode_message(rest_json.parse_message_json(value))
+
+
+def _chrysalis_milestone_id(milestone: Any) -> bytes:
+    return ids.milestone_id(chrysalis.encode_payload(milestone))
+
+
 CHRYSALIS = Codec(
     "Chrysalis",
     1,
     chrysalis.decode_message,
     chrysalis.encode_message,
     rest_json.message_json,
-    lambda value: chrysalis.encode_message(rest_json.parse_message_json(value)),
+    _pack_chrysalis,
     chrysalis.payload_bytes,
-    lambda milestone: ids.milestone_id(chrysalis.encode_payload(milestone)),
+    _chrysalis_milestone_id,
 )
 STARDUST = Codec(
     "Stardust",

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from etl.engine.current import on_sail
+from etl.engine.new_files import NewFile
 from etl.engine.sail import delta
 from etl.engine.session import Session
 
@@ -13,18 +15,19 @@ ROWS_PER_FILE = 200_000
 
 def replace_rows(
     path: str,
-    frame: DataFrame,
+    frame: DataFrame | pa.RecordBatchReader,
     predicate: str | None,
     *,
     partitions: Sequence[str],
     properties: Mapping[str, str],
 ) -> None:
     """Replaces the rows of a table that match `predicate` with `frame`. None replaces all rows, or creates the table
-    with these properties. Rows that do not match the predicate are an error of the engine.
+    with these properties. Rows that do not match the predicate are an error of the engine. Spark takes frames only.
     """
     if on_sail():
         delta.replace(path, frame, partitions, predicate, properties)
         return
+    assert not isinstance(frame, pa.RecordBatchReader)
     writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", ROWS_PER_FILE)
     if partitions:
         writer = writer.partitionBy(*partitions)
@@ -34,6 +37,13 @@ def replace_rows(
     else:
         writer = writer.options(**properties)
     writer.save(path)
+
+
+def add_files(
+    path: str, files: Sequence[NewFile], schema: pa.Schema, partitions: Sequence[str], properties: Mapping[str, str]
+) -> None:
+    """Adds Parquet files in the directory of a table to it, or creates it with these properties. Sail only."""
+    delta.add_files(path, files, schema, partitions, properties)
 
 
 def append_rows(path: str, frame: DataFrame, partitions: Sequence[str] = ()) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from etl.engine.columns import schema_of
 from etl.engine.current import on_sail
 from etl.engine.parquet import write_parquet
-from etl.engine.sail.rows import rows_of
+from etl.engine.sail.rows import batches_of
 
 ALL = 2**31 - 1
 """A limit above every number of rows."""
@@ -49,7 +49,8 @@ def map_in_order(
 ) -> DataFrame:
     """Rows of a function that takes all rows in the order of the keys. They are written into `folder`, a new one.
 
-    With Sail, this process holds all rows.
+    The function runs once, so a pool of processes would not make it faster: with Sail it runs in this process, which
+    holds one batch at a time.
     """
     session = frame.sparkSession
     if not on_sail():
@@ -59,6 +60,6 @@ def map_in_order(
     folder.mkdir(parents=True)
     schema = to_arrow_schema(schema_of(ddl))
     with pq.ParquetWriter(folder / "part-0.parquet", schema) as writer:
-        for batch in function(rows_of(frame.orderBy(*keys)).to_batches()):
+        for batch in function(batches_of(frame.orderBy(*keys))):
             writer.write_batch(batch.cast(schema))
     return session.read.schema(ddl).parquet(str(folder))

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from etl.engine.choice import choose_engine
 from etl.engine.current import SAIL, on_sail
 from etl.engine.faults import engine_faults
+from etl.engine.process_pool import pool_scope
 from etl.engine.sail.session import sail_session
 from etl.engine.settings import EtlSettings
 from etl.engine.spans import Planning, Span
@@ -26,12 +27,13 @@ def engine_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster:
 
     Raises EngineError for failures of the engine that etl/engine/faults.py knows, also those of the block.
     """
-    if choose_engine(settings) == SAIL:
-        with engine_faults(), sail_session(single=span is Span.SECONDS) as session:
+    with engine_faults(), pool_scope():
+        if choose_engine(settings) == SAIL:
+            with sail_session(single=span is Span.SECONDS) as session:
+                yield session
+            return
+        with spark_sessions.spark_session(settings, span=span, cluster=cluster) as session:
             yield session
-        return
-    with engine_faults(), spark_sessions.spark_session(settings, span=span, cluster=cluster) as session:
-        yield session
 
 
 def session_beside(session: Session, planning: Planning | None = None) -> Session:

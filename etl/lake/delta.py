@@ -89,9 +89,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
 """The columns and partition columns of each table."""
 
 MANY = 1_000
-"""Number of milestones from which messages are read with compiled code in all runs. Ten new milestones cause their
-whole day to be recomputed.
-"""
+"""Number of milestones from which messages are read with compiled code in all runs."""
 
 
 class Lake:
@@ -205,19 +203,16 @@ class Lake:
         """The current files of a table; empty if it was never written."""
         return lake_files(self.spark, self.path(table)) if self.has(table) else []
 
-    def replace(self, table: str, frame: DataFrame, predicate: str) -> None:
-        """Replaces the rows that match `predicate` with `frame`. Delta rejects rows that do not match it."""
+    def replace(self, table: str, rows: DataFrame | pa.RecordBatchReader, predicate: str) -> None:
+        """Replaces the rows that match `predicate` with `rows`. Delta rejects rows that do not match it."""
         ddl, partitions = TABLES[table]
-        # Rows are replaced by rewriting files, so every row in a file is current.
-        properties = {"delta.enableDeletionVectors": "false"}
-        if partitions:
-            properties["delta.dataSkippingStatsColumns"] = "milestone_index,timestamp"
-        rows = frame.select(*(name for name in names_of(ddl) if name in frame.columns))
+        if isinstance(rows, DataFrame):
+            rows = rows.select(*(name for name in names_of(ddl) if name in rows.columns))
         replaced = predicate if self.has(table) else None
-        replace_rows(self.path(table), rows, replaced, partitions=partitions, properties=properties)
-        self._forget(table)
+        replace_rows(self.path(table), rows, replaced, partitions=partitions, properties=properties_of(table))
+        self.forget(table)
 
-    def _forget(self, table: str) -> None:
+    def forget(self, table: str) -> None:
         """Drops what is cached of a table that changed."""
         with self._listing:
             self._files.pop(table, None)
@@ -298,6 +293,12 @@ def _digest(genesis: DataFrame) -> tuple[int, int, int]:
     return row[0], row[1], int(row[2] or 0)
 
 
+def properties_of(table: str) -> dict[str, str]:
+    """The Delta properties of a new table. Rows are replaced by rewriting files: every row in a file is current."""
+    skipping = {"delta.dataSkippingStatsColumns": "milestone_index,timestamp"} if TABLES[table][1] else {}
+    return {"delta.enableDeletionVectors": "false", **skipping}
+
+
 def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
     """Rows of the driver as part of the plan, so that broadcasting them needs no job."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -306,9 +307,7 @@ def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]])
 
 
 def either(intervals: Intervals, column: str = "milestone_index") -> str:
-    """A SQL condition for the milestones of the intervals. Uses plain comparisons, because Delta cannot replace with
-    BETWEEN.
-    """
+    """A SQL condition for the milestones of the intervals. Delta cannot replace with BETWEEN."""
     return " OR ".join(f"({column} >= {first} AND {column} <= {last})" for first, last in intervals) or "false"
 
 

@@ -85,6 +85,11 @@ class Plan:
         chosen = self.lines.filter(_within(self.lines["milestone_index"], wanted))
         return chosen.select(["milestone_index", "file", "line"])
 
+    def size(self, wanted: Intervals) -> int:
+        """Bytes of the lines of the wanted milestones."""
+        within = _within(self.lines["milestone_index"], wanted)
+        return int(pc.sum(self.lines["length"].filter(within)).as_py() or 0)
+
     def copies(self, wanted: Intervals, task_bytes: int, least_tasks: int) -> pa.Table:
         """A row per wanted milestone: milestone_index, copies and its task.
 

@@ -17,7 +17,8 @@ from etl.tables.partition_columns import hex_text
 from etl.verification.chain import beside, broken_links
 from etl.verification.cone_verification import check_milestone
 from etl.verification.coordinators import find_coordinator
-from etl.verification.decode import known_copy, known_rows
+from etl.verification.decode import known_rows
+from etl.verification.decode_worker import known_copy
 from etl.verification.full_verification import find_faults
 from etl.verification.load_eras import eras_of
 from etl.writers.publish import Publication

@@ -1,36 +1,53 @@
-"""Python worker for all messages: takes the lines of milestones, yields decoded and verified rows in Arrow batches.
+"""Lines of milestones → decoded and verified rows, by one function (etl/verification/decode_worker.py) that runs in
+two ways: in processes of this machine, which write files, with Sail, and in tasks with Spark.
 
-A task gets milestones in ascending order, and yields rows in that order and in white-flag order within a milestone. A
-batch contains whole milestones with about BATCH_MESSAGES rows, so memory does not grow with the archive.
+Decoding is the one step in which every message passes through Python. Both ways return the same rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from etl.engine.current import on_sail
+from db.intervals import Intervals, intersect, of_indices
+from etl.engine.arrow_frames import arrow_frame
 from etl.engine.garbage import collect_rarely
-from etl.engine.queries import TaskSet, parallelism
+from etl.engine.ordering import in_tasks
+from etl.engine.process_pool import run_tasks, uses_workers
+from etl.engine.process_pool import start_workers as start_processes
+from etl.engine.queries import decodes_in_processes, parallelism, task_set
 from etl.engine.session import Session
-from etl.expectations.expected import sums_by_milestone
-from etl.lake.checked import Checked
-from etl.lake.message_rows import DECODED_DDL, MessageRows
-from etl.sources import read_cone
-from etl.sources.cone import INCLUDED, NO_TRANSACTION, Cone, Entry
-from etl.sources.files import LineReader
-from etl.sources.plan import UNKNOWN_MILESTONE
-from etl.verification.cone_verification import Copy, check_milestone, check_pending
-from ledger.eras import CHRYSALIS, STARDUST, Coordinator, Eras
-from ledger.levels import BELIEVED
-from ledger.stardust import codec as stardust
-from ledger.stardust.values import Milestone
+from etl.lake.delta import REJECTS_DDL, Lake, within
+from etl.lake.message_rows import DECODED_DDL
+from etl.lake.part_commits import replace_messages
+from etl.lake.part_frames import part_frame
+from etl.lake.parts import LakePart
+from etl.sources.plan import UNKNOWN_MILESTONE, Plan
+from etl.verification.decode_worker import (
+    KNOWN_COLUMNS,
+    Check,
+    DecodeTask,
+    Known,
+    LocalMembers,
+    TaskResults,
+    check_pending_line,
+    check_planned,
+    decode_rows,
+    decode_to_files,
+)
+from ledger.eras import Coordinator, Eras
 
-BATCH_MESSAGES = 4_000
+TASK_BYTES = 64 << 20
+"""Maximum of archive bytes per decoding task: few enough to balance tasks, enough for the size of the lake's files."""
+
+TASKS_PER_PROCESS = 4
+"""Minimum of tasks per process in a large load, so that all processes end at about the same time."""
 
 KNOWN_TYPE = """
 ARRAY<STRUCT<
@@ -42,167 +59,208 @@ Stardust milestone, in a row without message_id.
 """
 
 
-Link: TypeAlias = tuple[int, bytes, bytes]
-"""A complete Stardust milestone: its index, its id, and the id of the previous milestone that it names."""
+class Decoding(Protocol):
+    """Decodes the lines of one run."""
 
+    @property
+    def results(self) -> TaskResults:
+        """What tasks have found. Final after the milestones and the frame of `pending` have been written."""
 
-@dataclass(frozen=True, slots=True)
-class TaskResults:
-    """Results of tasks for the driver: the milestones with rejects, those whose inclusion states are not proved, and
-    the links at both ends of each task's sequence of milestones that name each other, and what must be written
-    (members of etl.expectations.expected.Expected).
-    """
-
-    rejected: TaskSet
-    believed: TaskSet
-    links: TaskSet
-    expected: TaskSet
-
-    def add(self, checked: Checked) -> None:
-        """Adds results. Repeating a task does not change them."""
-        if checked.rejects:
-            self.rejected.add({checked.milestone_index})
-        if checked.verified == BELIEVED:
-            self.believed.add({checked.milestone_index})
-
-    def follow(self, last: Link | None, link: Link | None) -> Link | None:
-        """Adds the next link of a task, or None if there is none. Both ends are kept unless the link names the previous
-        one.
+    def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
+        """Replaces the lake's messages of these milestones. `in_lake`: milestones of which the lake has messages, one
+        more copy.
         """
-        fits = last is not None and link is not None and (link[0] - 1, link[2]) == last[:2]
-        if not fits and (ends := {each for each in (last, link) if each is not None}):
-            self.links.add(ends)
-        return link
+
+    def pending(self) -> DataFrame:
+        """MESSAGE_DDL of the pending lines, with milestone_index UNKNOWN_MILESTONE."""
+
+    def rejects(self) -> DataFrame | None:
+        """REJECTS_DDL of both; None without any."""
 
 
-def decode_milestones(
-    planned: DataFrame, eras: Eras, coordinator: Coordinator | None, results: TaskResults | None
-) -> DataFrame:
-    """(milestone_index, copies, known) → DECODED_DDL: a row per message and a row per reject."""
-    check = partial(_check, eras=eras, coordinator=coordinator)
-    return planned.mapInArrow(partial(_decode, check=check, results=results), DECODED_DDL)
+@dataclass(frozen=True)
+class Decoder:
+    """The functions that verify milestones and pending lines."""
+
+    eras: Eras
+    coordinator: Coordinator | None
+
+    @property
+    def milestone(self) -> Check:
+        """Verifies the copies of one milestone."""
+        return partial(check_planned, eras=self.eras, coordinator=self.coordinator)
+
+    @property
+    def pending(self) -> Check:
+        """Verifies one pending line."""
+        return partial(check_pending_line, eras=self.eras)
 
 
-def decode_pending(planned: DataFrame, eras: Eras, results: TaskResults | None) -> DataFrame:
-    """(copies) of pending lines → DECODED_DDL with milestone_index UNKNOWN_MILESTONE."""
-    return planned.mapInArrow(partial(_decode, check=partial(_check_pending, eras=eras), results=results), DECODED_DDL)
+def decoding_of(
+    lake: Lake,
+    plan: Plan,
+    decoder: Decoder,
+    folder: Callable[[str], Path],
+    done: Callable[[int, int], None],
+) -> Decoding:
+    """Returns the way for this engine and lake. `folder` makes a folder of the run; `done` receives finished and total
+    tasks.
+    """
+    if decodes_in_processes():
+        return ProcessDecoding(lake, plan, decoder, folder, done)
+    return TaskDecoding(lake, plan, decoder)
 
 
-def start_workers(spark: Session) -> None:
-    """Starts a Python worker per core and imports the modules for decoding while the driver is still planning."""
-    if on_sail():
-        # Functions run in this process, whose modules are imported.
-        return
-    cores = parallelism(spark)
-    spark.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT").write.format("noop").mode("append").save()
+def decode_tasks(
+    plan: Plan, todo: Intervals, least: int, folder: Path, known: Callable[[Intervals], Known] = lambda _: Known((), [])
+) -> list[DecodeTask]:
+    """The milestones in at least `least` tasks of about equal bytes. `known` returns what the lake has of a span."""
+    copies = plan.copies(todo, TASK_BYTES, least)
+    tasks = []
+    for number in range(max(copies["task"].to_pylist(), default=-1) + 1):
+        planned = copies.filter(pc.equal(copies["task"], number)).drop_columns(["task"]).combine_chunks()
+        tasks.append(DecodeTask(number, planned, known(_span(planned)), folder))
+    return tasks
+
+
+@dataclass
+class ProcessDecoding:
+    """Decodes in processes of this machine. The rows are in files of the run."""
+
+    lake: Lake
+    plan: Plan
+    decoder: Decoder
+    folder: Callable[[str], Path]
+    done: Callable[[int, int], None]
+    results: TaskResults = field(default_factory=lambda: TaskResults(*(LocalMembers() for _ in range(4))))
+    _rejects: list[Path] = field(default_factory=list)
+
+    def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
+        """See Decoding."""
+        size = self.plan.size(todo)
+        least = TASKS_PER_PROCESS * parallelism(self.lake.spark) if uses_workers(size) else 1
+        again = intersect(todo, in_lake)
+        folder = self.folder("decoded")
+
+        def known(span: Intervals) -> Known:
+            there = intersect(again, span)
+            return Known(tuple(self.lake.local_files("messages", there)) if there else (), there)
+
+        tasks = decode_tasks(self.plan, todo, least, folder, known)
+        replace_messages(self.lake, self._parts(tasks, self.decoder.milestone, size, folder), todo)
+
+    def pending(self) -> DataFrame:
+        """See Decoding."""
+        folder = self.folder("pending")
+        task = DecodeTask(0, self.plan.pending, Known((), []), folder)
+        return part_frame(self.lake.spark, self._parts([task], self.decoder.pending, 0, folder))
+
+    def rejects(self) -> DataFrame | None:
+        """See Decoding."""
+        if not self._rejects:
+            return None
+        return self.lake.spark.read.schema(REJECTS_DDL).parquet(*map(str, self._rejects))
+
+    def _parts(self, tasks: Sequence[DecodeTask], check: Check, size: int, folder: Path) -> list[LakePart]:
+        parts: list[LakePart] = []
+        decode = partial(decode_to_files, check=check)
+        processes = parallelism(self.lake.spark)
+        for decoded in run_tasks(decode, tasks, processes=processes, size=size, done=self.done):
+            parts += decoded.parts
+            for name in ("rejected", "believed", "links", "expected"):
+                getattr(self.results, name).add(getattr(decoded.results, name).value)
+        self._rejects += sorted(folder.glob("rejects/*.parquet"))
+        return parts
+
+
+@dataclass
+class TaskDecoding:
+    """Decodes in Spark tasks, which write the rows themselves."""
+
+    lake: Lake
+    plan: Plan
+    decoder: Decoder
+
+    def __post_init__(self) -> None:
+        self._in_lake: Intervals = []
+        self.results = TaskResults(*(task_set(self.lake.spark) for _ in range(4)))
+
+    def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
+        """See Decoding."""
+        self._in_lake = in_lake
+        rows = _messages(self._decoded(self._planned(todo), self.decoder.milestone, self.results))
+        self.lake.replace("messages", rows, within(todo))
+
+    def pending(self) -> DataFrame:
+        """See Decoding."""
+        planned = arrow_frame(self.lake.spark, self.plan.pending)
+        return _messages(self._decoded(planned, self.decoder.pending, self.results))
+
+    def rejects(self) -> DataFrame | None:
+        """Runs after the messages are committed and decodes only milestones with rejects again, so that a load without
+        rejects, the common case, has no cost.
+        """
+        rejected = self.results.rejected.value
+        rows: DataFrame | None = None
+        if again := of_indices(index for index in rejected if index != UNKNOWN_MILESTONE):
+            rows = _rejects(self._decoded(self._planned(again), self.decoder.milestone, None))
+        if UNKNOWN_MILESTONE in rejected:
+            planned = arrow_frame(self.lake.spark, self.plan.pending)
+            pending = _rejects(self._decoded(planned, self.decoder.pending, None))
+            rows = pending if rows is None else rows.unionByName(pending)
+        return rows
+
+    def _planned(self, todo: Intervals) -> DataFrame:
+        """Returns the lines in tasks of ascending milestones, so that the lake's files are sorted."""
+        copies = self.plan.copies(todo, TASK_BYTES, parallelism(self.lake.spark))
+        planned = arrow_frame(self.lake.spark, copies)
+        if again := intersect(todo, self._in_lake):
+            planned = planned.join(known_rows(self.lake.messages(again)), "milestone_index", "left")
+        else:
+            planned = planned.withColumn("known", F.lit(None).cast(KNOWN_TYPE))
+        return in_tasks(planned, "task", max(copies["task"].to_pylist(), default=0) + 1, "milestone_index")
+
+    @staticmethod
+    def _decoded(planned: DataFrame, check: Check, results: TaskResults | None) -> DataFrame:
+        return planned.mapInArrow(partial(_decode, check=check, results=results), DECODED_DDL)
+
+
+def start_workers(session: Session, size: int) -> None:
+    """Starts a Python worker per core and imports the modules for decoding while the driver is still planning. `size`:
+    bytes of the files; few bytes are decoded in this process.
+    """
+    cores = parallelism(session)
+    if not decodes_in_processes():
+        rows = session.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT")
+        rows.write.format("noop").mode("append").save()
+    elif uses_workers(size):
+        start_processes(cores, [decode_rows.__module__])
+
+
+def known_rows(messages: DataFrame) -> DataFrame:
+    """The lake's messages by milestone: milestone_index, known (KNOWN_TYPE)."""
+    payload = F.when(F.col("message_id").isNull(), F.col("milestone.payload")).alias("milestone")
+    return messages.groupBy("milestone_index").agg(F.collect_list(F.struct(*KNOWN_COLUMNS, payload)).alias("known"))
 
 
 def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield from batches
 
 
-def _decode(
-    batches: Iterator[pa.RecordBatch],
-    check: Callable[[dict[str, Any], LineReader], Checked],
-    results: TaskResults | None,
-) -> Iterator[pa.RecordBatch]:
+def _decode(batches: Iterable[pa.RecordBatch], check: Check, results: TaskResults | None) -> Iterator[pa.RecordBatch]:
     collect_rarely()
-    reader = LineReader()
-    rows = MessageRows()
-    last: Link | None = None
-    for batch in batches:
-        for planned in batch.to_pylist():
-            checked = check(planned, reader)
-            rows.add(checked)
-            if results is not None:
-                results.add(checked)
-                last = results.follow(last, _link(checked))
-            if rows.count >= BATCH_MESSAGES:
-                yield _batch(rows, results)
-                rows = MessageRows()
-    if rows.count:
-        yield _batch(rows, results)
-    if results is not None:
-        results.follow(last, None)
-    reader.close()
+    planned: Iterator[dict[str, Any]] = (row for batch in batches for row in batch.to_pylist())
+    yield from decode_rows(planned, check, results)
 
 
-def _batch(rows: MessageRows, results: TaskResults | None) -> pa.RecordBatch:
-    batch = rows.batch()
-    if results is not None:
-        results.expected.add(set(sums_by_milestone(batch)))
-    return batch
+def _span(planned: pa.Table) -> Intervals:
+    indexes = planned["milestone_index"]
+    return [(indexes[0].as_py(), indexes[-1].as_py())] if planned.num_rows else []
 
 
-def _link(checked: Checked) -> Link | None:
-    milestone = checked.milestone
-    if checked.verified is None or not isinstance(milestone, Milestone):
-        return None
-    return milestone.index, stardust.milestone_id(milestone), milestone.previous_milestone_id
+def _messages(decoded: DataFrame) -> DataFrame:
+    return decoded.where("reject IS NULL").drop("reject")
 
 
-def _check(planned: dict[str, Any], reader: LineReader, *, eras: Eras, coordinator: Coordinator | None) -> Checked:
-    index = planned["milestone_index"]
-    copies = [_copy(place, reader, index) for place in planned["copies"]]
-    if planned["known"]:
-        copies.append(known_copy(index, planned["known"]))
-    checked = check_milestone(index, copies, eras, coordinator)
-    if planned["known"]:
-        _keep_reasons(checked, planned["known"])
-    return checked
-
-
-def _check_pending(planned: dict[str, Any], reader: LineReader, *, eras: Eras) -> Checked:
-    (place,) = planned["copies"]
-    checked = check_pending(_copy(place, reader, None), eras)
-    assert checked.milestone_index == UNKNOWN_MILESTONE
-    return checked
-
-
-def _copy(place: dict[str, Any], reader: LineReader, index: int | None) -> Copy:
-    def read() -> Cone:
-        return read_cone(reader.read(place["file"], place["offset"], place["length"]), index)
-
-    return Copy(place["file"], place["line"], read)
-
-
-def _keep_reasons(checked: Checked, known: list[dict[str, Any]]) -> None:
-    """Keeps the conflict reasons of an earlier source where this source has none."""
-    reasons = {row["message_id"]: row["conflict_reason"] for row in known if row["conflict_reason"] is not None}
-    checked.messages = [
-        (replace(entry, conflict_reason=reasons.get(entry.message_id)) if _has_no_reason(entry) else entry, data)
-        for entry, data in checked.messages
-    ]
-
-
-def _has_no_reason(entry: Entry) -> bool:
-    return entry.conflict_reason is None and entry.inclusion_state not in (NO_TRANSACTION, INCLUDED)
-
-
-def known_rows(messages: DataFrame) -> DataFrame:
-    """The lake's messages by milestone: milestone_index, known (KNOWN_TYPE)."""
-    payload = F.when(F.col("message_id").isNull(), F.col("milestone.payload")).alias("milestone")
-    kept = ("message_id", "version", "message", "inclusion_state", "conflict_reason", "verified")
-    return messages.groupBy("milestone_index").agg(F.collect_list(F.struct(*kept, payload)).alias("known"))
-
-
-def known_copy(index: int, known: list[dict[str, Any]]) -> Copy:
-    """The lake's copy of a milestone. An incomplete one never counts as the complete milestone."""
-    in_part = any(row["verified"] is None for row in known)
-    return Copy("lake", 0, partial(_known_cone, index, known), partial=in_part)
-
-
-def _known_cone(index: int, known: list[dict[str, Any]]) -> Cone:
-    codec = STARDUST if known[0]["version"] == STARDUST.protocol_version else CHRYSALIS
-    cone = Cone(index, codec=codec)
-    for row in known:
-        if row["message_id"] is None:
-            payload = stardust.decode_payload(row["milestone"])
-            assert isinstance(payload, Milestone)
-            cone.milestone = payload
-        else:
-            message = codec.decode(row["message"])
-            cone.entries.append(
-                Entry(row["message_id"], message, index, row["inclusion_state"], row["conflict_reason"])
-            )
-    return cone
+def _rejects(decoded: DataFrame) -> DataFrame:
+    return decoded.where("reject IS NOT NULL").select("milestone_index", "reject.*")

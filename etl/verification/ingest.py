@@ -6,7 +6,6 @@ messages are one more copy beside those of the files. The table `milestones` is 
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, astuple, dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from db.connect import StoreSettings
 from db.intervals import Intervals, add, intersect, of_indices, size, subtract
 from etl.engine.arrow_frames import arrow_frame
-from etl.engine.ordering import in_tasks
-from etl.engine.queries import parallelism, task_set
 from etl.engine.session import Session
 from etl.expectations.expected import Expected
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
 from etl.lake.milestone_rows import milestone_rows
+from etl.report import Notify, Progress, quiet
 from etl.sources.genesis import Genesis, open_genesis
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
 from etl.tables.frames import TREASURY_OUTPUT
 from etl.verification.coordinators import find_coordinator, keep_keys
-from etl.verification.decode import KNOWN_TYPE, Link, TaskResults, decode_milestones, decode_pending, known_rows
+from etl.verification.decode import Decoder, decoding_of
+from etl.verification.decode_worker import Link
 from etl.verification.load_eras import eras_of
 from ledger.chrysalis import values as chrysalis_values
 from ledger.chrysalis.codec import encode_output
@@ -39,9 +37,6 @@ from ledger.ids import network_id
 from ledger.levels import MERKLE, SIGNED
 from ledger.stardust import outputs as stardust_outputs
 from ledger.stardust.named import named
-
-TASK_BYTES = 64 << 20
-"""Maximum of archive bytes per decoding task: few enough to balance tasks, enough for the size of the lake's files."""
 
 GENESIS_ROWS = 50_000
 """Genesis outputs per write."""
@@ -88,6 +83,9 @@ class Ingest:
     lake: Lake
     settings: StoreSettings
     reads: StoreReads
+    folder: Callable[[str], Path]
+    """Returns a new folder of the run for files that later steps read."""
+    notify: Notify = quiet
 
     def messages(
         self,
@@ -110,18 +108,16 @@ class Ingest:
         in_lake, whole = self.lake.known(add(wanted, incomplete))
         todo = wanted if force else subtract(wanted, whole)
         reopened = subtract(intersect(incomplete, whole), wanted)
-        results = TaskResults(*(task_set(self.spark) for _ in range(4)))
         coordinator = find_coordinator(self.settings, self.lake)
-        eras = eras_of(self.settings, self.reads, plan)
+        decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator)
+        decoding = decoding_of(self.lake, plan, decoder, self.folder, self._report)
+        results = decoding.results
         if todo:
-            rows = decode_milestones(self._planned(plan, todo, in_lake), eras, coordinator, results)
-            self.lake.replace("messages", _messages(rows), within(todo))
+            decoding.write_milestones(todo, in_lake)
         if plan.pending.num_rows:
-            rows = decode_pending(arrow_frame(self.spark, plan.pending), eras, results)
-            self.lake.add_pending(_messages(rows))
+            self.lake.add_pending(decoding.pending())
         if results.rejected.value or plan.broken or self.lake.has("rejects"):
-            decode = partial(decode_milestones, eras=eras, coordinator=coordinator, results=None)
-            self._replace_rejects(plan, eras, decode, todo, in_lake, results.rejected.value)
+            self._replace_rejects(plan, todo, decoding.rejects())
         run, skipped = add(wanted, reopened), size(held) - size(wanted)
         return Ingested(
             plan=plan,
@@ -176,41 +172,17 @@ class Ingest:
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
-    def _planned(self, plan: Plan, todo: Intervals, in_lake: Intervals) -> DataFrame:
-        """Returns the lines in tasks of ascending milestones, so that the lake's files are sorted."""
-        copies = plan.copies(todo, TASK_BYTES, parallelism(self.spark))
-        planned = arrow_frame(self.spark, copies)
-        if again := intersect(todo, in_lake):
-            known = known_rows(self.lake.messages(again))
-            planned = planned.join(known, "milestone_index", "left")
-        else:
-            planned = planned.withColumn("known", F.lit(None).cast(KNOWN_TYPE))
-        return in_tasks(planned, "task", max(copies["task"].to_pylist(), default=0) + 1, "milestone_index")
-
-    def _replace_rejects(
-        self,
-        plan: Plan,
-        eras: Eras,
-        decode: Callable[[DataFrame], DataFrame],
-        todo: Intervals,
-        in_lake: Intervals,
-        rejected: set[int],
-    ) -> None:
-        """Replaces earlier rejects of the run's milestones and files by those of this run.
-
-        Runs after the messages are committed and decodes only milestones with rejects again, so that a load without
-        rejects, the common case, has no cost.
-        """
+    def _replace_rejects(self, plan: Plan, todo: Intervals, found: DataFrame | None) -> None:
+        """Replaces earlier rejects of the run's milestones and files by those of this run."""
         rows = arrow_frame(self.spark, reject_table(UNKNOWN_MILESTONE, plan.broken))
-        if again := of_indices(index for index in rejected if index != UNKNOWN_MILESTONE):
-            planned = self._planned(plan, again, intersect(in_lake, again))
-            rows = rows.unionByName(_rejects(decode(planned)))
-        if UNKNOWN_MILESTONE in rejected:
-            pending = arrow_frame(self.spark, plan.pending)
-            rows = rows.unionByName(_rejects(decode_pending(pending, eras, None)))
+        if found is not None:
+            rows = rows.unionByName(found)
         files = ", ".join(f"'{_quoted(each.file)}'" for each in plan.files)
         unknown = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({files})"
         self.lake.replace("rejects", rows, f"({either(todo)}) OR ({unknown})")
+
+    def _report(self, finished: int, total: int) -> None:
+        self.notify(Progress("decode", finished, total, "tasks"))
 
 
 def _reject_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:
@@ -240,14 +212,6 @@ def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
             owner, data = stardust_outputs.owner_at(output, 0), stardust_outputs.encode_output(output)
             names = asdict(named(output, each.output_id))
         yield (*at, each.output_id, each.message_id, output.KIND, owner, output.amount, data, names)
-
-
-def _messages(decoded: DataFrame) -> DataFrame:
-    return decoded.where("reject IS NULL").drop("reject")
-
-
-def _rejects(decoded: DataFrame) -> DataFrame:
-    return decoded.where("reject IS NOT NULL").select("milestone_index", "reject.*")
 
 
 def _quoted(path: str) -> str:

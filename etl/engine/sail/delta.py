@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from etl.engine.new_files import NewFile
 from etl.engine.sail.rows import rows_of
 
 TARGET_BYTES = 128 << 20
@@ -35,22 +36,58 @@ def _statistics(action: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def replace(
-    path: str, frame: DataFrame, partitions: Sequence[str], predicate: str | None, configuration: Mapping[str, str]
+    path: str,
+    rows: DataFrame | pa.RecordBatchReader,
+    partitions: Sequence[str],
+    predicate: str | None,
+    configuration: Mapping[str, str],
 ) -> None:
-    """Replaces the rows that match `predicate`, or all rows, with a frame. Raises DeltaError for rows that do not
-    match it. `configuration` applies to a new table.
+    """Replaces the rows that match `predicate`, or all rows, with those of a frame or a reader. Raises DeltaError for
+    rows that do not match it. `configuration` applies to a new table.
     """
     from deltalake import write_deltalake
 
     write_deltalake(
         path,
-        rows_of(frame),
+        rows if isinstance(rows, pa.RecordBatchReader) else rows_of(rows),
         mode="overwrite",
         partition_by=list(partitions) or None,
         # delta-rs does not accept a condition without a column.
         predicate=None if predicate == "true" else predicate,
         configuration=dict(configuration),
     )
+
+
+def add_files(
+    path: str,
+    files: Sequence[NewFile],
+    schema: pa.Schema,
+    partitions: Sequence[str],
+    configuration: Mapping[str, str],
+) -> None:
+    """Commits Parquet files that are inside the table's directory. Creates the table if it does not exist."""
+    from deltalake import DeltaTable, Schema
+    from deltalake.transaction import AddAction, create_table_with_add_actions
+
+    actions = []
+    for each in files:
+        noted = each.path.stat()
+        statistics = json.dumps(
+            {"numRecords": each.rows, "minValues": each.least, "maxValues": each.greatest, "nullCount": {}}
+        )
+        place, modified = str(each.path.relative_to(path)), noted.st_mtime_ns // 1_000_000
+        actions.append(AddAction(place, noted.st_size, dict(each.partition), modified, True, statistics))  # noqa: FBT003
+    if DeltaTable.is_deltatable(path):
+        table = DeltaTable(path)
+        table.create_write_transaction([*actions], "append", table.schema(), partition_by=list(partitions))
+    else:
+        create_table_with_add_actions(
+            path,
+            Schema.from_arrow(schema),
+            actions,
+            partition_by=list(partitions),
+            configuration=dict(configuration),
+        )
 
 
 def append(path: str, frame: DataFrame, partitions: Sequence[str]) -> None:

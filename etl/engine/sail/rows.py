@@ -1,5 +1,6 @@
 """Rows of a frame as Arrow data, and the reverse. Sail runs in this process too, so there are no driver's limits."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pyarrow as pa
@@ -28,3 +29,12 @@ def local_frame(session: SparkSession, table: pa.Table) -> DataFrame:
     schema = from_arrow_schema(table.schema)
     rows = table.cast(to_arrow_schema(schema)) if table.num_rows else None
     return cast("DataFrame", Connected(LocalRelation(rows, schema=schema.json()), cast("Any", session)))
+
+
+def batches_of(frame: DataFrame) -> Iterator[pa.RecordBatch]:
+    """All rows as `rows_of` returns them, one batch in memory at a time. Their types are the engine's."""
+    connected = cast("Any", frame)
+    plan = connected._plan.to_proto(connected._session.client)
+    for each in connected._session.client.to_table_as_iterator(plan, connected._plan.observations):
+        if isinstance(each, pa.Table):
+            yield from each.to_batches()

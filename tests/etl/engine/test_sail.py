@@ -25,7 +25,6 @@ from etl.engine.columns import balanced, bytes_at, union_with_nulls
 from etl.engine.current import on_sail
 from etl.engine.ordering import map_in_order, sorted_rows
 from etl.engine.parquet import write_parquet
-from etl.engine.queries import task_set
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
 
@@ -134,14 +133,6 @@ def test_a_function_over_rows_in_order_gets_them_in_order(sail: SparkSession, tm
         total = 31 * total % 1_000_003 + value
         wanted[value] = total
     assert {row["id"]: row["total"] for row in found.collect()} == wanted
-
-
-def test_a_set_that_tasks_fill_has_what_all_of_them_added(sail: SparkSession) -> None:
-    reported = task_set(sail)
-    assert reported.value == set()
-    reported.add({1, 2})
-    reported.add({2, (3, b"x")})
-    assert reported.value == {1, 2, (3, b"x")}
 
 
 def test_expressions_are_combined_in_pairs_and_in_order() -> None:
