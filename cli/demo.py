@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from cli import serving
@@ -109,7 +110,9 @@ def run(port: int, folder: Path = HOME / ".demo", store: str | None = None) -> N
 
 
 def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
-    """Loads the samples one after another. Those that follow each other on the same engine share its session."""
+    """Loads the samples one after another. Those that follow each other on the same engine share its session. The last
+    session ends in a thread of its own, while the stores are served.
+    """
     with closing(open_store(settings.store())) as store:
         cluster = bool(store.nodes())
 
@@ -117,7 +120,10 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
         etl = settings.build("etl", EtlSettings, lake=str(lakes / sample.network))
         return replace(etl, engine=runs.engine_of(settings.store(sample.network), etl, size=bytes_of([sample.files])))
 
+    ending: Thread | None = None
     for engine, group in groupby(samples, lambda sample: etl_of(sample).engine):
+        if ending is not None:
+            ending.join()
         with ExitStack() as stack:
             with shown() as notify:
                 notify(Progress(engine, 0, None, "starting"))
@@ -130,6 +136,9 @@ def load(samples: Sequence[Sample], settings: Settings, lakes: Path) -> None:
                 with shown() as notify:
                     done = runs.load(store_settings, etl, [sample.files], notify=notify, **given)
                 print(present(done))
+            # A machine's first JVM writes its class archive when it ends, which takes ten seconds.
+            ending = Thread(target=stack.pop_all().close, name="engine-end")
+            ending.start()
 
 
 def demo_settings(folder: Path, store: str | None) -> Settings:

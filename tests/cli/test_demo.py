@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
@@ -21,7 +22,9 @@ from typer.testing import CliRunner
 from cli import demo
 from cli import main as cli
 from cli.settings import Settings, SettingsError
+from db.admin.migrate import migrate
 from etl.engine.settings import EtlSettings
+from etl.report import Report
 from tests.api.contract import prefilled
 from tests.cassandra_server import CassandraServer
 from tests.conftest import ROOT
@@ -148,6 +151,24 @@ def test_the_demo_s_store_is_named_before_or_after_the_command(
     monkeypatch.setattr(demo, "run", lambda port, store: requested.append((port, store)))
     assert CliRunner().invoke(cli.app, [*arguments, "--port", "9"]).exit_code == 0
     assert requested == [(9, "cassandra://h/k")]
+
+
+def test_the_samples_are_served_while_the_engine_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served, ended = Event(), Event()
+
+    @contextmanager
+    def session(*_: Any, **__: Any) -> Iterator[None]:
+        yield
+        if served.wait(5):
+            ended.set()
+
+    monkeypatch.setattr(demo, "engine_session", session)
+    monkeypatch.setattr(demo.runs, "load", lambda *_, **__: Report(run="1", engine="sail"))
+    settings = demo.demo_settings(tmp_path, None)
+    migrate(settings.store())
+    demo.load(demo.SAMPLES, settings, tmp_path / "lake")
+    served.set()
+    assert ended.wait(5)
 
 
 def test_a_busy_port_is_reported_before_anything_is_loaded(tmp_path: Path) -> None:
