@@ -89,6 +89,7 @@ class FewPartitions:
         chunk_size: positions per range.
         partition_size: rows per partition.
         wrote: receives table and number of written splits.
+        first: the first milestone whose rows are counted. Genesis outputs are not.
     """
 
     reads: StoreReads
@@ -97,6 +98,7 @@ class FewPartitions:
     chunk_size: int
     partition_size: int
     wrote: Callable[[str, int], None]
+    first: int = 0
     _opened: dict[Table, dict[Key, Splits]] = field(default_factory=dict)
     _recorded: set[Table] = field(default_factory=set)
 
@@ -187,6 +189,7 @@ class FewPartitions:
             last += window_size(self.chunk_size) - 1
             parts = product(*((_in_store(row[name]),) if name in row else (False, True) for name in named))
             partitions = [(*part, range_id, 0) for part in parts]
+            first = max(first, self.first)
             stored = self.reads.positions(lookup.table, lookup.position_column, partitions, first, last)
             found.append(Counter(index for index in stored if index not in milestones))
         return found

@@ -134,12 +134,12 @@ class Publication:
         held = self.few_runs.get(in_words(intervals))
         return self.lake.milestones(intervals) if held is None else held.milestones
 
-    def for_few_rows(self, run: Intervals, counted: Sequence[Lookup]) -> FrameWriter:
-        """Returns the writer of few rows. `counted`: the lookups to which the milestones of the run add rows."""
+    def for_few_rows(self, run: Intervals, counted: Sequence[Lookup], first: int = 0) -> FrameWriter:
+        """Returns the writer of few rows. For `counted` and `first` see FewPartitions."""
         if not self.writer.holds_few_rows:
             return self.writer
-        chunk_size, partition_size = self.store_settings.range_size, self.store_settings.partition_size
-        return FewRowsWriter(FewPartitions(self.reads, run, counted, chunk_size, partition_size, self.report.wrote))
+        sizes, wrote = (self.store_settings.range_size, self.store_settings.partition_size), self.report.wrote
+        return FewRowsWriter(FewPartitions(self.reads, run, counted, *sizes, wrote, first))
 
     def republish(self, run: Intervals, expected: Callable[[], Expectation]) -> None:
         """Writes all milestones of the lake to a new generation that replaces the store. It keeps only the marks of
