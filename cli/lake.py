@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from cli.options import etl_settings
+from cli.progress import shown
 
 lake = typer.Typer(help="Maintains and queries the lake.\n\nExample: permanode lake compact", no_args_is_help=True)
 
@@ -18,8 +19,10 @@ def compact_lake(context: typer.Context) -> None:
     from etl import runs
 
     store, etl = etl_settings(context)
-    for table, files in runs.compact_lake(etl, lake=runs.lake_path(store, etl)).items():
-        typer.echo(f"{table}: {files} files")
+    with shown() as notify:
+        files = runs.compact_lake(runs.lake_path(store, etl), notify=notify)
+    for table, count in files.items():
+        typer.echo(f"{table}: {count} files")
 
 
 @lake.command("views")

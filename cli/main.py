@@ -30,7 +30,7 @@ EXTRAS = {
     "cryptography": "spark",
     "httpx": "spark",
     "pysail": "sail",
-    "deltalake": "sail",
+    "deltalake": "spark",
     "grpc": "sail",
     "pytest": "dev",
     "datasette": "bench",

@@ -21,6 +21,9 @@ DAYS_S = 60.0
 RENEW_MIB, RENEW_LOADS = 1_024, 10
 """Resident memory from which a process with Sail is replaced, in MiB, and the loads that it does at least."""
 
+COMPACT_LOADS = 100
+"""Loads after which the small files that they committed to the lake are merged."""
+
 
 class HeadLoads:
     """Loads in order, from one thread at a time."""
@@ -30,6 +33,7 @@ class HeadLoads:
         self._start = partial(LoadProcess, store_settings, settings)
         self._days_at = -DAYS_S
         self._has_days_due = False
+        self._loads = 0
         self._next: LoadProcess | None = None
         self._process: LoadProcess | None = self._start()
         try:
@@ -66,7 +70,8 @@ class HeadLoads:
             self._end_processes()
 
     def _run(self, files: list[Path], note: str | None, *, days: bool) -> Report:
-        report = self._current().load(files, note, days=days)
+        self._loads += 1
+        report = self._current().load(files, note, days=days, merge=self._loads % COMPACT_LOADS == 0)
         self._has_days_due = not days
         if days:
             self._days_at = time.monotonic()

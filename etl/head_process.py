@@ -63,11 +63,11 @@ class LoadProcess:
             self.engine = self._receive()
             self._has_begun = True
 
-    def load(self, files: list[Path], note: str | None, *, days: bool) -> Report:
+    def load(self, files: list[Path], note: str | None, *, days: bool, merge: bool = False) -> Report:
         """Runs etl.head_session.HeadSession.load. Raises its errors, and EngineError if the process ended."""
         self.wait()
         try:
-            self._connection.send((files, note, days))
+            self._connection.send((files, note, days, merge))
         except OSError as error:
             raise self._ended() from error
         report, self.mib = self._receive()
@@ -121,9 +121,9 @@ def _serve(
     try:
         connection.send(session.engine)
         while True:
-            files, note, days = connection.recv()
+            files, note, days, merge = connection.recv()
             try:
-                answer: object = asdict(session.load(files, note, days=days)), _resident_mib()
+                answer: object = asdict(session.load(files, note, days=days, merge=merge)), _resident_mib()
             except Exception as error:  # noqa: BLE001 (any error is the follower's)
                 answer = _portable(error)
             connection.send(answer)

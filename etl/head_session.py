@@ -16,6 +16,7 @@ from etl.engine.settings import EtlSettings
 from etl.engine.spans import Span
 from etl.iota_steps import IotaRun
 from etl.jobs import IOTA
+from etl.lake.maintenance import maintain
 from etl.pipeline import run_steps
 from etl.report import Report, quiet
 from etl.runs import engine_of, open_run
@@ -33,20 +34,21 @@ class HeadSession:
         self._has_session = False
         self._start()
 
-    def load(self, files: list[Path], note: str | None, *, days: bool) -> Report:
+    def load(self, files: list[Path], note: str | None, *, days: bool, merge: bool) -> Report:
         """Loads archive files and ends with the analytics of their milestones.
 
         Args:
             files: archive files, or folders of them.
             note: value of HEAD in keyspace_info. None: unchanged.
             days: compute the analytics of days, too.
+            merge: merge the lake's small files afterwards.
 
         Raises what etl.runs.load raises: LeaseHeld and StoreUnavailable at once.
         """
         try:
             if not self._has_session:
                 self._start()
-            return self._run(archive_files(files) if files else [], note, days=days)
+            return self._run(archive_files(files) if files else [], note, days=days, merge=merge)
         except (LeaseHeld, StoreUnavailable):
             raise
         except BaseException:
@@ -63,9 +65,11 @@ class HeadSession:
         self._session.enter_context(engine_session(self._settings, span=Span.SECONDS, cluster=cluster))
         self._has_session = True
 
-    def _run(self, files: list[Path], note: str | None, *, days: bool) -> Report:
+    def _run(self, files: list[Path], note: str | None, *, days: bool, merge: bool) -> Report:
         with open_run(self._store_settings, self._settings, quiet, Span.SECONDS, size=0, at_head=True) as publication:
             run_steps(IOTA, IotaRun(publication, files, days=days))
+            if merge:
+                maintain(publication.lake.root)
             if note is not None:
                 with publication.store.batch() as batch:
                     batch.upsert(schema.keyspace_info, schema.keyspace_info.names, [(HEAD, note)])

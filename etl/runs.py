@@ -25,6 +25,7 @@ from etl.engine.settings import EtlSettings
 from etl.engine.spans import VAA_WEIGHT, Span, span_of, span_of_analytics
 from etl.iota_steps import IotaRun
 from etl.jobs import IOTA, IOTA_REBUILD, JOBS, PIPELINES, WORMHOLE, WORMHOLE_REBUILD
+from etl.lake import maintenance
 from etl.lake.delta import Lake, lake_root, literal_path
 from etl.ledger_state import compaction
 from etl.pipeline import Job, run_steps
@@ -176,10 +177,9 @@ def compact(store_settings: StoreSettings, settings: EtlSettings, *, notify: Not
         return compaction.compact(publication)
 
 
-def compact_lake(settings: EtlSettings, *, lake: str, retain_hours: int = 168) -> dict[str, int]:
-    """Joins the lake's small files and deletes old snapshots. Returns the number of files by table."""
-    with engine_session(settings) as spark:
-        return Lake(spark, lake_root(lake)).compact(retain_hours)
+def compact_lake(lake: str, *, retain_hours: int = maintenance.RETAIN_HOURS, notify: Notify = quiet) -> dict[str, int]:
+    """Merges the lake's small files and deletes old versions. Returns the number of files by table."""
+    return maintenance.compact(lake_root(lake), retain_hours, notify)
 
 
 def lake_path(store_settings: StoreSettings, settings: EtlSettings) -> str:
@@ -242,7 +242,7 @@ def open_run(
         _note_engine(store, reads, settings.engine)
         stack.enter_context(run_scratch())
         staging = stack.enter_context(closing(Staging(below / "staging")))
-        lake = Lake(spark, root)
+        lake = Lake(spark, root, run)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)
         check()

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from etl.engine.current import on_sail
+from etl.engine.ddl import parse_ddl
 
 T = TypeVar("T")
 
@@ -45,8 +46,8 @@ def union_with_nulls(one: DataFrame, other: DataFrame) -> DataFrame:
 
 @cache
 def schema_of(ddl: str) -> StructType:
-    """The columns that a DDL string declares. The engine parses each string once per process."""
-    return cast("StructType", StructType.fromDDL(ddl))
+    """The columns that a DDL string declares."""
+    return parse_ddl(ddl)
 
 
 def names_of(ddl: str) -> list[str]:

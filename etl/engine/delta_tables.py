@@ -1,67 +1,149 @@
-"""Reads and writes Delta tables with the engine of the process: Delta's own connector on Spark, delta-rs on Sail."""
+"""Rows into Delta tables, one way for both engines: the engine writes Parquet files into a folder of the table, their
+rows are checked, and delta-rs commits them (docs/decisions/0025-delta-commits.md).
 
-from collections.abc import Mapping, Sequence
+Only rows of files that are replaced in part, compacted files and single rows of this process pass through it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from etl.engine.columns import names_of
 from etl.engine.current import on_sail
-from etl.engine.new_files import NewFile
-from etl.engine.sail import delta
+from etl.engine.delta_files import (
+    check_rows,
+    delete_leftovers,
+    file_system,
+    move_into_place,
+    new_files,
+    stored_schema,
+    write_batches,
+    write_rest,
+    writing_folder,
+)
+from etl.engine.delta_log import CommitConflict, DataFile, DeltaLog, Layout, paths_of
+from etl.engine.ordering import sorted_rows
+from etl.engine.row_selection import Selection
 from etl.engine.session import Session
 
 ROWS_PER_FILE = 200_000
 
+SPARK_OPTIONS = {
+    "maxRecordsPerFile": str(ROWS_PER_FILE),
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""The files become visible with the commit, so a task may move its own."""
 
-def replace_rows(
-    path: str,
-    frame: DataFrame | pa.RecordBatchReader,
-    predicate: str | None,
+INT96 = "INT96"
+
+
+def replace_rows(log: DeltaLog, frame: DataFrame, selection: Selection | None, info: Mapping[str, str]) -> None:
+    """Replaces the selected rows of a table with a frame. None: all rows. Creates a table that does not exist.
+
+    Raises RowsOutside for a row that is not selected, and CommitConflict if another process commits at the same time.
+    In both cases the table does not change.
+    """
+    commit_files(log, lambda folder: write_files(frame, folder, log.layout), selection, info)
+
+
+def append_rows(log: DeltaLog, frame: DataFrame, info: Mapping[str, str]) -> None:
+    """Appends the rows of a frame to a table, or creates it."""
+    commit_files(log, lambda folder: write_files(frame, folder, log.layout), None, info, append=True)
+
+
+def append_table(log: DeltaLog, rows: pa.Table, info: Mapping[str, str]) -> None:
+    """Appends rows of this process to a table without partitions, or creates it. No query is planned."""
+    schema, key = stored_schema(log.layout), log.layout.key
+
+    def write(folder: str) -> None:
+        system, name = file_system(log.root), folder.removeprefix(f"{log.root}/")
+        system.create_dir(name)
+        batches = rows.select(schema.names).to_batches()
+        write_batches(system, f"{name}/part-0.parquet", iter(batches), schema, key)
+
+    commit_files(log, write, None, info, append=True)
+
+
+def commit_files(
+    log: DeltaLog,
+    write: Callable[[str], None],
+    selection: Selection | None,
+    info: Mapping[str, str],
     *,
-    partitions: Sequence[str],
-    properties: Mapping[str, str],
+    append: bool = False,
 ) -> None:
-    """Replaces the rows of a table that match `predicate` with `frame`. None replaces all rows, or creates the table
-    with these properties. Rows that do not match the predicate are an error of the engine. Spark takes frames only.
+    """Commits the Parquet files that `write` makes in a new folder. Arguments and errors are those of `replace_rows`.
+    `append`: replaces nothing.
+    """
+    log.refresh()
+    log.add_missing_columns()
+    system, key = file_system(log.root), log.layout.key
+    with writing_folder(log.root) as folder:
+        rows, rest = f"{folder}/rows", f"{folder}/rest"
+        write(f"{log.root}/{rows}")
+        files = new_files(system, rows, key)
+        replaced: Sequence[DataFile] = []
+        if selection is None:
+            replaced = [] if append else log.files()
+        else:
+            check_rows(system, log.root, files, selection)
+            touched = [each for each in log.files() if selection.may_select(each.least, each.greatest)]
+            replaced = write_rest(system, touched, selection, rest, log.layout)
+            files += new_files(system, rest, key)
+        if files or replaced or not log.exists():
+            added = move_into_place(system, files, key)
+            try:
+                log.commit(added, replaced, info)
+            except CommitConflict:
+                for each in added:
+                    system.delete_file(each.path)
+                raise
+    delete_leftovers(log.root)
+
+
+def write_files(frame: DataFrame, folder: str, layout: Layout) -> None:
+    """Writes the rows of a frame to Parquet files in a new folder, in the layout's order. Writes none if it is empty.
+
+    On Spark the frame is in that order. Sail drops sorts that no limit follows, and spreads unsorted rows over files.
     """
     if on_sail():
-        delta.replace(path, frame, partitions, predicate, properties)
-        return
-    assert not isinstance(frame, pa.RecordBatchReader)
-    writer = frame.write.format("delta").mode("overwrite").option("maxRecordsPerFile", ROWS_PER_FILE)
-    if partitions:
-        writer = writer.partitionBy(*partitions)
-    if predicate is not None:
-        # A lake of an earlier version does not have the fields that were added since.
-        writer = writer.option("replaceWhere", predicate).option("mergeSchema", "true")
+        rows = sorted_rows(frame, *layout.order) if layout.order else frame.coalesce(1)
+        writer = rows.write.option("compression", "snappy")
     else:
-        writer = writer.options(**properties)
-    writer.save(path)
+        writer = frame.write.options(**SPARK_OPTIONS)
+    if layout.partitions:
+        writer = writer.partitionBy(*layout.partitions)
+    writer.parquet(folder)
 
 
-def add_files(
-    path: str, files: Sequence[NewFile], schema: pa.Schema, partitions: Sequence[str], properties: Mapping[str, str]
-) -> None:
-    """Adds Parquet files in the directory of a table to it, or creates it with these properties. Sail only."""
-    delta.add_files(path, files, schema, partitions, properties)
-
-
-def append_rows(path: str, frame: DataFrame, partitions: Sequence[str] = ()) -> None:
-    """Appends the rows of a frame to a table, or creates it."""
-    if on_sail():
-        delta.append(path, frame, partitions)
-        return
-    writer = frame.write.format("delta").mode("append")
+def read_files(session: Session, log: DeltaLog, files: Sequence[DataFile], ddl: str) -> DataFrame:
+    """Returns the rows of some of a table's files, with the columns of `ddl`."""
+    if not files:
+        return session.createDataFrame([], ddl)
+    paths, names = paths_of(log.root, files), names_of(ddl)
+    partitions = [name for name in log.layout.partitions if name in names]
+    if on_sail() and (partitions or ("TIMESTAMP" in ddl and _has_int96(paths))):
+        # Sail 0.7.2 reads null in partition columns of listed files, and does not merge INT96 and microseconds.
+        # Its Delta reader does both. It costs 10 ms more for each plan.
+        return session.read.format("delta").load(log.root).select(*names)
+    reader = session.read.schema(ddl)
     if partitions:
-        writer = writer.partitionBy(*partitions)
-    writer.save(path)
+        # Spark puts partition columns last.
+        return reader.option("basePath", log.root).parquet(*paths).select(*names)
+    return reader.parquet(*paths)
 
 
-def compact_files(session: Session, path: str, retain_hours: int) -> None:
-    """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses."""
-    if on_sail():
-        delta.compact(path, retain_hours)
-        return
-    name = f"delta.`{path}`"
-    session.sql(f"OPTIMIZE {name}")
-    session.sql(f"VACUUM {name} RETAIN {retain_hours} HOURS")
+def _has_int96(paths: Sequence[str]) -> bool:
+    return any(map(_is_int96, paths))
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_int96(path: str) -> bool:
+    """Whether a local file has INT96 timestamps, which Spark wrote in earlier versions. Files never change."""
+    schema = pq.read_metadata(Path(path)).schema
+    return any(schema.column(at).physical_type == INT96 for at in range(len(schema)))

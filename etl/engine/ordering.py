@@ -34,9 +34,10 @@ def in_tasks(frame: DataFrame, task: str, tasks: int, *keys: str) -> DataFrame:
 
 
 def in_lake_order(frame: DataFrame, *keys: str) -> DataFrame:
-    """The rows in files of ascending first keys, each in the order of the keys."""
+    """The rows in files of ascending first keys, each in the order of the keys, for a write into the lake."""
     if on_sail():
-        return sorted_rows(frame, *keys)
+        # The write sorts them (etl.engine.delta_tables).
+        return frame
     return frame.repartitionByRange(keys[0]).sortWithinPartitions(*keys)
 
 

@@ -6,8 +6,10 @@ Invariants:
 3. Nothing here depends on a store.
 """
 
+import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,16 +21,17 @@ from pyspark.sql import functions as F
 from db.intervals import Intervals, size
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.columns import names_of
-from etl.engine.current import on_sail
-from etl.engine.delta_tables import append_rows, compact_files, replace_rows
-from etl.engine.files import list_names
+from etl.engine.current import SAIL, SPARK, on_sail
+from etl.engine.delta_log import DataFile, DeltaLog, Layout
+from etl.engine.delta_tables import append_rows, append_table, commit_files, read_files, replace_rows
 from etl.engine.ordering import in_lake_order
+from etl.engine.row_selection import Selection
 from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
-from etl.lake.files import LakeFile, lake_files
 from etl.lake.message_rows import LAKE_RANGE, MESSAGE_DDL, PARAMETERS, RECEIPT
 from etl.lake.output_rows import STARDUST_OUTPUT, STARDUST_TYPE
 from etl.lake.wormhole_tables import PRICES_DDL, VAAS_DDL
+from etl.sources.plan import UNKNOWN_MILESTONE
 from ledger.eras import STARDUST
 
 MILESTONE_DDL = f"""
@@ -42,7 +45,15 @@ sources. It is null if the cone is incomplete; then the milestone is not complet
 """
 
 REJECTS_DDL = "milestone_index INT, file STRING, line INT, item STRING, reason STRING"
-SOURCES = pa.schema({"file": pa.string(), "lines": pa.int32(), "bytes": pa.int64(), "checksum": pa.binary()})
+SOURCES = pa.schema(
+    {
+        "file": pa.string(),
+        "lines": pa.int32(),
+        "bytes": pa.int64(),
+        "checksum": pa.binary(),
+        "loaded_at": pa.timestamp("us", tz="UTC"),
+    }
+)
 GENESIS = pa.schema(
     {
         "milestone_index": pa.int32(),
@@ -75,32 +86,36 @@ KEY_RANGES_DDL = "public_key BINARY, first_milestone INT, last_milestone INT, th
 
 SOURCES_DDL = "file STRING, lines INT, bytes BIGINT, checksum BINARY, loaded_at TIMESTAMP"
 
-TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "messages": (MESSAGE_DDL, ("lake_range",)),
-    "milestones": (MILESTONE_DDL, ("lake_range",)),
-    "pending": (MESSAGE_DDL, ()),
-    "rejects": (REJECTS_DDL, ()),
-    "sources": (SOURCES_DDL, ()),
-    "genesis": (GENESIS_DDL, ()),
-    "key_ranges": (KEY_RANGES_DDL, ()),
-    "vaas": (VAAS_DDL, ("emitter_chain",)),
-    "prices": (PRICES_DDL, ()),
+KEY = "milestone_index"
+"""The column by which rows are replaced."""
+
+TABLES: dict[str, Layout] = {
+    "messages": Layout(MESSAGE_DDL, ("lake_range",), (KEY, "white_flag_index"), KEY),
+    "milestones": Layout(MILESTONE_DDL, ("lake_range",), (KEY,), KEY),
+    "pending": Layout(MESSAGE_DDL),
+    "rejects": Layout(REJECTS_DDL, key=KEY),
+    "sources": Layout(SOURCES_DDL),
+    "genesis": Layout(GENESIS_DDL),
+    "key_ranges": Layout(KEY_RANGES_DDL),
+    "vaas": Layout(VAAS_DDL, ("emitter_chain",), ("emitter_chain",)),
+    "prices": Layout(PRICES_DDL),
 }
-"""The columns and partition columns of each table."""
+"""How each table is stored."""
 
 MANY = 1_000
 """Number of milestones from which messages are read with compiled code in all runs."""
 
 
 class Lake:
-    """The Delta tables in one directory, or below an object store prefix that Spark can write."""
+    """The Delta tables in one directory, or below an object store prefix that Spark can write. Commits name `run`."""
 
-    def __init__(self, spark: Session, root: str) -> None:
+    def __init__(self, spark: Session, root: str, run: str = "") -> None:
         self.spark = spark
         self._few = session_beside(spark, Planning.FEW_ROWS)
         self.root = root
+        self._info = {"engine": SAIL if on_sail() else SPARK, "run": run}
         self._listing = threading.Lock()
-        self._files: dict[str, list[LakeFile]] = {}
+        self._logs: dict[str, DeltaLog] = {}
         self._lock = threading.Lock()
         self._stardust: dict[str, bool] = {}
         self._genesis_index: int | None = None
@@ -119,19 +134,18 @@ class Lake:
 
     def has(self, table: str) -> bool:
         """Whether the table was ever committed. A run that died before its first commit leaves an empty log."""
-        return any(name[0].isdecimal() for name in list_names(self.spark, f"{self.path(table)}/_delta_log"))
+        return self.log(table).exists()
+
+    def log(self, table: str) -> DeltaLog:
+        """The log of a table, as of the last commit of this run."""
+        with self._listing:
+            if table not in self._logs:
+                self._logs[table] = DeltaLog(self.path(table), TABLES[table])
+            return self._logs[table]
 
     def read(self, table: str) -> DataFrame:
         """The rows of a table; empty if it was never written."""
-        ddl, partitions = TABLES[table]
-        if on_sail() and self.has(table):
-            return self._read_delta(table, self.spark, ddl)
-        if not (files := self._listed(table)):
-            return self.spark.createDataFrame([], ddl)
-        reader = self.spark.read.schema(ddl)
-        if partitions:
-            reader = reader.option("basePath", self.path(table))
-        return reader.parquet(*(file.path for file in files))
+        return read_files(self.spark, self.log(table), self._files_of(table), TABLES[table].ddl)
 
     def messages(self, intervals: Intervals) -> DataFrame:
         """The messages of these milestones."""
@@ -165,57 +179,58 @@ class Lake:
 
     def _proofs(self, wanted: Intervals) -> DataFrame | None:
         """milestone_index and verified of these milestones; None if the lake has no file that may contain them."""
-        files = [file.path for file in self._listed("milestones") if file.may_hold(wanted)]
+        files = self._files_of("milestones", wanted)
         if not files:
             return None
-        if on_sail():
-            rows = self._read_delta("milestones", self.spark, "milestone_index INT, verified STRING")
-            return rows.where(either(wanted))
-        return self.spark.read.schema("milestone_index INT, verified STRING").parquet(*files).where(either(wanted))
+        ddl = "milestone_index INT, verified STRING"
+        return read_files(self.spark, self.log("milestones"), files, ddl).where(either(wanted))
 
     def _rows(self, table: str, intervals: Intervals, spark: Session) -> DataFrame:
         """The rows of the current files that may contain these milestones."""
-        schema = TABLES[table][0].replace("lake_range INT,", "")
-        files = [file.path for file in self._files_of(table) if file.may_hold(intervals)]
-        if files and on_sail():
-            return self._read_delta(table, spark, schema).where(either(intervals))
-        read = spark.read.schema(schema)
-        return read.parquet(*files).where(either(intervals)) if files else spark.createDataFrame([], schema)
+        ddl = TABLES[table].ddl.replace("lake_range INT,", "")
+        files = self._files_of(table, intervals)
+        rows = read_files(spark, self.log(table), files, ddl)
+        return rows.where(either(intervals)) if files else rows
 
-    def _read_delta(self, table: str, spark: Session, ddl: str) -> DataFrame:
-        """The columns of `ddl` of a table that exists."""
-        rows = spark.read.format("delta").load(self.path(table))
-        return rows.select(*names_of(ddl))
-
-    def _files_of(self, table: str) -> list[LakeFile]:
-        """The files of a table, cached between writes, because a run needs the same rows a dozen times."""
-        with self._listing:
-            if table not in self._files:
-                self._files[table] = self._listed(table)
-            return self._files[table]
+    def _files_of(self, table: str, intervals: Intervals | None = None) -> list[DataFile]:
+        """The current files of a table. With `intervals` only those that may contain one of these milestones."""
+        files = self.log(table).files()
+        if intervals is None:
+            return files
+        wanted = Selection(KEY, intervals)
+        return [each for each in files if wanted.may_select(each.least, each.greatest)]
 
     def local_files(self, table: str, intervals: Intervals) -> list[Path]:
         """The current files of a local lake that may contain these milestones, by milestone."""
-        files = sorted((each.first, each.last, each.path) for each in self._files_of(table) if each.may_hold(intervals))
-        return [Path(path.removeprefix("file:")) for _, _, path in files]
+        files = sorted((each.least or 0, each.greatest or 0, each.path) for each in self._files_of(table, intervals))
+        return [Path(self.path(table), path) for _, _, path in files]
 
-    def _listed(self, table: str) -> list[LakeFile]:
-        """The current files of a table; empty if it was never written."""
-        return lake_files(self.spark, self.path(table)) if self.has(table) else []
+    def replace(
+        self, table: str, frame: DataFrame, milestones: Intervals | None = None, *, files: Collection[str] = ()
+    ) -> None:
+        """Replaces the rows of these milestones with `frame`. None: all rows.
 
-    def replace(self, table: str, rows: DataFrame | pa.RecordBatchReader, predicate: str) -> None:
-        """Replaces the rows that match `predicate` with `rows`. Delta rejects rows that do not match it."""
-        ddl, partitions = TABLES[table]
-        if isinstance(rows, DataFrame):
-            rows = rows.select(*(name for name in names_of(ddl) if name in rows.columns))
-        replaced = predicate if self.has(table) else None
-        replace_rows(self.path(table), rows, replaced, partitions=partitions, properties=properties_of(table))
-        self.forget(table)
+        `files`: also replaces the rejects of lines of these files that name no milestone. Raises RowsOutside for other
+        rows in `frame`, and CommitConflict if another process writes to the table; then the table does not change.
+        """
+        selection = None
+        if milestones is not None:
+            also = (UNKNOWN_MILESTONE, "file", frozenset(files)) if files else None
+            selection = Selection(KEY, milestones, also)
+        names = names_of(TABLES[table].ddl)
+        rows = frame.select(*(name for name in names if name in frame.columns))
+        replace_rows(self.log(table), rows, selection, self._info)
+        self._forget()
 
-    def forget(self, table: str) -> None:
+    def replace_by_files(self, table: str, write: Callable[[str], None], milestones: Intervals) -> None:
+        """Replaces the rows of these milestones with the Parquet files that `write` makes in a new folder, in the
+        directories of their partitions. Raises what `replace` raises.
+        """
+        commit_files(self.log(table), write, Selection(KEY, milestones), self._info)
+        self._forget()
+
+    def _forget(self) -> None:
         """Drops what is cached of a table that changed."""
-        with self._listing:
-            self._files.pop(table, None)
         with self._lock:
             self._stardust.clear()
 
@@ -225,25 +240,22 @@ class Lake:
         A lake has a single writer, and commits are atomic, so there are no duplicates.
         """
         new = rows.dropDuplicates([key]).join(known.select(key), key, "left_anti")
-        ddl, partitions = TABLES[table]
-        append_rows(self.path(table), new.select(*names_of(ddl)), partitions)
+        append_rows(self.log(table), new.select(*names_of(TABLES[table].ddl)), self._info)
 
     def replace_messages(self, rows: DataFrame, intervals: Intervals) -> None:
         """Replaces all messages of these milestones with `rows`, the same messages with other values."""
         ranged = rows.withColumn("lake_range", F.expr(f"milestone_index DIV {LAKE_RANGE}").cast("int"))
         rows = ranged.select(*names_of(MESSAGE_DDL))
-        self.replace("messages", in_lake_order(rows, "milestone_index", "white_flag_index"), within(intervals))
+        self.replace("messages", in_lake_order(rows, "milestone_index", "white_flag_index"), intervals)
 
     def add_pending(self, rows: DataFrame) -> None:
         """Adds pending messages. Existing ones do not change."""
         known = self.read("pending")
-        self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")), "true")
+        self.replace("pending", known.unionByName(rows.join(known, "message_id", "left_anti")))
 
     def genesis(self) -> DataFrame:
         """GENESIS, also for a lake that was created before Stardust."""
-        if on_sail():
-            return self._read_delta("genesis", self.spark, GENESIS_DDL)
-        return self.spark.read.schema(GENESIS_DDL).parquet(*(file.path for file in self._files_of("genesis")))
+        return self.read("genesis")
 
     def genesis_index(self) -> int:
         """The milestone whose ledger state is the genesis."""
@@ -257,7 +269,7 @@ class Lake:
     def set_genesis(self, rows: DataFrame) -> None:
         """Stores GENESIS. Raises ValueError if the lake contains a different one."""
         if not self.has("genesis"):
-            self.replace("genesis", rows, "true")
+            self.replace("genesis", rows)
             return
         held, new = (_digest(frame) for frame in (self.genesis(), rows))
         if held != new:
@@ -269,19 +281,11 @@ class Lake:
 
     def add_sources(self, files: Iterable[tuple[str, int, int, bytes]]) -> None:
         """Records files as SOURCES of this run."""
-        rows = few_rows(self.spark, SOURCES, files).withColumn("loaded_at", F.current_timestamp())
-        append_rows(self.path("sources"), rows)
-
-    def compact(self, retain_hours: int) -> dict[str, int]:
-        """Merges small files, and deletes those that no snapshot of the last `retain_hours` uses. Returns the number of
-        files by table.
-        """
-        files = {}
-        for table in TABLES:
-            if self.has(table):
-                compact_files(self.spark, self.path(table), retain_hours)
-                files[table] = len(self._listed(table))
-        return files
+        now = datetime.now(UTC)
+        rows = [(*each, now) for each in files]
+        columns = list(zip(*rows, strict=True)) or [()] * len(SOURCES)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, SOURCES, strict=True)]
+        append_table(self.log("sources"), pa.table(arrays, schema=SOURCES), self._info)
 
 
 def _digest(genesis: DataFrame) -> tuple[int, int, int]:
@@ -293,12 +297,6 @@ def _digest(genesis: DataFrame) -> tuple[int, int, int]:
     return row[0], row[1], int(row[2] or 0)
 
 
-def properties_of(table: str) -> dict[str, str]:
-    """The Delta properties of a new table. Rows are replaced by rewriting files: every row in a file is current."""
-    skipping = {"delta.dataSkippingStatsColumns": "milestone_index,timestamp"} if TABLES[table][1] else {}
-    return {"delta.enableDeletionVectors": "false", **skipping}
-
-
 def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
     """Rows of the driver as part of the plan, so that broadcasting them needs no job."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
@@ -307,16 +305,8 @@ def few_rows(spark: Session, schema: pa.Schema, rows: Iterable[tuple[Any, ...]])
 
 
 def either(intervals: Intervals, column: str = "milestone_index") -> str:
-    """A SQL condition for the milestones of the intervals. Delta cannot replace with BETWEEN."""
+    """A SQL condition for the milestones of the intervals."""
     return " OR ".join(f"({column} >= {first} AND {column} <= {last})" for first, last in intervals) or "false"
-
-
-def within(intervals: Intervals) -> str:
-    """`either` with a condition on the partitions of the lake, so that Delta skips other files."""
-    if not intervals:
-        return "false"
-    low, high = intervals[0][0] // LAKE_RANGE, intervals[-1][1] // LAKE_RANGE
-    return f"lake_range >= {low} AND lake_range <= {high} AND ({either(intervals)})"
 
 
 def intervals_of(frame: DataFrame) -> Intervals:
@@ -335,11 +325,18 @@ def intervals_of(frame: DataFrame) -> Intervals:
 PATTERN = frozenset("{}[]*?\\")
 """Characters that make a path a pattern in Spark and DuckDB."""
 
+ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+"""delta-rs 1.6 reads such parts of a local path as escaped characters."""
+
 
 def literal_path(setting: str, path: str) -> str:
-    """Returns a path without pattern characters. Raises ValueError with the setting's name for other paths."""
+    """Returns a path without pattern characters and without escapes. Raises ValueError with the setting's name for
+    other paths.
+    """
     if PATTERN.intersection(path):
         raise ValueError(f"{setting}: expected a path without {{}}[]*?\\, which are patterns in Spark; found {path}")
+    if escape := ESCAPE.search(path):
+        raise ValueError(f"{setting}: expected a path without {escape[0]}, which delta-rs decodes; found {path}")
     return path
 
 

@@ -3,7 +3,7 @@
 A row group ends between two milestones, so any reader that splits files at row groups keeps milestones whole.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +18,6 @@ GROUP_ROWS = 32_000
 
 REPEATED = ["milestone_index", "timestamp", "version", "network_id", "inclusion_state", "verified", "payload_kind"]
 """Columns whose values repeat. Hashes and payloads do not, so dictionaries of them cost time and no room is saved."""
-
-LAKE_RANGE_AT = 2
-"""The position of `lake_range` in the lake's columns."""
 
 COMPARED = ["milestone_index", "timestamp", "version", "white_flag_index"]
 """Columns with minimum and maximum: readers skip row groups by them."""
@@ -126,24 +123,3 @@ def _by_range(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     starts = [0, *(np.nonzero(np.diff(ranges))[0] + 1).tolist(), len(ranges)]
     for start, end in pairwise(starts):
         yield int(ranges[start]), rows.slice(start, end - start)
-
-
-def read_parts(parts: Sequence[LakePart]) -> pa.RecordBatchReader:
-    """The rows of these files with their partition, one row group in memory at a time."""
-    schema = schema_of_parts(parts)
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for part in parts:
-            with pq.ParquetFile(part.path) as file:
-                for number in range(file.num_row_groups):
-                    rows = file.read_row_group(number, use_threads=False)
-                    lake_range = pa.array(np.full(rows.num_rows, part.lake_range, np.int32))
-                    rows = rows.add_column(LAKE_RANGE_AT, schema.field("lake_range"), lake_range)
-                    yield from rows.combine_chunks().to_batches()
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def schema_of_parts(parts: Sequence[LakePart]) -> pa.Schema:
-    """The columns of these files and their partition."""
-    return pq.read_schema(parts[0].path).insert(LAKE_RANGE_AT, pa.field("lake_range", pa.int32()))

@@ -6,11 +6,12 @@ yet (e.g. rejects) has no rows. docs/analysts.md describes the columns.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, StructType
+from pyspark.sql.types import ArrayType, DataType, StructType, TimestampType
 
+from etl.engine.columns import schema_of
+from etl.engine.delta_log import paths_of
 from etl.engine.queries import is_query
 from etl.lake.delta import TABLES, Lake
 
@@ -121,24 +122,50 @@ def statements(lake: Lake, engine: str) -> list[str]:
 
     DuckDB reads the files directly and needs no extension. Print the statements again after a load or a compaction.
     """
-    dialect = DIALECTS[engine]
-    made = [dialect.utc]
-    if any(lake.has(name) for name in TABLES):
-        kind = "OR REPLACE VIEW" if engine == "duckdb" else "OR REPLACE TEMPORARY VIEW"
-        made += [f"CREATE {kind} {name} AS {_rows(lake, name, engine)}" for name in TABLES]
-        made += [f"CREATE {kind} {name} AS\n{text}" for name, text in views(dialect)]
+    made = [DIALECTS[engine].utc]
+    if _exists(lake):
+        made += [f"CREATE {_KIND[engine]} {name} AS {_rows(lake, name, engine)}" for name in TABLES]
+        made += _view_statements(engine)
     return made
+
+
+_KIND = {"duckdb": "OR REPLACE VIEW", "spark": "OR REPLACE TEMPORARY VIEW"}
+
+
+def _view_statements(engine: str) -> list[str]:
+    return [f"CREATE {_KIND[engine]} {name} AS\n{text}" for name, text in views(DIALECTS[engine])]
+
+
+def _exists(lake: Lake) -> bool:
+    return any(lake.has(name) for name in TABLES)
 
 
 def _rows(lake: Lake, name: str, engine: str) -> str:
     """A query for the rows of a table; empty if it was never written, or has no file for DuckDB."""
     if engine == "spark" and lake.has(name):
         return f"SELECT * FROM delta.`{lake.path(name)}`"
-    if engine == "duckdb" and (files := sorted(lake.read(name).inputFiles())):
-        return f"SELECT * FROM read_parquet([{', '.join(map(_literal, files))}], union_by_name = true)"
-    fields = lake.spark.createDataFrame([], TABLES[name][0]).schema
+    fields = schema_of(TABLES[name].ddl)
+    if engine == "duckdb" and (files := sorted(paths_of(lake.path(name), lake.log(name).files()))):
+        # Files of earlier versions have timestamps without a zone, all others with one. The session's zone is UTC.
+        times = [each.name for each in fields if isinstance(each.dataType, TimestampType)]
+        casts = ", ".join(f"CAST({each} AS TIMESTAMP) AS {each}" for each in times)
+        columns = f"* REPLACE ({casts})" if casts else "*"
+        return f"SELECT {columns} FROM read_parquet([{', '.join(map(_literal, files))}], union_by_name = true)"
     kind = DIALECTS[engine].kind
     return f"SELECT {', '.join(f'CAST(NULL AS {kind(each.dataType)}) AS {each.name}' for each in fields)} WHERE false"
+
+
+def create_views(lake: Lake) -> None:
+    """Creates the tables and views in the lake's session, as `statements` does in another one.
+
+    The tables are the files of the lake's current version, so the session needs no connector.
+    """
+    lake.spark.sql(DIALECTS["spark"].utc)
+    if _exists(lake):
+        for name in TABLES:
+            lake.read(name).createOrReplaceTempView(name)
+        for statement in _view_statements("spark"):
+            lake.spark.sql(statement)
 
 
 def run_query(lake: Lake, what: str) -> DataFrame:
@@ -146,8 +173,7 @@ def run_query(lake: Lake, what: str) -> DataFrame:
 
     Raises ValueError for a statement that is not a query, and ParseException for invalid SQL.
     """
-    for statement in statements(lake, "spark"):
-        lake.spark.sql(statement)
+    create_views(lake)
     if what in TABLES or what in VIEWS:
         return lake.spark.table(what)
     if not is_query(lake.spark, what):
@@ -156,7 +182,5 @@ def run_query(lake: Lake, what: str) -> DataFrame:
 
 
 def _literal(file: str) -> str:
-    """The URL of a file (the path of a local one) as a quoted literal for DuckDB."""
-    parts = urlsplit(file)
-    path = unquote(parts.path) if parts.scheme == "file" else file
-    return "'" + path.replace("'", "''") + "'"
+    """The path or URL of a file as a quoted literal for DuckDB."""
+    return "'" + file.replace("'", "''") + "'"

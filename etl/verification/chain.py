@@ -77,7 +77,7 @@ def reject_broken_links(publication: Publication, found: Ingested) -> Ingested:
     lines = arrow_frame(publication.spark, found.plan.places(rejected))
     rows = broken.join(lines, "milestone_index").withColumn("item", F.lit(""))
     before = lake.read("rejects").where(either(rejected))
-    lake.replace("rejects", before.unionByName(rows), either(rejected))
+    lake.replace("rejects", before.unionByName(rows), rejected)
     return replace(found, rejects=True, changed=add(found.changed, rejected))
 
 

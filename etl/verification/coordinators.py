@@ -38,7 +38,7 @@ def keep_keys(lake: Lake, keys: Sequence[bytes], first: int) -> None:
         return
     rows = few_rows(lake.spark, KEY_RANGES, [(key, first, None, len(keys)) for key in sorted(keys)])
     if not lake.has("key_ranges"):
-        lake.replace("key_ranges", rows, "true")
+        lake.replace("key_ranges", rows)
     elif not _same(lake, keys):
         raise ValueError("the genesis contains other coordinator keys than the lake; use the genesis of the first load")
 

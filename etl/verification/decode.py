@@ -23,7 +23,7 @@ from etl.engine.process_pool import run_tasks, uses_workers
 from etl.engine.process_pool import start_workers as start_processes
 from etl.engine.queries import decodes_in_processes, parallelism, task_set
 from etl.engine.session import Session
-from etl.lake.delta import REJECTS_DDL, Lake, within
+from etl.lake.delta import REJECTS_DDL, Lake
 from etl.lake.message_rows import DECODED_DDL
 from etl.lake.part_commits import replace_messages
 from etl.lake.part_frames import part_frame
@@ -189,7 +189,7 @@ class TaskDecoding:
         """See Decoding."""
         self._in_lake = in_lake
         rows = _messages(self._decoded(self._planned(todo), self.decoder.milestone, self.results))
-        self.lake.replace("messages", rows, within(todo))
+        self.lake.replace("messages", rows, todo)
 
     def pending(self) -> DataFrame:
         """See Decoding."""

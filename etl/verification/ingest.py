@@ -19,7 +19,7 @@ from db.intervals import Intervals, add, intersect, of_indices, size, subtract
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.session import Session
 from etl.expectations.expected import Expected
-from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either, within
+from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either
 from etl.lake.milestone_rows import milestone_rows
 from etl.report import Notify, Progress, quiet
 from etl.sources.genesis import Genesis, open_genesis
@@ -138,7 +138,7 @@ class Ingest:
         if found.decoded:
             rejects = self.lake.read("rejects").where(either(found.decoded)) if found.rejects else None
             rows = milestone_rows(self.lake.messages(found.decoded), rejects)
-            self.lake.replace("milestones", rows, within(found.decoded))
+            self.lake.replace("milestones", rows, found.decoded)
 
     def note_sources(self, found: Ingested) -> None:
         """Writes the names and checksums of the run's files into the lake."""
@@ -177,9 +177,7 @@ class Ingest:
         rows = arrow_frame(self.spark, reject_table(UNKNOWN_MILESTONE, plan.broken))
         if found is not None:
             rows = rows.unionByName(found)
-        files = ", ".join(f"'{_quoted(each.file)}'" for each in plan.files)
-        unknown = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({files})"
-        self.lake.replace("rejects", rows, f"({either(todo)}) OR ({unknown})")
+        self.lake.replace("rejects", rows, todo, files=[each.file for each in plan.files])
 
     def _report(self, finished: int, total: int) -> None:
         self.notify(Progress("decode", finished, total, "tasks"))
@@ -212,7 +210,3 @@ def _genesis_rows(genesis: Genesis) -> Iterator[tuple[Any, ...]]:
             owner, data = stardust_outputs.owner_at(output, 0), stardust_outputs.encode_output(output)
             names = asdict(named(output, each.output_id))
         yield (*at, each.output_id, each.message_id, output.KIND, owner, output.amount, data, names)
-
-
-def _quoted(path: str) -> str:
-    return path.replace("\\", "\\\\").replace("'", "\\'")

@@ -118,4 +118,4 @@ def _reject_claims(publication: Publication, done: Intervals, decided: DataFrame
     rows = differing.join(lines, "milestone_index").select(
         "milestone_index", "file", "line", hex_text(F.col("message_id")).alias("item"), reason.alias("reason")
     )
-    lake.replace("rejects", before.where(~is_line).unionByName(rows), either(done))
+    lake.replace("rejects", before.where(~is_line).unionByName(rows), done)

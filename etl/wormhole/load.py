@@ -100,7 +100,7 @@ class VaaLoad:
         if sources:
             rejected_before = f"milestone_index = {UNKNOWN_MILESTONE} AND file IN ({names})"
             if report.rejects or not lake.read("rejects").where(rejected_before).isEmpty():
-                lake.replace("rejects", rejects, rejected_before)
+                lake.replace("rejects", rejects, [], files=[each.file for each in sources])
             lake.add_sources(astuple(each) for each in sources)
         row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
         assert row is not None
@@ -113,7 +113,7 @@ class VaaLoad:
     def _keep_prices(self, priced: DataFrame) -> None:
         lake = self.publication.lake
         kept = lake.read("prices").join(priced, ["token_key", "day"], "left_anti")
-        lake.replace("prices", self._staged("prices", kept.unionByName(priced)), "true")
+        lake.replace("prices", self._staged("prices", kept.unionByName(priced)))
 
     def _touched(self, cells: DataFrame, priced: DataFrame | None) -> Touched:
         lake = self.publication.lake.read("vaas")

@@ -194,7 +194,7 @@ def test_the_image_that_loads_fetches_the_jars_that_loads_need(monkeypatch: pyte
     monkeypatch.setattr(jars, "resolve_jars", lambda cache, coordinates: fetched.append((cache, coordinates)))
     (code,) = re.findall(r"python -c '([^']+)'", (ROOT / "Containerfile").read_text("utf-8"))
     exec(code, {})  # noqa: S102 (text of this repository)
-    assert fetched == [(jars.jar_cache(EtlSettings().jars), (*jars.LAKE, *jars.CONNECTOR))]
+    assert fetched == [(jars.jar_cache(EtlSettings().jars), jars.CONNECTOR)]
 
 
 def test_prometheus_queries_a_service_where_it_answers() -> None:

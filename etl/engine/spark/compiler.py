@@ -11,8 +11,8 @@ from etl.engine.spans import Span
 
 PER_ROW = (
     "org/apache/spark/sql/catalyst/expressions/*.*", "org/apache/spark/sql/execution/*.*",
-    "org/apache/spark/sql/vectorized/*.*", "org/apache/spark/sql/types/*.*", "org/apache/spark/sql/delta/files/*.*",
-    "org/apache/spark/sql/delta/stats/*.*", "org/apache/spark/unsafe/*.*", "org/apache/spark/util/collection/*.*",
+    "org/apache/spark/sql/vectorized/*.*", "org/apache/spark/sql/types/*.*",
+    "org/apache/spark/unsafe/*.*", "org/apache/spark/util/collection/*.*",
     "org/apache/spark/shuffle/*.*", "org/apache/spark/serializer/*.*", "org/apache/parquet/*.*",
     "org/apache/arrow/*.*", "org/xerial/*.*", "net/jpountz/*.*", "java/lang/*.*", "java/nio/*.*", "java/math/*.*",
     "java/util/Arrays*.*", "java/util/HashMap*.*", "jdk/internal/misc/*.*", "sun/nio/*.*", "sun/misc/*.*",

@@ -18,14 +18,6 @@ from etl.engine.java import java
 Coordinates: TypeAlias = tuple[str, str, str]
 """Group, artifact and version on Maven. Transitive dependencies are not resolved, so the lists name all."""
 
-LAKE: tuple[Coordinates, ...] = (
-    ("io.delta", "delta-spark_4.1_2.13", "4.4.0"),
-    ("io.delta", "delta-storage", "4.4.0"),
-    ("io.delta", "delta-kernel-api", "4.4.0"),
-    ("io.delta", "delta-kernel-defaults", "4.4.0"),
-)
-"""Jars that read and write the lake. pyspark contains what these jars need."""
-
 CONNECTOR: tuple[Coordinates, ...] = (
     ("com.datastax.spark", "spark-cassandra-connector_2.13", "3.5.1"),
     ("com.datastax.spark", "spark-cassandra-connector-driver_2.13", "3.5.1"),

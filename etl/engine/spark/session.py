@@ -24,7 +24,7 @@ from etl.engine.spark.class_archive import class_archive
 from etl.engine.spark.compiler import compiler_options
 from etl.engine.spark.executors import DIRECTORY, pack_environment
 from etl.engine.spark.gateway import spark_context
-from etl.engine.spark.jars import CONNECTOR, LAKE, jar_cache, resolve_jars
+from etl.engine.spark.jars import CONNECTOR, jar_cache, resolve_jars
 
 LOCAL_OPTIONS = {
     "spark.driver.host": "127.0.0.1",
@@ -73,28 +73,25 @@ def spark_session(settings: EtlSettings, *, span: Span, cluster: bool) -> Iterat
     os.environ["TZ"] = "UTC"
     time.tzset()
     cache = jar_cache(settings.jars)
-    jars = resolve_jars(cache, (*LAKE, *CONNECTOR) if cluster else LAKE)
+    jars = resolve_jars(cache, CONNECTOR if cluster else ())
     options = {
         "spark.master": settings.master,
         "spark.app.name": "permanode",
-        # The class archive covers jars on this path. `spark.jars` is for executors.
-        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.maxResultSize": settings.max_result_size,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Options of a write may contain a secret, and plans show them. Spark hides only some by itself.
         "spark.sql.redaction.options.regex": "(?i)url|secret|password",
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.executorEnv.TZ": "UTC",
-        "spark.databricks.delta.snapshotPartitions": "2",
         "spark.sql.parquet.compression.codec": "snappy",
+        # As all other writers have them. INT96, the default, is deprecated and has no statistics.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Most bytes are hashes. Building dictionaries of them takes a quarter of the writing time.
         "spark.hadoop.parquet.enable.dictionary": "false",
-        # Queries filter by these columns only. Delta has its own statistics of files in its log.
+        # Queries filter by these columns only. A lake's log gets the ends of milestone_index from here.
         "spark.hadoop.parquet.column.statistics.enabled": "false",
         "spark.hadoop.parquet.column.statistics.enabled#milestone_index": "true",
         "spark.hadoop.parquet.column.statistics.enabled#version": "true",
@@ -115,6 +112,9 @@ def spark_session(settings: EtlSettings, *, span: Span, cluster: bool) -> Iterat
         "spark.sql.icu.caseMappings.enabled": "false",
         **OPTIONS_OF[span],
     }
+    if jars:
+        # The class archive covers jars on this path. `spark.jars` is for executors.
+        options["spark.driver.extraClassPath"] = os.pathsep.join(str(jar) for jar in jars)
     if local:
         options |= LOCAL_OPTIONS
     with ExitStack() as stack:

@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from etl.engine import delta_tables
+from etl.engine.delta_files import RowsOutside
+from etl.engine.delta_log import Layout
 from etl.engine.parquet import write_parquet
-from etl.engine.sail import delta
 from etl.expectations.comparison import WrongRows
 from etl.writers import frame_writer
 from tests.etl import stardust_archives
@@ -138,7 +140,6 @@ OF_LAKE: dict[str, Fault] = {
     "a dropped sort": reversed_order,
     "a lost row": without_first,
     "a row twice": twice_first,
-    "a row outside the replaced milestones": of_next_milestone,
     "zero for null": zero_for_null("conflict_reason"),
     "a truncated blob": truncated("message"),
 }
@@ -161,13 +162,16 @@ def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault) -> None:
 
 
 def in_lake(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    right = delta.rows_of
+    right = delta_tables.write_files
 
-    def rows_wrong(frame: Any) -> pa.Table:
-        rows = right(frame)
-        return fault(rows) if "white_flag_index" in rows.column_names else rows
+    def write_wrong(frame: Any, folder: str, layout: Layout) -> None:
+        right(frame, folder, layout)
+        for part in Path(folder).rglob("*.parquet"):
+            rows = pq.ParquetFile(part).read()
+            if "white_flag_index" in rows.column_names:
+                pq.write_table(fault(rows), part)
 
-    monkeypatch.setattr(delta, "rows_of", rows_wrong)
+    monkeypatch.setattr(delta_tables, "write_files", write_wrong)
 
 
 def fails(loading: Loading, archive: Path, names: str) -> None:
@@ -186,6 +190,17 @@ def test_wrong_rows_for_a_table_fail_the_load(
     table, fault = OF_STORE[name]
     in_store(monkeypatch, table, fault)
     fails(stores(network=stardust_archives.NETWORK), archive, f"{table}.*milestones 1.{LAST}.* expected .* found ")
+
+
+def test_a_row_outside_the_replaced_milestones_is_not_committed(
+    stores: Stores, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading = stores(network=stardust_archives.NETWORK)
+    in_lake(monkeypatch, of_next_milestone)
+    with pytest.raises(RowsOutside, match="lake/messages: 1 or more rows are not in the replaced intervals"):
+        loading.load(archive)
+    assert not (loading.folder / "lake" / "messages" / "_delta_log").exists()
+    assert not loading.rows()["sync"]
 
 
 @pytest.mark.parametrize("name", OF_LAKE)

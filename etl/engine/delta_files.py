@@ -1,0 +1,245 @@
+"""Parquet files of a Delta table between their writing and their commit: a folder for them, their statistics, the check
+that their rows are those of the commit, and the rows that stay of files that are replaced in part.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+from deltalake.fs import DeltaStorageHandler
+from deltalake.transaction import AddAction
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from etl.engine.columns import schema_of
+from etl.engine.delta_log import DataFile, Layout
+from etl.engine.row_selection import Selection
+
+WRITING = "_writing-"
+LOCK = ".lock"
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+BATCH_ROWS = 8_000
+ROW_GROUP_BYTES = 32 << 20
+
+
+class RowsOutside(ValueError):
+    """A commit has rows that it does not replace, so they could be in the table twice."""
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A file that is not committed yet, with the ends of the layout's key. `path` is relative to the table."""
+
+    path: str
+    size: int
+    rows: int
+    partition: tuple[tuple[str, str | None], ...]
+    least: int | None
+    greatest: int | None
+    nulls: int | None
+
+
+def file_system(root: str) -> pafs.FileSystem:
+    """Returns the file system below a local directory or URL. Paths in it are relative to that."""
+    if root.startswith("file://"):
+        # delta-rs opens a local directory only if it exists. Object stores have no directories.
+        Path(root.removeprefix("file://")).mkdir(parents=True, exist_ok=True)
+    if "://" in root:
+        return pafs.PyFileSystem(DeltaStorageHandler(root))
+    return pafs.SubTreeFileSystem(root, pafs.LocalFileSystem())
+
+
+@contextmanager
+def writing_folder(root: str) -> Iterator[str]:
+    """Yields the name of a new folder in the table for uncommitted files. Deletes it at the end.
+
+    Readers of Delta tables ignore names that start with `_`. A local folder is locked for as long as its writer lives.
+    """
+    name = f"{WRITING}{uuid.uuid4().hex}"
+    if "://" in root:
+        try:
+            yield name
+        finally:
+            file_system(root).delete_dir(name)
+        return
+    folder = Path(root, name)
+    folder.mkdir(parents=True)
+    lock = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def delete_leftovers(root: str) -> None:
+    """Deletes the folders of local writers that were killed."""
+    if "://" in root:
+        return
+    for folder in Path(root).glob(f"{WRITING}*"):
+        try:
+            lock = os.open(folder / LOCK, os.O_RDWR)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(lock)
+
+
+def new_files(system: pafs.FileSystem, folder: str, key: str | None) -> list[NewFile]:
+    """Returns the Parquet files below a folder that have rows. Directories `column=value` are partitions."""
+    entries = system.get_file_info(pafs.FileSelector(folder, recursive=True, allow_not_found=True))
+    found = []
+    for entry in sorted(entries, key=lambda each: each.path):
+        if entry.type != pafs.FileType.File or not entry.path.endswith(".parquet"):
+            continue
+        with system.open_input_file(entry.path) as source:
+            metadata = pq.read_metadata(source)
+        if metadata.num_rows:
+            least, greatest, nulls = _ends(metadata, key)
+            partition = _partition(entry.path.removeprefix(folder).strip("/"))
+            found.append(NewFile(entry.path, entry.size, metadata.num_rows, partition, least, greatest, nulls))
+    return found
+
+
+def _partition(path: str) -> tuple[tuple[str, str | None], ...]:
+    pairs = (part.partition("=") for part in path.split("/")[:-1])
+    return tuple((name, None if value == NULL_PARTITION else unquote(value)) for name, _, value in pairs)
+
+
+def _ends(metadata: pq.FileMetaData, key: str | None) -> tuple[int | None, int | None, int | None]:
+    """The least and the greatest value of a column, and its nulls. None if the file has no statistics of it."""
+    at = next((at for at in range(metadata.num_columns) if metadata.schema.column(at).path == key), None)
+    if at is None:
+        return None, None, None
+    parts = [metadata.row_group(group).column(at).statistics for group in range(metadata.num_row_groups)]
+    if not all(part is not None and part.has_min_max and part.has_null_count for part in parts):
+        return None, None, None
+    return min(part.min for part in parts), max(part.max for part in parts), sum(part.null_count for part in parts)
+
+
+def check_rows(system: pafs.FileSystem, root: str, files: Sequence[NewFile], selection: Selection) -> None:
+    """Raises RowsOutside if a file has a row that is not selected. Statistics decide for most files; of the others, it
+    reads the selection's columns.
+    """
+    for file in files:
+        if file.nulls == 0 and selection.selects_all(file.least, file.greatest):
+            continue
+        with system.open_input_file(file.path) as source, pq.ParquetFile(source) as parquet:
+            for batch in parquet.iter_batches(BATCH_ROWS, columns=selection.columns, use_threads=False):
+                outside = batch.filter(pa.compute.invert(selection.mask(batch)))
+                if outside.num_rows:
+                    raise RowsOutside(
+                        f"{root}: {outside.num_rows} or more rows are not in the replaced intervals of "
+                        f"{selection.column} ({outside.column(selection.column)[0]} is not); nothing was committed"
+                    )
+
+
+def write_rest(
+    system: pafs.FileSystem, files: Sequence[DataFile], selection: Selection, folder: str, layout: Layout
+) -> list[DataFile]:
+    """Writes the rows of committed files that are not selected to new files in a folder. Returns the committed files
+    that have selected rows.
+    """
+    replaced = []
+    for number, file in enumerate(files):
+        if selection.selects_all(file.least, file.greatest):
+            replaced.append(file)
+            continue
+        place = "/".join((folder, *file.path.split("/")[:-1], f"part-{number}.parquet"))
+        with system.open_input_file(file.path) as source, reader_of(source) as parquet:
+            rest = _rest(parquet, selection)
+            held = parquet.metadata.num_rows
+            system.create_dir(place.rpartition("/")[0])
+            written = write_batches(system, place, rest, parquet.schema_arrow, layout.key)
+        if written < held:
+            replaced.append(file)
+        if written in (0, held):
+            system.delete_file(place)
+    return replaced
+
+
+def _rest(parquet: pq.ParquetFile, selection: Selection) -> Iterator[pa.RecordBatch]:
+    for batch in parquet.iter_batches(BATCH_ROWS, use_threads=False):
+        yield batch.filter(pa.compute.invert(selection.mask(batch)))
+
+
+def reader_of(source: pa.NativeFile) -> pq.ParquetFile:
+    """A reader that returns INT96 timestamps of earlier versions in microseconds, as all newer files have them."""
+    return pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+
+
+def write_batches(
+    system: pafs.FileSystem, path: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema, key: str | None
+) -> int:
+    """Writes a Parquet file with the options of the lake. Returns the number of rows."""
+    fields = [_utc(field) for field in schema]
+    schema = pa.schema(fields)
+    statistics = [name for name in (key, "version", "timestamp") if name in schema.names]
+    rows, waiting, size = 0, list[pa.RecordBatch](), 0
+    with (
+        system.open_output_stream(path) as sink,
+        pq.ParquetWriter(
+            sink, schema, compression="snappy", use_dictionary=False, write_statistics=statistics
+        ) as writer,
+    ):
+        for batch in batches:
+            rows += batch.num_rows
+            waiting.append(batch.cast(schema))
+            size += batch.nbytes
+            if size >= ROW_GROUP_BYTES:
+                writer.write_table(pa.Table.from_batches(waiting, schema))
+                waiting, size = [], 0
+        if waiting:
+            writer.write_table(pa.Table.from_batches(waiting, schema))
+    return rows
+
+
+def _utc(field: pa.Field) -> pa.Field:
+    """INT96 timestamps have no zone. They are UTC."""
+    return field.with_type(pa.timestamp("us", tz="UTC")) if pa.types.is_timestamp(field.type) else field
+
+
+def stored_schema(layout: Layout) -> pa.Schema:
+    """The columns of a file: all but the partition columns."""
+    schema = to_arrow_schema(schema_of(layout.ddl))
+    return pa.schema([field for field in schema if field.name not in layout.partitions])
+
+
+def move_into_place(
+    system: pafs.FileSystem, files: Sequence[NewFile], key: str | None, *, data_change: bool = True
+) -> list[AddAction]:
+    """Moves files to their partition's directory in the table, with new names. Returns what a commit adds."""
+    added = []
+    for file in files:
+        folder = "/".join(f"{name}={NULL_PARTITION if value is None else value}" for name, value in file.partition)
+        place = f"{folder}/part-{uuid.uuid4().hex}.parquet".lstrip("/")
+        if folder:
+            system.create_dir(folder)
+        system.move(file.path, place)
+        partition = dict(file.partition)
+        now = int(1_000 * time.time())
+        added.append(AddAction(place, file.size, partition, now, data_change, json.dumps(_statistics(file, key))))
+    return added
+
+
+def _statistics(file: NewFile, key: str | None) -> Mapping[str, object]:
+    if key is None or file.least is None:
+        return {"numRecords": file.rows}
+    ends = {"minValues": {key: file.least}, "maxValues": {key: file.greatest}, "nullCount": {key: file.nulls}}
+    return {"numRecords": file.rows, **ends}

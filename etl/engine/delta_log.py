@@ -1,0 +1,279 @@
+"""The log of a Delta table through delta-rs, under both engines: files of the newest version, commits, checkpoints.
+
+A table is a local directory, or a URL of a file system that delta-rs supports. Invariant: a commit succeeds only if the
+table has no version after the one that was read before its files were written.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from pyspark.sql.types import StructType
+
+from etl.engine.columns import schema_of
+
+CHECKPOINT_COMMITS = 20
+"""Commits between two checkpoints. A reader parses at most that many commits after the newest checkpoint."""
+
+LOG_HOURS = 24
+"""Hours for which the log keeps commits that a checkpoint contains."""
+
+TOMBSTONE_HOURS = 1
+"""Hours for which checkpoints name removed files. A checkpoint is written and read in proportion to their number."""
+
+PROPERTIES = {
+    # Rows are replaced by rewriting files, so every row in a file is current.
+    "delta.enableDeletionVectors": "false",
+    "delta.checkpointInterval": str(CHECKPOINT_COMMITS),
+    "delta.logRetentionDuration": f"interval {LOG_HOURS} hours",
+    "delta.deletedFileRetentionDuration": f"interval {TOMBSTONE_HOURS} hours",
+}
+"""Properties of new tables."""
+
+
+class CommitConflict(RuntimeError):
+    """Another process committed to the table first."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(f"{root}: another process wrote to this table; nothing was committed. Run this again")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a Delta table is stored.
+
+    Attributes:
+        ddl: its columns.
+        partitions: the columns whose values are directory names.
+        order: the columns that rows of a file are sorted by. Empty: any order.
+        key: an integer column. The log contains its least and greatest value for each file.
+    """
+
+    ddl: str
+    partitions: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a table's newest version.
+
+    Attributes:
+        path: relative to the table.
+        size: bytes.
+        partition: the value of each partition column as text.
+        least: the least value of the layout's key; None if the log does not contain it.
+        greatest: the greatest one.
+    """
+
+    path: str
+    size: int
+    partition: tuple[tuple[str, str | None], ...]
+    least: int | None
+    greatest: int | None
+
+
+class DeltaLog:
+    """The newest version of a table, as of the last `refresh`."""
+
+    def __init__(self, root: str, layout: Layout) -> None:
+        self.root = root
+        self.layout = layout
+        self._table: DeltaTable | None = None
+        self._files: list[DataFile] | None = None
+
+    def exists(self) -> bool:
+        """Whether the table was ever committed. A writer that died before its first commit leaves an empty log."""
+        if self._table is not None:
+            return True
+        if "://" in self.root:
+            with _as_os_errors(self.root):
+                return DeltaTable.is_deltatable(self.root)
+        folder = Path(self.root, "_delta_log")
+        return folder.is_dir() and any(each.name[0].isdecimal() for each in folder.iterdir())
+
+    def refresh(self) -> None:
+        """Reads what was committed since. Raises OSError for an invalid log."""
+        if not self.exists():
+            # Not None: a table that another process creates while this one writes stays unknown until its commit fails.
+            self._files = []
+            return
+        self._files = None
+        with _as_os_errors(self.root):
+            if self._table is None:
+                self._table = DeltaTable(self.root)
+            else:
+                self._table.update_incremental()
+
+    def files(self) -> list[DataFile]:
+        """The files of the newest version; none of a table that does not exist. Raises OSError for an invalid log, and
+        for rows that are deleted by a deletion vector, which readers of Parquet files would read.
+        """
+        if self._files is None:
+            if self._table is None:
+                self.refresh()
+            self._files = [] if self._table is None else [*self._listed(self._table)]
+        return self._files
+
+    def _listed(self, table: DeltaTable) -> Iterator[DataFile]:
+        with _as_os_errors(self.root):
+            if "deletionVectors" in (table.protocol().reader_features or ()):
+                for batch in table.deletion_vectors():
+                    for path in pa.record_batch(batch).column(0).to_pylist():
+                        raise OSError(f"{path}: a deletion vector deletes rows of it, which a lake does not use")
+            actions = pa.table(table.get_add_actions(flatten=True))
+        key = self.layout.key
+        found = set(actions.column_names)
+        paths, sizes = (actions.column(name).to_pylist() for name in ("path", "size_bytes"))
+        ends = [
+            actions.column(name).to_pylist() if name in found else [None] * len(paths)
+            for name in (f"min.{key}", f"max.{key}")
+        ]
+        names = [name for name in actions.column_names if name.startswith("partition.")]
+        values = [actions.column(name).to_pylist() for name in names]
+        for at, path in enumerate(paths):
+            partition = tuple(
+                (name.partition(".")[2], None if column[at] is None else str(column[at]))
+                for name, column in zip(names, values, strict=True)
+            )
+            yield DataFile(path, sizes[at], partition, ends[0][at], ends[1][at])
+
+    def commit(
+        self,
+        added: Sequence[AddAction],
+        removed: Sequence[DataFile],
+        info: Mapping[str, str],
+        *,
+        data_change: bool = True,
+    ) -> None:
+        """Adds and removes files in one commit, or creates the table. `info`: entries of its commit info.
+
+        Raises CommitConflict if the table has a version after the one of the last `refresh`; then nothing changes.
+        """
+        properties = CommitProperties(
+            custom_metadata={**info},
+            # delta-rs retries a commit that names other files than the one before it. Their rows may be the same.
+            max_commit_retries=0,
+        )
+        schema = Schema.from_json(schema_of(self.layout.ddl).json())
+        try:
+            if self._table is None:
+                create_table_with_add_actions(
+                    self.root,
+                    schema,
+                    [*added],
+                    mode="error",
+                    partition_by=[*self.layout.partitions],
+                    configuration=PROPERTIES | self._statistics_columns(),
+                    commit_properties=properties,
+                )
+            else:
+                now = int(1_000 * time.time())
+                removals = [
+                    RemoveAction(each.path, data_change, now, each.size, dict(each.partition)) for each in removed
+                ]
+                self._table.create_write_transaction(
+                    [*added, *removals],
+                    "append",
+                    self._table.schema(),
+                    [*self.layout.partitions],
+                    commit_properties=properties,
+                )
+        except CommitFailedError as error:
+            raise CommitConflict(self.root) from error
+        except DeltaError as error:
+            if self._table is None and "already exists" in str(error):
+                raise CommitConflict(self.root) from error
+            raise _os_error(self.root, error) from error
+        self.refresh()
+        if "://" not in self.root:
+            for each in removed:
+                # From now on its time is that of its removal, for `delete_unused`.
+                with suppress(FileNotFoundError):
+                    os.utime(Path(self.root, each.path))
+
+    def _statistics_columns(self) -> dict[str, str]:
+        return {} if self.layout.key is None else {"delta.dataSkippingStatsColumns": self.layout.key}
+
+    def add_missing_columns(self) -> None:
+        """Adds the columns and nested fields that a table of an earlier version does not have."""
+        if self._table is None:
+            return
+        held = json.loads(self._table.schema().to_json())
+        wanted = json.loads(schema_of(self.layout.ddl).json())
+        types = {field["name"]: field["type"] for field in held["fields"]}
+        missing = [field for field in wanted["fields"] if _has_more(field["type"], types.get(field["name"]))]
+        if missing:
+            fields = Schema.from_json(StructType.fromJson({"type": "struct", "fields": missing}).json()).fields
+            with _as_os_errors(self.root):
+                self._table.alter.add_columns(fields)
+            self.refresh()
+
+    def checkpoint(self) -> None:
+        """Writes a checkpoint and deletes the older log entries that it replaces."""
+        if self._table is None:
+            return
+        with _as_os_errors(self.root):
+            held = self._table.metadata().configuration
+            if changed := {name: value for name, value in PROPERTIES.items() if held.get(name) != value}:
+                self._table.alter.set_table_properties(changed)
+                self._table = DeltaTable(self.root)
+            self._table.create_checkpoint()
+            self._table.cleanup_metadata()
+        self.refresh()
+
+    def delete_unused(self, retain_hours: int) -> None:
+        """Deletes the files that no version of the last `retain_hours` uses, and those that a killed writer left."""
+        if self._table is None:
+            return
+        if "://" in self.root:
+            with _as_os_errors(self.root):
+                self._table.vacuum(retain_hours, dry_run=False, enforce_retention_duration=False, full=True)
+            self.refresh()
+            return
+        # delta-rs would delete the same files again until their tombstones expire, and write two commits each time.
+        live, before = {each.path for each in self.files()}, time.time() - 3_600 * retain_hours
+        for folder in (Path(self.root), *Path(self.root).glob("*=*/")):
+            for file in folder.glob("*.parquet"):
+                if str(file.relative_to(self.root)) not in live and file.stat().st_mtime < before:
+                    file.unlink()
+
+
+def _has_more(wanted: Any, held: Any) -> bool:
+    """Whether a type in Delta's JSON has a field that `held`, the existing type, does not have."""
+    if held is None:
+        return True
+    if not isinstance(wanted, dict) or not isinstance(held, dict):
+        return False
+    if wanted["type"] == "array":
+        return _has_more(wanted["elementType"], held["elementType"])
+    fields = {field["name"]: field["type"] for field in held.get("fields", ())}
+    return any(_has_more(field["type"], fields.get(field["name"])) for field in wanted.get("fields", ()))
+
+
+@contextmanager
+def _as_os_errors(root: str) -> Iterator[None]:
+    try:
+        yield
+    except (DeltaError, ValueError) as error:
+        raise _os_error(root, error) from error
+
+
+def _os_error(root: str, error: Exception) -> OSError:
+    """The first line of an error: delta-rs adds addresses of its code."""
+    return OSError(f"{root}: {(str(error).splitlines() or [type(error).__name__])[0]}")
+
+
+def paths_of(root: str, files: Iterable[DataFile]) -> list[str]:
+    """The absolute paths, or URLs, of files of the table at `root`."""
+    return [f"{root}/{file.path}" for file in files]
