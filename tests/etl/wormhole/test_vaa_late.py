@@ -18,7 +18,7 @@ from tests.etl.conftest import Stores
 from tests.etl.vaas import DAY_S, write_lines
 from tests.ledger.wormhole.cases import PRIVATE, guardian_set, signed, update, written
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 KEYS = PRIVATE[:1], PRIVATE[1:4], PRIVATE[4:8]
 KNOWN = [guardian_set(0, KEYS[0]), guardian_set(1, KEYS[1])]

@@ -1,5 +1,5 @@
 """VAAs and cells of the event tables, loaded at once, in pieces and again, into both stores;
-compared with the records.
+compared with the records. Both engines give the same tables.
 """
 
 import random
@@ -22,10 +22,11 @@ from db.queries.wormhole.prefixes import list_prefix
 from db.queries.wormhole.prices import find_prices
 from db.schema.wormhole_tables import OWN
 from db.store import Store
+from etl.engine.current import SPARK
 from etl.wormhole.load import VaaLoad
 from ledger.wormhole.allowlist import allowed_tokens
 from ledger.wormhole.ids import row_key
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import ON_SAIL, SETTINGS, Loading, Stores
 from tests.etl.vaas import (
     DAY_S,
     PRICED,
@@ -41,7 +42,7 @@ from tests.etl.vaas import (
     write_prices,
 )
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.loads
 
 NETWORK = "wormhole-mainnet"
 OTHERS = ("unknown",)
@@ -101,9 +102,13 @@ def sqlite(stores: Stores, inputs: dict[str, Path]) -> Loading:
 
 @pytest.fixture(scope="module")
 def cassandra_too(
-    spark: object, cassandra: Any, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path]
+    request: pytest.FixtureRequest, cassandra: Any, tmp_path_factory: pytest.TempPathFactory, inputs: dict[str, Path]
 ) -> Loading:
-    return loaded(Stores(tmp_path_factory.mktemp("vaas_cluster"), {}, cassandra), inputs)
+    settings = ON_SAIL
+    if request.config.getoption("--engine") == SPARK:
+        request.getfixturevalue("spark")
+        settings = SETTINGS
+    return loaded(Stores(tmp_path_factory.mktemp("vaas_cluster"), {}, cassandra, settings=settings), inputs)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("cassandra_too", marks=pytest.mark.cassandra)])
@@ -221,6 +226,10 @@ def test_in_pieces_killed_shuffled_and_twice_the_tables_are_the_same(
 @pytest.mark.cassandra
 def test_a_cluster_holds_the_same(cassandra_too: Loading, whole: Tables) -> None:
     assert_same(cassandra_too.rows(), whole)
+
+
+def test_spark_gives_the_same(spark: object, tmp_path: Path, inputs: dict[str, Path], whole: Tables) -> None:
+    assert_same(loaded(Stores(tmp_path, {}, settings=SETTINGS), inputs).rows(), whole)
 
 
 def assert_same(found: Tables, whole: Tables) -> None:
