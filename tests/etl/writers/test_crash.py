@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,13 +19,12 @@ from db import schema, sync
 from db.admin.migrate import migrate
 from db.connect import StoreSettings, open_store
 from db.store import Store
+from etl.engine.current import SAIL, SPARK
 from tests.conftest import SAMPLE
 from tests.etl.commands import Process, members_of, permanode
-from tests.etl.conftest import Stores
+from tests.etl.conftest import ON_SAIL, Loading, Stores
 from tests.etl.lake_files import lake_rows
 from tests.etl.store_rows import stored_rows
-
-pytestmark = pytest.mark.spark
 
 NETWORK = "permatest-1"
 GENESIS = SAMPLE / "genesis.json"
@@ -34,7 +34,7 @@ SMALL = {"PERMANODE_ETL_BULK_SHARE": "1000000", "PERMANODE_ETL_BATCH_MESSAGES": 
 """One new generation, or several transactions."""
 
 MOMENTS = (
-    ("spark", 3.0, BULK),
+    (SPARK, 3.0, BULK),
     ("decode", 1.0, BULK),
     ("decode", 4.0, SMALL),
     ("decode", 8.0, BULK),
@@ -49,6 +49,18 @@ MOMENTS = (
 """Kills after the line of that stage or table, up to that many seconds later. Every attempt passes a stage before it
 ends, so the moments follow the order of a load.
 """
+
+SAIL_MOMENTS = (
+    (SAIL, 0.5, BULK),
+    ("decode", 0.5, BULK),
+    ("decode", 1.0, SMALL),
+    ("messages", 0.3, BULK),
+    ("outputs", 0.3, SMALL),
+    ("sync", 0.2, SMALL),
+    ("ledger", 0.5, SMALL),
+    ("ledger", 2.0, SMALL),
+)
+"""The same for the embedded engine, which is faster."""
 
 
 def milestones() -> dict[int, set[str]]:
@@ -108,8 +120,26 @@ def reached(line: str, mark: str) -> bool:
     return event["stage"] == mark or event["unit"].endswith(f" of {mark}")
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("moments", [2, pytest.param(len(MOMENTS), marks=pytest.mark.slow)])
 def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, moments: int) -> None:
+    leaves_the_rows_of_a_clean_load(stores(), tmp_path, MOMENTS, moments)
+
+
+@pytest.mark.loads
+def test_killed_at_random_moments_and_run_again_with_sail(tmp_path: Path) -> None:
+    clean = Stores(tmp_path / "clean", {}, settings=ON_SAIL)()
+    leaves_the_rows_of_a_clean_load(clean, tmp_path, SAIL_MOMENTS, 4, PERMANODE_ETL_ENGINE=SAIL)
+
+
+def leaves_the_rows_of_a_clean_load(
+    clean: Loading,
+    tmp_path: Path,
+    all_moments: Sequence[tuple[str, float, dict[str, str]]],
+    moments: int,
+    **engine: str,
+) -> None:
+    """Kills loads at `moments` of the moments, then runs one to its end and compares its rows with those of `clean`."""
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # noqa: T201 (pytest shows it when the test fails)
     chance = random.Random(seed)
@@ -121,9 +151,9 @@ def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, 
     killed = []
     started = []
     try:
-        drawn = sorted(chance.sample(range(len(MOMENTS)), moments))
-        for number, (mark, within, mode) in enumerate(MOMENTS[each] for each in drawn):
-            process = load(settings, tmp_path, **mode)
+        drawn = sorted(chance.sample(range(len(all_moments)), moments))
+        for number, (mark, within, mode) in enumerate(all_moments[each] for each in drawn):
+            process = load(settings, tmp_path, **mode, **engine)
             started.append(process)
             if not process.wait_for(lambda line, mark=mark: reached(line, mark)):
                 assert process.finish() == 0, f"no {mark}:\n{process.printed()}"
@@ -131,7 +161,7 @@ def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, 
                 killed.append(mark)
             # Every third time only the driver dies. It leaves a JVM behind, which ends when its input ends.
             process.kill(alone=number % 3 == 2)
-        last = load(settings, tmp_path)
+        last = load(settings, tmp_path, **engine)
         started.append(last)
         assert last.finish() == 0, last.printed()
     finally:
@@ -143,7 +173,6 @@ def test_killed_at_random_moments_and_run_again(stores: Stores, tmp_path: Path, 
     assert all(len(process.out) <= 1 for process in started), "stdout is the report's alone"
     assert reader.looks > moments
     assert len(killed) >= moments // 2, f"too many loads ended before they were killed: {killed}"
-    clean = stores()
     clean.load(SAMPLE, genesis=GENESIS)
     assert stored_rows(tmp_path / "store") == clean.rows()
     in_lake = [

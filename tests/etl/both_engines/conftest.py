@@ -1,0 +1,15 @@
+"""`stores` on the embedded engine, for tests that the files around this folder run on Spark."""
+
+import pytest
+
+from tests.etl.conftest import ON_SAIL, Stores, Templates
+
+
+@pytest.fixture(scope="module")
+def stores(templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
+    return Stores(tmp_path_factory.mktemp("stores"), templates, settings=ON_SAIL)
+
+
+@pytest.fixture(scope="module")
+def everywhere(stores: Stores) -> Stores:
+    return stores
