@@ -50,7 +50,7 @@ class _Tokens:
         self._text = text
         self._rest = self._split(text)
         self.next = ""
-        self.take()
+        self.advance()
 
     def _split(self, text: str) -> Iterator[str]:
         at = 0
@@ -60,7 +60,7 @@ class _Tokens:
         if text[at:].strip():
             raise ValueError(f"invalid DDL at {text[at : at + 20]!r}: {text}")
 
-    def take(self, expected: str | None = None) -> str:
+    def advance(self, expected: str | None = None) -> str:
         """Returns the next token and moves on. Raises ValueError if it is not the expected one."""
         token = self.next
         if expected is not None and token != expected:
@@ -72,32 +72,32 @@ class _Tokens:
 def _fields(tokens: _Tokens, end: str) -> list[StructField]:
     fields = []
     while True:
-        name = tokens.take()
+        name = tokens.advance()
         if tokens.next == ":":
-            tokens.take()
+            tokens.advance()
         fields.append(StructField(name, _type(tokens)))
         if tokens.next != ",":
-            tokens.take(end)
+            tokens.advance(end)
             return fields
-        tokens.take(",")
+        tokens.advance(",")
 
 
 def _type(tokens: _Tokens) -> DataType:
-    name = tokens.take().upper()
+    name = tokens.advance().upper()
     if name == "STRUCT":
-        tokens.take("<")
+        tokens.advance("<")
         return StructType(_fields(tokens, end=">"))
     if name == "ARRAY":
-        tokens.take("<")
+        tokens.advance("<")
         inner = _type(tokens)
-        tokens.take(">")
+        tokens.advance(">")
         return ArrayType(inner)
     if name == "DECIMAL":
-        tokens.take("(")
-        precision = int(tokens.take())
-        tokens.take(",")
-        scale = int(tokens.take())
-        tokens.take(")")
+        tokens.advance("(")
+        precision = int(tokens.advance())
+        tokens.advance(",")
+        scale = int(tokens.advance())
+        tokens.advance(")")
         return DecimalType(precision, scale)
     if name not in SIMPLE:
         raise ValueError(f"unknown type {name!r} in DDL: {tokens._text}")

@@ -4,6 +4,7 @@ rows are checked, and delta-rs commits them (docs/decisions/0025-delta-commits.m
 Only rows of files that are replaced in part, compacted files and single rows of this process pass through it.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from etl.engine.columns import names_of
-from etl.engine.current import on_sail
+from etl.engine.current import on_sail, scratch_folder
 from etl.engine.delta_files import (
     check_rows,
     delete_leftovers,
@@ -130,12 +131,25 @@ def read_files(session: Session, log: DeltaLog, files: Sequence[DataFile], ddl: 
     if on_sail() and (partitions or ("TIMESTAMP" in ddl and _has_int96(paths))):
         # Sail 0.7.2 reads null in partition columns of listed files, and does not merge INT96 and microseconds.
         # Its Delta reader does both. It costs 10 ms more for each plan.
-        return session.read.format("delta").load(log.root).select(*names)
+        return session.read.format("delta").load(_plain_path(log.root)).select(*names)
     reader = session.read.schema(ddl)
     if partitions:
         # Spark puts partition columns last.
         return reader.option("basePath", log.root).parquet(*paths).select(*names)
     return reader.parquet(*paths)
+
+
+PLAIN = re.compile(r"[\w./+-]*", re.ASCII)
+"""Local paths that Sail's Delta reader accepts. In others it finds no log."""
+
+
+def _plain_path(root: str) -> str:
+    """A path of a table with plain characters only: its own, or that of a link to it."""
+    if PLAIN.fullmatch(root):
+        return root
+    link = scratch_folder("table") / "link"
+    link.symlink_to(root, target_is_directory=True)
+    return str(link)
 
 
 def _has_int96(paths: Sequence[str]) -> bool:

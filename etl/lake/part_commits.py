@@ -15,10 +15,10 @@ def replace_messages(lake: Lake, parts: Sequence[LakePart], milestones: Interval
 
     Raises what Lake.replace raises.
     """
-    lake.replace_by_files("messages", partial(_move, parts), milestones)
+    lake.replace_by_files("messages", partial(move_into, parts), milestones)
 
 
-def _move(parts: Sequence[LakePart], folder: str) -> None:
+def move_into(parts: Sequence[LakePart], folder: str) -> None:
     """Moves files to the directories of their partitions in a folder."""
     for part in parts:
         target = Path(folder, part.path.parent.name, part.path.name)

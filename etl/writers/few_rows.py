@@ -86,9 +86,9 @@ class FewRowsWriter:
     def prepare(self, frame: TableFrame) -> Collected:
         """Computes the rows of a frame."""
         rows = collected(frame.frame.select(*frame.columns))
-        return self.collect(frame.table, rows, frame.frame.sparkSession)
+        return self.placed(frame.table, rows, frame.frame.sparkSession)
 
-    def collect(self, table: Table, rows: pa.Table, session: Session) -> Collected:
+    def placed(self, table: Table, rows: pa.Table, session: Session) -> Collected:
         """Places rows in this process."""
         if self.partitions is None or table not in LOOKUP_OF_TABLE:
             return Collected(table, rows, session)
@@ -139,7 +139,7 @@ class SharedSource:
             if not self._collected:
                 rows = collected(together(self._rows, self._frames))
                 self._collected = [
-                    self._writer.collect(frame.table, part(rows, self._frames, number), self._rows.sparkSession)
+                    self._writer.placed(frame.table, part(rows, self._frames, number), self._rows.sparkSession)
                     for number, frame in enumerate(self._frames)
                 ]
             return self._collected

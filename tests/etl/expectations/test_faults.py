@@ -3,7 +3,7 @@
 Without the comparison most of these loads end without an error.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from etl.engine import delta_tables
 from etl.engine.delta_files import RowsOutside
-from etl.engine.delta_log import Layout
 from etl.engine.parquet import write_parquet
 from etl.expectations.comparison import WrongRows
+from etl.lake import part_commits
+from etl.lake.parts import LakePart
 from etl.writers import frame_writer
 from tests.etl import stardust_archives
 from tests.etl.archives import write
@@ -162,16 +162,14 @@ def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault) -> None:
 
 
 def in_lake(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    right = delta_tables.write_files
+    right = part_commits.move_into
 
-    def write_wrong(frame: Any, folder: str, layout: Layout) -> None:
-        right(frame, folder, layout)
+    def move_wrong(parts: Sequence[LakePart], folder: str) -> None:
+        right(parts, folder)
         for part in Path(folder).rglob("*.parquet"):
-            rows = pq.ParquetFile(part).read()
-            if "white_flag_index" in rows.column_names:
-                pq.write_table(fault(rows), part)
+            pq.write_table(fault(pq.ParquetFile(part).read()), part)
 
-    monkeypatch.setattr(delta_tables, "write_files", write_wrong)
+    monkeypatch.setattr(part_commits, "move_into", move_wrong)
 
 
 def fails(loading: Loading, archive: Path, names: str) -> None:
