@@ -109,7 +109,7 @@ async def test_rows_by_their_transaction_are_found_whoever_signed_them(signed: h
         ["bsc", UNSIGNED.split(":")[1], "7"],
         UNSIGNED_TX,
     )
-    shared = {each.record["row_key"] for each in world.lookup_values if each.tx_id == SHARED_TX}
+    shared = {each.record["row_key"] for each in world.observed if each.tx_id == SHARED_TX}
     found = await both(signed, "findvalues", **given, value=SHARED_TX.removeprefix("0x"))
     assert len(found) == len(shared) == 2
     expected = [world.canonical[key] for key in shared]

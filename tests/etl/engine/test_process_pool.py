@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from etl.engine import process_pool
 from etl.engine.process_pool import STARTED_BYTES, WorkerEnded, pool_scope, run_tasks, start_workers
 
 PROCESSES = 2
@@ -62,7 +63,9 @@ def test_results_come_in_order_of_tasks_from_all_processes() -> None:
     assert again == processes
 
 
-def test_few_bytes_are_worked_on_in_this_process() -> None:
+def test_few_bytes_are_worked_on_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The session that tests of this process share may have workers.
+    monkeypatch.setattr(process_pool, "_open", [])
     assert [*run_tasks(process_of, [3], processes=PROCESSES, size=LARGE - 1)] == [(3, os.getpid())]
 
 
