@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -191,15 +191,13 @@ def small_disk(folder: Path) -> Iterator[Callable[[int], None]]:
 
 
 def load_after_lease(loading: Loading) -> None:
-    """Loads REST once the lease is free. On a full disk a run may be unable to release its lease, which then expires."""
+    """Loads REST once the lease is free. A run on a full disk may be unable to release it, and then it expires."""
     end = time.monotonic() + 2 * LEASE_S
-    while True:
-        try:
+    while time.monotonic() < end:
+        with suppress(LeaseHeld):
             loading.load(*REST)
-            return
-        except LeaseHeld:
-            assert time.monotonic() < end
-            time.sleep(1)
+            break
+        time.sleep(1)
 
 
 @pytest.mark.loads
