@@ -126,7 +126,7 @@ def test_a_store_that_is_newer_than_its_lake_is_not_loaded_into(
 ) -> None:
     older = Lake(spark, str(tmp_path / "older"))
     held = Lake(spark, runs.lake_path(loading.store, loading.settings)).read("milestones")
-    older.replace("milestones", held.where("milestone_index <= 20 OR milestone_index = 25"), "true")
+    older.replace("milestones", held.where("milestone_index <= 20 OR milestone_index = 25"))
     for lake, missing in ((older.root, "21–24, 26–50"), (str(tmp_path / "none"), "1–50")):
         restored = replace(loading, settings=replace(loading.settings, lake=lake))
         with pytest.raises(
