@@ -3,43 +3,23 @@
 Results of earlier proofs are ignored, and nothing is changed. Only intervals are collected in the driver.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from db.intervals import Intervals, add, intersect
 from etl.lake.delta import either, intervals_of
 from etl.tables.partition_columns import hex_text
+from etl.verification.audit_worker import PROVED_DDL, prove
 from etl.verification.chain import beside, broken_links
-from etl.verification.cone_verification import check_milestone
 from etl.verification.coordinators import find_coordinator
 from etl.verification.decode import known_rows
-from etl.verification.decode_worker import known_copy
 from etl.verification.full_verification import find_faults
 from etl.verification.load_eras import eras_of
 from etl.writers.publish import Publication
-from ledger.eras import Coordinator, Eras
 from ledger.levels import FULL, LEVELS, MERKLE, SIGNED
-from ledger.stardust import codec as stardust
-from ledger.stardust import values as stardust_values
-
-PROVED_DDL = "milestone_index INT, level STRING, reason STRING, milestone_id BINARY, previous_id BINARY"
-PROVED = pa.schema(
-    {
-        "milestone_index": pa.int32(),
-        "level": pa.string(),
-        "reason": pa.string(),
-        "milestone_id": pa.binary(),
-        "previous_id": pa.binary(),
-    }
-)
-"""A milestone, its proof level (null if incomplete) and why it is not higher; for Stardust also its id and the id of
-the previous milestone that it names.
-"""
 
 SHOWN = 1_000
 """Maximum number of intervals in a result."""
@@ -74,7 +54,7 @@ def audit(publication: Publication, wanted: Intervals | None, level: str | None)
         raise ValueError("unknown coordinator: set coordinator_keys, or load a genesis that contains the keys")
     eras = eras_of(publication.store_settings, publication.reads, None)
     known = known_rows(lake.messages(add(chosen, intersect(beside(chosen), held))))
-    proved = known.mapInArrow(partial(_prove, eras=eras, coordinator=coordinator), PROVED_DDL)
+    proved = known.mapInArrow(partial(prove, eras=eras, coordinator=coordinator), PROVED_DDL)
     folder = publication.staging.write("proved", proved)
     rows = _chained(publication.spark.read.schema(PROVED_DDL).parquet(str(folder))).where(either(chosen))
     if required == FULL:
@@ -85,25 +65,6 @@ def audit(publication: Publication, wanted: Intervals | None, level: str | None)
 def reaches(proved: Proved, level: str) -> bool:
     """Whether milestones reach a level."""
     return proved.level in LEVELS and LEVELS.index(proved.level) >= LEVELS.index(level)
-
-
-def _prove(
-    batches: Iterable[pa.RecordBatch], *, eras: Eras, coordinator: Coordinator | None
-) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        rows = []
-        for planned in batch.to_pylist():
-            index = planned["milestone_index"]
-            checked = check_milestone(index, [known_copy(index, planned["known"])], eras, coordinator)
-            milestone = checked.milestone
-            chained: tuple[bytes | None, bytes | None] = None, None
-            if isinstance(milestone, stardust_values.Milestone):
-                chained = stardust.milestone_id(milestone), milestone.previous_milestone_id
-            reason = checked.rejects[0].reason if checked.rejects else None
-            rows.append((index, checked.verified, reason, *chained))
-        columns = list(zip(*rows, strict=True)) or [()] * len(PROVED)
-        arrays = [pa.array(column, each.type) for column, each in zip(columns, PROVED, strict=True)]
-        yield pa.record_batch(arrays, schema=PROVED)
 
 
 def _chained(rows: DataFrame) -> DataFrame:

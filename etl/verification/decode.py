@@ -4,11 +4,11 @@ two ways: in processes of this machine, which write files, with Sail, and in tas
 Decoding is the one step in which every message passes through Python. Both ways return the same rows.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +17,6 @@ from pyspark.sql import functions as F
 
 from db.intervals import Intervals, intersect, of_indices
 from etl.engine.arrow_frames import arrow_frame
-from etl.engine.garbage import collect_rarely
 from etl.engine.ordering import in_tasks
 from etl.engine.process_pool import run_tasks, uses_workers
 from etl.engine.process_pool import start_workers as start_processes
@@ -38,8 +37,10 @@ from etl.verification.decode_worker import (
     TaskResults,
     check_pending_line,
     check_planned,
+    decode_batches,
     decode_rows,
     decode_to_files,
+    pass_on,
 )
 from ledger.eras import Coordinator, Eras
 
@@ -222,7 +223,7 @@ class TaskDecoding:
 
     @staticmethod
     def _decoded(planned: DataFrame, check: Check, results: TaskResults | None) -> DataFrame:
-        return planned.mapInArrow(partial(_decode, check=check, results=results), DECODED_DDL)
+        return planned.mapInArrow(partial(decode_batches, check=check, results=results), DECODED_DDL)
 
 
 def start_workers(session: Session, size: int) -> None:
@@ -231,7 +232,7 @@ def start_workers(session: Session, size: int) -> None:
     """
     cores = parallelism(session)
     if not decodes_in_processes():
-        rows = session.range(cores, numPartitions=cores).mapInArrow(_pass_on, "id BIGINT")
+        rows = session.range(cores, numPartitions=cores).mapInArrow(pass_on, "id BIGINT")
         rows.write.format("noop").mode("append").save()
     elif uses_workers(size):
         start_processes(cores, [decode_rows.__module__])
@@ -241,16 +242,6 @@ def known_rows(messages: DataFrame) -> DataFrame:
     """The lake's messages by milestone: milestone_index, known (KNOWN_TYPE)."""
     payload = F.when(F.col("message_id").isNull(), F.col("milestone.payload")).alias("milestone")
     return messages.groupBy("milestone_index").agg(F.collect_list(F.struct(*KNOWN_COLUMNS, payload)).alias("known"))
-
-
-def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
-
-
-def _decode(batches: Iterable[pa.RecordBatch], check: Check, results: TaskResults | None) -> Iterator[pa.RecordBatch]:
-    collect_rarely()
-    planned: Iterator[dict[str, Any]] = (row for batch in batches for row in batch.to_pylist())
-    yield from decode_rows(planned, check, results)
 
 
 def _span(planned: pa.Table) -> Intervals:

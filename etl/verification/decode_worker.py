@@ -1,8 +1,9 @@
 """Python worker for all messages: takes the lines of milestones, yields decoded and verified rows in Arrow batches.
 
 A task gets milestones in ascending order, and yields rows in that order and in white-flag order within a milestone. A
-batch contains whole milestones with about BATCH_MESSAGES rows, so memory does not grow with the archive. Worker
-processes import this module and not PySpark.
+batch contains whole milestones with about BATCH_MESSAGES rows, so memory does not grow with the archive.
+
+Worker processes and Spark's executors import this module, so it imports neither PySpark nor delta-rs.
 """
 
 from collections import defaultdict
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from db.intervals import Intervals, contains
+from etl.engine.garbage import collect_rarely
 from etl.expectations.expected import sums_by_milestone
 from etl.lake.checked import Checked
 from etl.lake.message_rows import MessageRows
@@ -137,6 +139,20 @@ def decode_to_files(task: DecodeTask, check: Check) -> Decoded:
         writer.add(batch)
     writer.close()
     return Decoded(writer.parts, writer.has_rejects, results)
+
+
+def pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Returns its input. A task that runs it only imports this module."""
+    yield from batches
+
+
+def decode_batches(
+    batches: Iterable[pa.RecordBatch], check: Check, results: TaskResults | None
+) -> Iterator[pa.RecordBatch]:
+    """Decodes the rows of a Spark task, with the arguments and the result of `decode_rows`."""
+    collect_rarely()
+    planned: Iterator[dict[str, Any]] = (row for batch in batches for row in batch.to_pylist())
+    yield from decode_rows(planned, check, results)
 
 
 def decode_rows(

@@ -1,6 +1,8 @@
 """Only `etl/engine` and the cluster writers name Spark's session, its context, py4j and jars."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,17 @@ ATTRIBUTES = {
     "_gateway", "_jconf", "_jdf", "_jsc", "_jsparkSession", "_jvm",
 }  # fmt: skip
 """Attributes that only objects of the classic engine have."""
+
+WORKERS = (
+    "etl.ledger_state.conflict_worker",
+    "etl.verification.audit_worker",
+    "etl.verification.decode_worker",
+    "etl.verification.deposits",
+    "etl.verification.inclusion_worker",
+    "etl.wormhole.decode",
+    "etl.writers.sstables",
+)
+"""Modules with the functions that run in Spark's tasks."""
 
 
 def engine_names(text: str) -> set[str]:
@@ -68,3 +81,9 @@ def test_the_exceptions_exist_and_need_their_exception() -> None:
 )
 def test_the_check_finds_each_way_to_name_it(text: str, found: set[str]) -> None:
     assert engine_names(text) == found
+
+
+def test_executors_need_no_delta_rs() -> None:
+    """Functions of tasks are in modules that import it neither themselves nor through others: it has 130 MB."""
+    code = f"import sys, {', '.join(WORKERS)}; sys.exit('deltalake' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -4,10 +4,7 @@ import importlib.metadata
 import zipfile
 from pathlib import Path
 
-DISTRIBUTIONS = (
-    *("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome", "numpy"),
-    *("deltalake", "arro3-core", "deprecated", "wrapt", "typing-extensions"),
-)
+DISTRIBUTIONS = ("orjson", "zstandard", "cryptography", "cffi", "base58", "coincurve", "pycryptodome", "numpy")
 """Distributions that executors need beside this project's packages, pyspark and pyarrow."""
 
 SUFFIXES = {".py", ".java", ".xml"}
