@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from db import schema
+from etl.engine.columns import present
 from etl.tables import frames as tables
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
@@ -53,16 +54,11 @@ def concerned(lake: DataFrame) -> DataFrame:
     rows = lake.where("transaction IS NOT NULL OR milestone.receipt IS NOT NULL").select(
         "*",
         F.arrays_zip(*(tables.output_fields(name).alias(name) for name in ("address", "amount"))).alias("outputs"),
-        _present(F.coalesce("transaction.unlocks.address", F.expr("CAST(array() AS ARRAY<BINARY>)"))).alias("signers"),
+        present(F.coalesce("transaction.unlocks.address", F.expr("CAST(array() AS ARRAY<BINARY>)"))).alias("signers"),
         tables.took_effect().alias("included"),
     )
     paid = tables.output_fields("address")
-    return rows.select("*", F.explode(F.array_distinct(_present(F.concat(paid, "signers")))).alias("address"))
-
-
-def _present(items: Column) -> Column:
-    """The items that are not null. `array_compact` of Sail 0.7.2 loses others, too, in columns from files."""
-    return F.filter(items, lambda item: item.isNotNull())
+    return rows.select("*", F.explode(F.array_distinct(present(F.concat(paid, "signers")))).alias("address"))
 
 
 def spent_from(changes: DataFrame, placement: Placement) -> tables.TableFrame:

@@ -12,6 +12,7 @@ from db import schema
 from db.model import Lookup, Table
 from db.roles import KIND_OF_TYPE, LEGACY, LOOKUP_OF_TABLE, ROLES, Role, in_table
 from db.schema import FILTERS
+from etl.engine.columns import present
 from etl.tables.frames import FrameMaker, hints, output_kind
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame
@@ -83,7 +84,7 @@ def role_items(roles: Sequence[Role], row_of: Callable[[Role], Column], *always:
     """The roles of an output as an array: `row_of` each role that it has, and the roles in `always`."""
 
     def rows(some: Sequence[Role]) -> Column:
-        return F.array_compact(F.array(*(F.when(_has_role(role), row_of(role)) for role in some), *always))
+        return present(F.array(*(F.when(_has_role(role), row_of(role)) for role in some), *always))
 
     legacy = [role for role in roles if role.output_kind == LEGACY]
     if not legacy:
