@@ -79,7 +79,7 @@ FAULTS = (
     ),
     Fault(
         re.compile(r"Python worker (exited|failed)"),
-        ("BrokenProcessPool",),
+        (),
         "a Python process that decodes messages ended: something killed it, often for lack of memory",
         f"free memory, or {FEWER}, {AGAIN}",
     ),
@@ -100,12 +100,6 @@ FAULTS = (
         (),
         "the embedded engine does not respond any more",
         "run the command again, with etl.engine = spark if that happens again",
-    ),
-    Fault(
-        re.compile(r"io\.delta\.exceptions\.Concurrent|DELTA_CONCURRENT"),
-        ("CommitFailedError",),
-        "another process changed the lake at the same time",
-        "run the command again, and load only one store at a time into a lake",
     ),
     Fault(
         None,

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
@@ -64,7 +63,7 @@ def undisturbed(stores: Stores) -> Loading:
         (RuntimeError("System memory 100 must be at least 200. Please increase"), "the heap of Spark's driver"),
         (pa.ArrowMemoryError("malloc of size 8 failed"), "out of memory (malloc of"),
         (MemoryError(), "out of memory (no details)"),
-        (BrokenProcessPool("A process in the pool was terminated"), "a Python process that decodes messages ended"),
+        (RuntimeError("Python worker exited unexpectedly (crashed)"), "a Python process that decodes messages ended"),
         (Py4JNetworkError("Answer from Java side is empty"), "Spark's Java process ended"),
     ],
 )
