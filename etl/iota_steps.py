@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 
 from db.intervals import Intervals, add, in_words, size, subtract
@@ -22,7 +23,7 @@ from etl.ledger_state.advance import Ledger
 from etl.store_reads import StoreReads
 from etl.verification.chain import reject_broken_links
 from etl.verification.completeness_check import CHECKED_BY_LOADS, find_short, reopen
-from etl.verification.expect import expect, expect_lake
+from etl.verification.expect import expect, expect_lake, expect_ledger
 from etl.verification.full_verification import promote
 from etl.verification.ingest import Ingest, Ingested
 from etl.verification.resolve_inclusion import decide_states
@@ -48,6 +49,7 @@ class IotaRun:
         days: compute the analytics of days, too. False: a later run does.
         found: what the files contain. Set by `decode`, changed by `compare_links`.
         milestones: the milestones whose rows were written. Set by the steps that fill tables.
+        expectation: what those rows are. Set by the steps that fill tables.
     """
 
     publication: Publication
@@ -61,6 +63,7 @@ class IotaRun:
     days: bool = True
     found: Ingested | None = None
     milestones: Intervals = field(default_factory=list)
+    expectation: Expectation = field(default_factory=Expectation)
 
     @property
     def ingest(self) -> Ingest:
@@ -130,8 +133,8 @@ def fill_tables(run: IotaRun) -> IotaRun:
         return run
     analyse.forget(publication, found.run)
     with publication.report.timed("tables"):
-        _fill(run.ingest, found, publication, run.files, bulk=run.bulk)
-    return replace(run, milestones=found.run)
+        expectation = _fill(run.ingest, found, publication, run.files, bulk=run.bulk)
+    return replace(run, milestones=found.run, expectation=expectation)
 
 
 def refill_tables(run: IotaRun) -> IotaRun:
@@ -140,8 +143,9 @@ def refill_tables(run: IotaRun) -> IotaRun:
     with publication.report.timed("tables"):
         milestones = intervals_of(publication.lake.read("milestones"))
         count_messages(publication.lake, milestones, publication.report)
-        publication.republish(milestones, lambda: expect_lake(publication, milestones))
-    return replace(run, milestones=milestones)
+        expected = cache(lambda: expect_lake(publication, milestones))
+        publication.republish(milestones, expected)
+    return replace(run, milestones=milestones, expectation=expected())
 
 
 def report_rejects(run: IotaRun) -> IotaRun:
@@ -156,7 +160,8 @@ def report_rejects(run: IotaRun) -> IotaRun:
 def advance_ledger(run: IotaRun) -> IotaRun:
     """Applies complete milestones to the ledger state, in order and without gaps."""
     with run.publication.report.timed("ledger"):
-        Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None).advance()
+        expected = partial(expect_ledger, run.publication, run.expectation)
+        Ledger(run.publication, LedgerAnalytics(run.publication) if run.analytics else None, expected).advance()
     return run
 
 
@@ -212,8 +217,12 @@ class Opening:
         return self.start().result()
 
 
-def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool) -> None:
-    """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit."""
+def _fill(
+    ingest: Ingest, found: Ingested, publication: Publication, files: Sequence[Path], *, bulk: bool
+) -> Expectation:
+    """Commits to the lake while the splits are opened and the sources noted. Rows follow the commit. Returns what was
+    written.
+    """
     report, kept = publication.report, publication.reads.held().messages
 
     def commit() -> Expectation:
@@ -241,3 +250,4 @@ def _fill(ingest: Ingest, found: Ingested, publication: Publication, files: Sequ
             publication.publish_pending()
     report.skipped, report.reopened = found.skipped, size(found.reopened)
     report.pending = found.pending
+    return committing.result()

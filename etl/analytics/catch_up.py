@@ -11,6 +11,7 @@ Invariants:
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -28,6 +29,9 @@ from etl.analytics.calendar import ACTIVE
 from etl.analytics.milestones import FLOW_COLUMNS, STATE_COLUMNS, Begun
 from etl.engine.session import session_beside
 from etl.engine.spans import Planning
+from etl.expectations.activity import activity_comparison, days_comparison
+from etl.expectations.comparison import Comparison
+from etl.expectations.lake import is_read_here
 from etl.lake.delta import either, few_rows
 from etl.ledger_state.balances import balances
 from etl.ledger_state.changes import Found, far
@@ -182,7 +186,8 @@ def _milestones(publication: Publication, milestones: Intervals) -> None:
     lake, chunk_size = publication.messages(milestones), publication.store_settings.chunk_size
     is_few = size(milestones) <= FEW_MESSAGES and publication.writer.holds_few_rows
     writer = FewRowsWriter() if is_few else publication.writer
-    _write(replace(publication, writer=writer), [lambda _: measures.of_messages(lake, chunk_size)])
+    compared = activity_comparison(publication.lake, milestones) if _reads_lake(publication) else None
+    _write(replace(publication, writer=writer), [lambda _: measures.of_messages(lake, chunk_size)], compared)
     ranges = sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)})
     rows = [(publication.reads.network, each, _sums(publication, each, milestones)) for each in ranges]
     with publication.store.batch() as batch:
@@ -238,7 +243,8 @@ def _days(publication: Publication, milestones: Intervals) -> None:
             for date in some:
                 batch.delete(schema.metrics_cache, (date,), fact=last)
             makers = _day_makers(counted, of_milestones, last + 1)
-            upsert_frames(batch, publication.writer, makers, publication.report.wrote)
+            compared = partial(days_comparison, lake, held, some) if _reads_lake(publication) else lambda: None
+            upsert_frames(batch, publication.writer, makers, publication.report.wrote, comparison=compared)
         publication.staging.free(folder)
 
 
@@ -293,17 +299,25 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def _write(publication: Publication, makers: Sequence[FrameMaker]) -> None:
+def _write(publication: Publication, makers: Sequence[FrameMaker], compared: Comparison | None = None) -> None:
     """Writes each frame in a separate transaction that starts when the frame is ready, so that other steps can
-    write.
+    write. Raises WrongRows for other rows than those expected.
     """
     with ThreadPoolExecutor(len(makers), thread_name_prefix="frame") as pool:
         preparing = [pool.submit(_prepare, publication, make) for make in makers]
         for each in as_completed(preparing):
             prepared = each.result()
             with publication.store.batch() as batch:
-                publication.report.wrote(prepared.table.name, prepared.write(batch))
+                rows = prepared.write(batch)
+                publication.report.wrote(prepared.table.name, rows)
+                if compared is not None:
+                    found = prepared.observed
+                    compared.check(prepared.table, prepared.columns, rows if found is None else found.sums)
             prepared.drop()
+
+
+def _reads_lake(publication: Publication) -> bool:
+    return is_read_here(publication.lake, publication.settings)
 
 
 def _prepare(publication: Publication, make: FrameMaker) -> Prepared:

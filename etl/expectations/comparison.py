@@ -1,17 +1,19 @@
 """Compares what was written with what was expected, and raises WrongRows at the first difference."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import pyarrow as pa
 
 from db import schema
-from db.intervals import Intervals, in_words, intersect
+from db.intervals import Intervals, in_words, intersect, of_indices
 from db.model import Table
 from etl.engine.current import SAIL, SPARK, on_sail
 from etl.expectations.expected import Expected
-from etl.expectations.fingerprints import FRAMES, Fingerprint, Rows, frame_of
-from etl.expectations.words import amounts, row_hashes, words
+from etl.expectations.fingerprints import BALANCES, FRAMES, LEDGER_FRAMES, NETTED, Fingerprint, Rows, frame_of
+from etl.expectations.hints import HintKeys, HintSums, keys_of
+from etl.expectations.words import Words, amounts, row_hashes, words
 
 NEXT_STEP = "Run the load again; if the error repeats, set etl.engine to the other engine"
 
@@ -25,40 +27,56 @@ class Observed:
     """The fingerprint of the rows of one frame, from the Arrow batches that a writer hands to the store.
 
     Attributes:
-        frame: the entry of FRAMES. None: nothing is computed.
+        frame: the entry of FRAMES. None: no fingerprint is computed.
+        hints: the hints that the rows are or lead to.
         columns: the names of the columns.
         sums: the fingerprint of the batches so far.
     """
 
     frame: Rows | None
+    hints: Sequence[HintKeys]
     columns: Sequence[str]
     sums: Fingerprint = field(default_factory=Fingerprint)
 
     def add(self, batch: Sequence[pa.Array]) -> None:
         """Adds a batch, given as its columns."""
-        if self.frame is None:
+        if self.frame is None and not self.hints:
             return
         # The rows may end with a column that is not written: their time.
-        arrays = dict(zip(self.columns, batch, strict=False))
-        found = {name: words(arrays[name]) for name in self.frame.columns}
-        hashes = row_hashes(found, self.frame.columns, len(batch[0]))
-        amount = 0 if self.frame.amount is None else int(amounts(arrays[self.frame.amount]).sum())
-        self.sums += Fingerprint(len(batch[0]), amount, int(hashes.sum()))
+        arrays, count = dict(zip(self.columns, batch, strict=False)), len(batch[0])
+        found: dict[str, Words] = {}
+        if self.frame is not None:
+            found = {name: words(arrays[name]) for name in self.frame.columns}
+            hashes = row_hashes(found, self.frame.columns, count)
+            amount = 0 if self.frame.amount is None else int(amounts(arrays[self.frame.amount]).sum())
+            rows = count
+            if self.frame.where is not None:
+                name, value = self.frame.where
+                kept = words(arrays[name]) == words(pa.array([value]))[0]
+                rows, hashes = int(kept.sum()), hashes[kept]
+            self.sums += Fingerprint(rows, amount, int(hashes.sum()))
+        for each in self.hints:
+            each.add(arrays, found, count)
+
+
+def observe(table: Table, columns: Sequence[str]) -> Observed:
+    """Returns what is computed of the rows of a frame with these written columns."""
+    return Observed(frame_of(table, columns), keys_of(table, columns), columns)
 
 
 @dataclass
 class Comparison:
-    """The expectations of one batch of milestones. Frames that do not follow from messages alone are not compared.
+    """The expectations of one batch of milestones. Frames without an expectation are not compared.
 
     Attributes:
         milestones: the milestones of the batch.
         expected: their fingerprints by frame.
-        seen: the frames that were compared.
+        found: the fingerprints of the frames that were written. None: only the number of rows was compared.
     """
 
     milestones: Intervals
-    expected: Mapping[str, Fingerprint]
-    seen: set[str] = field(default_factory=set)
+    expected: dict[str, Fingerprint]
+    found: dict[str, Fingerprint | None] = field(default_factory=dict)
 
     def check(self, table: Table, columns: Sequence[str], found: Fingerprint | int) -> None:
         """Compares a frame that was written. `found`: its fingerprint, or only its number of rows.
@@ -66,20 +84,81 @@ class Comparison:
         Raises WrongRows.
         """
         frame = frame_of(table, columns)
-        if frame is None:
+        if frame is None or frame.name not in self.expected:
             return
-        expected = self.expected[frame.name]
+        expected, seen = self.expected[frame.name], None if isinstance(found, int) else found
         if isinstance(found, int):
-            found = Fingerprint(found, expected.amount, expected.hashes)
-        if found != expected:
-            raise WrongRows(_difference(frame.name, self.milestones, expected, found))
-        self.seen.add(frame.name)
+            found = replace(expected, rows=found)
+        if frame.name not in NETTED and found != expected:
+            self._fail(frame.name, expected, found)
+        self.found[frame.name] = seen
 
     def end(self, *, before_sync: bool = False) -> None:
         """Raises WrongRows if rows of a frame are expected that was not written. `before_sync`: all but `sync`."""
         for name, expected in self.expected.items():
-            if name not in self.seen and expected.rows and not (before_sync and name == "sync"):
-                raise WrongRows(_difference(name, self.milestones, expected, Fingerprint()))
+            if name not in self.found and expected.rows and name not in NETTED and not (before_sync and name == "sync"):
+                self._fail(name, expected, Fingerprint())
+        created, spent = (self.found.get(name) for name in NETTED)
+        if created is not None and spent is not None:
+            # Outputs that are spent soon are in neither frame.
+            expected = self.expected[NETTED[0]] - self.expected[NETTED[1]]
+            if created - spent != expected:
+                self._fail(NETTED[0], expected, created - spent)
+
+    def _fail(self, name: str, expected: Fingerprint, found: Fingerprint) -> NoReturn:
+        raise WrongRows(wrong_rows(name, self.milestones, expected, found))
+
+
+@dataclass
+class LedgerComparison(Comparison):
+    """The expectations of the ledger state after some milestones.
+
+    Attributes:
+        migrated: the base tokens that receipts took from the treasury.
+    """
+
+    migrated: int = 0
+
+    def expect_balances(self, expected: Fingerprint | None) -> None:
+        """Adds the expectation of address_balances, if it is known."""
+        if expected is not None:
+            self.expected[BALANCES.name] = expected
+
+    def check_supply(self, before: int, after: int) -> None:
+        """Raises WrongRows unless the balances add up to those before and the migrated funds."""
+        if after - before != self.migrated:
+            raise WrongRows(
+                wrong_rows("distribution", self.milestones, f"{before + self.migrated:,} base tokens", f"{after:,}")
+            )
+
+
+@dataclass
+class HintComparison:
+    """Compares the hints of a batch with its lookup rows. Frames of which this process sees no rows are not compared.
+
+    Attributes:
+        sums: the hints so far.
+        unseen: whether a frame was written elsewhere.
+    """
+
+    sums: HintSums = field(default_factory=HintSums)
+    unseen: bool = False
+
+    def add(self, table: Table, observed: Observed | None) -> None:
+        """Adds a written frame."""
+        if observed is None:
+            self.unseen = True
+        else:
+            self.sums.add(table, observed.hints)
+
+    def end(self) -> None:
+        """Raises WrongRows if a partition with rows has no hint, or a hint no partition."""
+        if not self.unseen and (found := self.sums.differing()) is not None:
+            name, expected, written = found
+            raise WrongRows(
+                f"{name}: the engine {engine_name()} returned wrong rows: the partitions of the rows need {expected}; "
+                f"found {written}. These rows do not count as written. {NEXT_STEP}"
+            )
 
 
 @dataclass(frozen=True)
@@ -95,11 +174,27 @@ class Expectation:
     expected: Expected = field(default_factory=Expected)
     unknown: Intervals = field(default_factory=list)
 
+    @property
+    def known(self) -> Intervals:
+        """The milestones whose sums are known."""
+        return of_indices(self.expected.milestones)
+
     def compared_with(self, milestones: Intervals) -> Comparison | None:
         """Returns the comparison of a batch of these milestones."""
         if intersect(self.unknown, milestones):
             return None
-        return Comparison(milestones, self.expected.over(milestones))
+        sums = self.expected.over(milestones)
+        return Comparison(milestones, {each.name: sums[each.name] for each in FRAMES})
+
+    def ledger(self, milestones: Intervals) -> LedgerComparison | None:
+        """Returns the comparison of the ledger state after these milestones, which follow each other."""
+        if intersect(self.unknown, milestones):
+            return None
+        sums = self.expected.over(milestones)
+        created, changed = sums["outputs (created)"].amount, sums["ledger_updates_by_milestone"].amount
+        expected = {each.name: sums[each.name] for each in LEDGER_FRAMES}
+        # What transactions created counts twice in the changes, what receipts created once.
+        return LedgerComparison(milestones, expected, migrated=(2 * created - changed) % 2**64)
 
 
 def compare_lake(decoded: Expected, held: Expected, milestones: Intervals) -> None:
@@ -108,7 +203,7 @@ def compare_lake(decoded: Expected, held: Expected, milestones: Intervals) -> No
     for index, expected, found in _differing(decoded, held, milestones):
         for name in names:
             if expected[name] != found[name]:
-                raise WrongRows(_difference(f"{_LAKE} {name}", [(index, index)], expected[name], found[name]))
+                raise WrongRows(wrong_rows(f"{_LAKE} {name}", [(index, index)], expected[name], found[name]))
 
 
 def compare_messages(decoded: Expected, held: Expected, milestones: Intervals) -> None:
@@ -116,7 +211,7 @@ def compare_messages(decoded: Expected, held: Expected, milestones: Intervals) -
     for index, expected, found in _differing(decoded, held, milestones):
         for name in _WITHOUT_STATES:
             if (expected[name].rows, expected[name].amount) != (found[name].rows, found[name].amount):
-                raise WrongRows(_difference(f"{_LAKE} {name}", [(index, index)], expected[name], found[name]))
+                raise WrongRows(wrong_rows(f"{_LAKE} {name}", [(index, index)], expected[name], found[name]))
 
 
 def _differing(
@@ -140,8 +235,10 @@ def engine_name() -> str:
     return SAIL if on_sail() else SPARK
 
 
-def _difference(name: str, milestones: Intervals, expected: Fingerprint, found: Fingerprint) -> str:
+def wrong_rows(name: str, milestones: Intervals, expected: object, found: object) -> str:
+    """The text of an error: what differs, and what to do."""
+    where = f"{name}, milestones {in_words(milestones)}" if milestones else name
     return (
-        f"{name}, milestones {in_words(milestones)}: the engine {engine_name()} returned wrong rows: expected "
-        f"{expected}; found {found}. None of these milestones is marked complete. {NEXT_STEP}"
+        f"{where}: the engine {engine_name()} returned wrong rows: expected "
+        f"{expected}; found {found}. These rows do not count as written. {NEXT_STEP}"
     )

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from db import schema
+from etl.expectations.changes import spent_changes
 from etl.expectations.message_batch import (
     NOTHING,
     Derived,
@@ -117,6 +118,12 @@ def _transactions(of: Messages) -> Iterator[Derived]:
             "spent_message_id": of.common["message_id"][messages],
         },
     )
+    changed = {
+        "output_id": words(output_id)[included],
+        "idx": inputs.index[spending][included].view(np.uint64),
+        "transaction_id": identity[messages],
+    }
+    yield from spent_changes(of, messages, changed)
     outputs = Items(of.transaction_field("outputs"))
     yield Derived(
         "transactions",

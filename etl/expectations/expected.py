@@ -9,25 +9,25 @@ import pyarrow.compute as pc
 
 from db.intervals import Intervals
 from etl.expectations.derived import derive, no_messages
-from etl.expectations.fingerprints import FRAMES, POSITION, Fingerprint
+from etl.expectations.fingerprints import BY_MILESTONE, POSITION, Fingerprint
 from etl.expectations.message_batch import NOTHING, Derived, Numbers, numbers
 from etl.expectations.words import Words, row_hashes
 
-_AMOUNTS = {each.name: each.amount for each in FRAMES}
-_COLUMNS = {each.name: each.columns for each in FRAMES}
+_AMOUNTS = {each.name: each.amount for each in BY_MILESTONE}
+_COLUMNS = {each.name: each.columns for each in BY_MILESTONE}
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Fingerprints by milestone: for each of FRAMES the rows, the amount and the hash as u64, in this order."""
+    """Fingerprints by milestone: for each of BY_MILESTONE the rows, the amount and the hash as u64, in this order."""
 
     milestones: Mapping[int, bytes] = field(default_factory=dict)
 
     def over(self, intervals: Intervals) -> dict[str, Fingerprint]:
-        """Returns the fingerprint of each of FRAMES for these milestones."""
+        """Returns the fingerprint of each of BY_MILESTONE for these milestones."""
         chosen = [sums for index, sums in self.milestones.items() if any(a <= index <= b for a, b in intervals)]
-        sums = np.frombuffer(b"".join(chosen), np.uint64).reshape(-1, len(FRAMES), 3).sum(axis=0, dtype=np.uint64)
-        return {each.name: Fingerprint(*map(int, row)) for each, row in zip(FRAMES, sums, strict=True)}
+        sums = np.frombuffer(b"".join(chosen), np.uint64).reshape(-1, len(BY_MILESTONE), 3).sum(axis=0, dtype=np.uint64)
+        return {each.name: Fingerprint(*map(int, row)) for each, row in zip(BY_MILESTONE, sums, strict=True)}
 
     def of(self, intervals: Intervals) -> "Expected":
         """Returns those of the milestones that are in the intervals."""
@@ -57,7 +57,7 @@ def sums_by_milestone(batch: pa.RecordBatch | pa.Table) -> list[tuple[int, bytes
         order = np.argsort(present, kind="stable")
         batch, present = batch.take(pa.array(order)), present[order]
     found = np.unique(present)
-    sums = np.zeros((len(found), len(FRAMES), 3), np.uint64)
+    sums = np.zeros((len(found), len(BY_MILESTONE), 3), np.uint64)
     groups = np.searchsorted(found, present)
     for each in derive(batch) if batch.num_rows else ():
         if len(each.messages):
@@ -68,7 +68,7 @@ def sums_by_milestone(batch: pa.RecordBatch | pa.Table) -> list[tuple[int, bytes
 def sums_without_messages(milestones: Sequence[int]) -> list[tuple[int, bytes]]:
     """Returns the members of Expected for milestones without a correct message, which only `sync` contains."""
     indexes = np.array(milestones, np.int64)
-    sums = np.zeros((len(indexes), len(FRAMES), 3), np.uint64)
+    sums = np.zeros((len(indexes), len(BY_MILESTONE), 3), np.uint64)
     if len(indexes):
         _add(sums[:, POSITION["sync"]], no_messages(indexes), np.arange(len(indexes)))
     return _members(indexes, sums)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from db import schema
 from db.model import Table
+from db.roles import ALL
+from db.schema import wormhole_tables
 
 PLACED = ("ms_range_id", "partition_id", "network")
 """Columns that follow from the store's settings and splits, not from a message. They are not part of a hash."""
@@ -23,6 +25,7 @@ class Rows:
         columns: the columns that are hashed.
         amount: the column whose sum is compared.
         only: a written column that distinguishes the frame from others of the table.
+        where: a column and its value in the rows that count. Default: all rows.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Rows:
     columns: tuple[str, ...]
     amount: str | None = None
     only: str | None = None
+    where: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ class Fingerprint:
     def __add__(self, other: "Fingerprint") -> "Fingerprint":
         return Fingerprint(
             self.rows + other.rows, (self.amount + other.amount) % 2**64, (self.hashes + other.hashes) % 2**64
+        )
+
+    def __sub__(self, other: "Fingerprint") -> "Fingerprint":
+        return Fingerprint(
+            self.rows - other.rows, (self.amount - other.amount) % 2**64, (self.hashes - other.hashes) % 2**64
         )
 
     def __str__(self) -> str:
@@ -94,12 +103,93 @@ FRAMES: tuple[Rows, ...] = (
 )
 """The frames of a load that follow from its messages alone."""
 
-POSITION = {each.name: number for number, each in enumerate(FRAMES)}
+_CHANGE = ("milestone_index", "output_id", "is_spent")
+
+LEDGER_FRAMES: tuple[Rows, ...] = (
+    Rows(
+        "ledger_updates_by_milestone",
+        schema.ledger_updates_by_milestone,
+        (*_CHANGE, "white_flag_index", "idx"),
+        "amount",
+    ),
+    Rows(
+        "ledger_updates_by_address",
+        schema.ledger_updates_by_address,
+        (*_CHANGE, "message_id", "transaction_id", "ms_timestamp"),
+        "amount",
+    ),
+    Rows("unspent_outputs", schema.unspent_outputs, ("output_id",), only="output_type", where=("lookup", ALL)),
+    Rows("unspent_outputs (spent)", schema.unspent_outputs, ("output_id",), where=("lookup", ALL)),
+)
+"""The frames of the ledger state that follow from messages, as far as they do: owners and the amounts of single spent
+outputs follow from earlier milestones. A transaction spends as much as it creates, which gives the sum of amounts.
+"""
+
+NETTED = tuple(each.name for each in LEDGER_FRAMES if each.where is not None)
+"""Of these two frames only the difference is compared."""
+
+BALANCES = Rows(
+    "address_balances", schema.address_balances, ("address", "milestone_index", "balance", "unspent_count"), "balance"
+)
+"""Follows from the changes of the ledger (etl.expectations.balances)."""
+
+ACTIVITY = Rows(
+    "ms_analytics",
+    schema.ms_analytics,
+    (
+        "milestone_index",
+        "ms_timestamp",
+        "message_count",
+        "transaction_count",
+        "conflicting_count",
+        "no_transaction_count",
+        "transaction_payload_count",
+        "treasury_transaction_payload_count",
+        "milestone_payload_count",
+        "tagged_data_payload_count",
+        "no_payload_count",
+    ),
+    "transferred_tokens",
+)
+DAYS = Rows(
+    "daily_analytics",
+    schema.daily_analytics,
+    (
+        "date",
+        "milestone_count",
+        "message_count",
+        "transaction_count",
+        "conflicting_count",
+        "transaction_payload_count",
+    ),
+)
+"""The analytics that follow from messages (etl.expectations.activity)."""
+
+ASSEMBLED = tuple(
+    _of(table, without=["day_range"])
+    for table in (
+        wormhole_tables.vaas,
+        wormhole_tables.vaa_signatures,
+        wormhole_tables.vaa_states,
+        wormhole_tables.vaa_payloads,
+        wormhole_tables.vaa_lookups,
+    )
+)
+"""The frames of a Wormhole load that follow from single messages."""
+
+VAA_DAYS = _of(wormhole_tables.vaa_daily, "message_count")
+
+ALL_FRAMES = (*FRAMES, *LEDGER_FRAMES, BALANCES, ACTIVITY, DAYS, *ASSEMBLED, VAA_DAYS)
+
+BY_MILESTONE = (*FRAMES, *LEDGER_FRAMES)
+"""The frames whose sums are known for each milestone of decoded messages."""
+
+POSITION = {each.name: number for number, each in enumerate(BY_MILESTONE)}
 
 
 def frame_of(table: Table, columns: Collection[str]) -> Rows | None:
-    """Returns the entry of FRAMES for a frame with these written columns. None: the frame is not compared."""
-    for each in FRAMES:
+    """Returns the entry of ALL_FRAMES for a frame with these written columns. None: the frame is not compared."""
+    for each in ALL_FRAMES:
         if each.table is table and (each.only is None or each.only in columns) and set(each.columns) <= {*columns}:
             return each
     return None

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from db import schema
 from db.output_kinds import KIND_OF_TYPE, types_of
 from db.roles import ROLES
+from etl.expectations.changes import created_changes
 from etl.expectations.message_batch import (
     NOTHING,
     Derived,
@@ -42,8 +43,9 @@ def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
         own["storage_deposit_return_amount"] = bigint(own["storage_deposit_return_amount"])
     else:
         own = {"address": words(fields["address"])[kept]}
+    output_id = items.field("output_id")
     own |= {
-        "output_id": words(items.field("output_id"))[kept],
+        "output_id": words(output_id)[kept],
         "output_type": kind.view(np.uint64),
         "output_kind": _kind_words()[kind],
         "amount": bigint(words(items.field("amount"))[kept]),
@@ -61,6 +63,13 @@ def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
             "data": words(items.field("data"))[kept][created],
         },
     )
+    changed = {
+        "output_id": own["output_id"][created],
+        "amount": own["amount"][created],
+        "idx": items.index[kept][created].view(np.uint64),
+        "transaction_id": words(pc.binary_slice(output_id, 0, 32))[kept][created],
+    }
+    yield from created_changes(of, messages[created], changed)
     for role in ROLES:
         if role.column not in fields:
             continue

@@ -200,8 +200,8 @@ class Lake:
         wanted = Selection(KEY, intervals)
         return [each for each in files if wanted.may_select(each.least, each.greatest)]
 
-    def local_files(self, table: str, intervals: Intervals) -> list[Path]:
-        """The current files of a local lake that may contain these milestones, by milestone."""
+    def local_files(self, table: str, intervals: Intervals | None = None) -> list[Path]:
+        """The current files of a local lake, by milestone. With `intervals` only those that may contain one of them."""
         files = sorted((each.least or 0, each.greatest or 0, each.path) for each in self._files_of(table, intervals))
         return [Path(self.path(table), path) for _, _, path in files]
 

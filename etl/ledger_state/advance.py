@@ -7,7 +7,7 @@ Invariants:
 4. All rows follow from the changes (etl/ledger_state/changes.py).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -19,6 +19,10 @@ from db.intervals import Intervals, in_words
 from db.model import Lookup, Table
 from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
+from etl.expectations.balances import expected_balances, supply
+from etl.expectations.comparison import LedgerComparison
+from etl.expectations.fingerprints import Fingerprint
+from etl.expectations.lake import is_read_here
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, rich_list, unspent
@@ -79,10 +83,12 @@ class Ledger:
     Attributes:
         publication: the store, and the lake that the state follows from.
         measures: further frames to write with the state. Default: none.
+        expected: returns what the state after some milestones must be. Default: nothing is compared.
     """
 
     publication: Publication
     measures: StateMeasures | None = None
+    expected: Callable[[Intervals], LedgerComparison | None] = lambda _: None
 
     def advance(self) -> None:
         """Applies genesis if necessary, then every complete milestone that follows without a gap.
@@ -186,12 +192,17 @@ class Ledger:
         ]
         further = self.measures and self.measures.after(found, news, after, genesis, frontier, to, totals.days)
         makers += further or []
-        wealth = self._wealth(found, genesis, frontier, to)
+        held = Wealth(*publication.reads.wealth(frontier))
+        wealth = self._wealth(found, held, genesis, frontier, to)
+        compared = self.expected([(frontier + 1, to)])
+        if compared is not None:
+            compared.check_supply(supply(held.powers), supply(wealth.powers))
+            compared.expect_balances(self._expected_balances(found, frontier, to))
         with publication.store.batch(publish=found.near is None) as batch:
             if opened is not None:
                 publication.record(batch, opened)
             written = replace(self, publication=replace(publication, writer=writer))
-            written._write(batch, makers, wealth, to, analysed=further is not None)
+            written._write(batch, makers, wealth, to, analysed=further is not None, compared=compared)
         if found.near is None and dead_to > (since := compaction.looked(publication.reads, genesis)):
             # Only rows that existed before. Outputs created since then are written only if they are unspent.
             spent = applied.where(F.col("is_spent") & (F.col("created_milestone_index") <= frontier))
@@ -199,11 +210,18 @@ class Ledger:
             compaction.clean(publication, spent, found.ranges, genesis, dead_to)
         return to
 
-    def _wealth(self, found: Found, genesis: int, frontier: int, to: int) -> Wealth:
-        """The wealth distribution after milestone `to`."""
+    def _expected_balances(self, found: Found, frontier: int, to: int) -> Fingerprint | None:
+        """What the balances after (frontier, to] must be. None: the changes do not pass through this process."""
         if found.near is not None:
-            before = self.publication.reads.wealth(frontier)
-            after = rich_list.moved(Wealth(*before), rich_list.touched(found.near, to))
+            return expected_balances(found.near.changes, found.near.before, frontier, to)
+        if found.files is None or not is_read_here(self.publication.lake, self.publication.settings):
+            return None
+        return expected_balances(found.files, (), frontier, to)
+
+    def _wealth(self, found: Found, held: Wealth, genesis: int, frontier: int, to: int) -> Wealth:
+        """The wealth distribution after milestone `to`. `held`: that at the frontier."""
+        if found.near is not None:
+            after = rich_list.moved(held, rich_list.touched(found.near, to))
             if after is not None:
                 return after
             found = far(self.publication, genesis, frontier, to)
@@ -218,11 +236,20 @@ class Ledger:
         return Placement(chunk_size, of, hot)
 
     def _write(
-        self, batch: Batch, makers: list[FrameMaker], wealth: Wealth, ledger_index: int, *, analysed: bool
+        self,
+        batch: Batch,
+        makers: list[FrameMaker],
+        wealth: Wealth,
+        ledger_index: int,
+        *,
+        analysed: bool,
+        compared: LedgerComparison | None = None,
     ) -> None:
-        """Writes all rows, then the frontier."""
+        """Writes all rows, then the frontier. Raises WrongRows for other rows than those expected."""
         network = self.publication.store_settings.network
-        upsert_frames(batch, self.publication.writer, makers, self.publication.report.wrote)
+        upsert_frames(
+            batch, self.publication.writer, makers, self.publication.report.wrote, comparison=lambda: compared
+        )
         spread = [(network, ledger_index, power, *sums) for power, sums in sorted(wealth.powers.items())]
         self._upsert(batch, schema.distribution, spread)
         ranked = [(network, ledger_index, rank, *each) for rank, each in enumerate(wealth.richest, start=1)]

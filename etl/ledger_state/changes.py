@@ -6,6 +6,7 @@ genesis. Near the frontier they are read from the store; these are few milestone
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -101,13 +102,14 @@ class Found:
     """CHANGES since genesis, or above the frontier if `near` is set.
 
     `counted` returns COUNTED of every milestone after genesis in the windows that the run touches. `ranges` are the
-    ranges in which the changed outputs were created.
+    ranges in which the changed outputs were created. `files` is the folder of CHANGES since genesis.
     """
 
     changes: DataFrame
     counted: Callable[[], DataFrame]
     ranges: Sequence[int]
     near: Near | None = None
+    files: Path | None = None
 
 
 def far(
@@ -134,7 +136,11 @@ def far(
     changes = _with(written, values).select(*columns)
     first = max(genesis + 1, window(frontier + 1, chunk_size))
     ranges = range(ms_range_id(genesis, chunk_size), ms_range_id(to, chunk_size) + 1)
-    return Found(changes, lambda: changes.where(F.col("milestone_index") >= first).select(COUNTED.names), ranges)
+
+    def counted() -> DataFrame:
+        return changes.where(F.col("milestone_index") >= first).select(COUNTED.names)
+
+    return Found(changes, counted, ranges, files=folder)
 
 
 def near(publication: Publication, genesis: int, frontier: int, to: int) -> Found:

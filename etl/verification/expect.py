@@ -4,11 +4,12 @@ A lake in local directories is read without the engine. Elsewhere, and on a clus
 pass through one process, only decoded milestones are known.
 """
 
+from dataclasses import replace
+
 from db.intervals import Intervals, intersect, subtract
-from etl.engine.current import on_sail
-from etl.expectations.comparison import Expectation, compare_lake, compare_messages
+from etl.expectations.comparison import Expectation, LedgerComparison, compare_lake, compare_messages
 from etl.expectations.expected import Expected
-from etl.expectations.lake import expected_of_lake
+from etl.expectations.lake import expected_of_lake, is_read_here
 from etl.verification.ingest import Ingested
 from etl.writers.publish import Publication
 
@@ -32,7 +33,17 @@ def expect_lake(publication: Publication, milestones: Intervals) -> Expectation:
     return Expectation(expected_of_lake(publication.lake, milestones).with_empty(milestones))
 
 
+def expect_ledger(publication: Publication, written: Expectation, milestones: Intervals) -> LedgerComparison | None:
+    """Returns the comparison of the ledger state after these milestones. Those that the run did not write are read from
+    the lake.
+    """
+    missing = subtract(milestones, written.known)
+    if missing and not reads_lake(publication):
+        return None
+    earlier = expected_of_lake(publication.lake, missing) if missing else Expected()
+    return replace(written, expected=written.expected.replaced_by(earlier)).ledger(milestones)
+
+
 def reads_lake(publication: Publication) -> bool:
     """Whether this process reads the files of the lake."""
-    local_session = on_sail() or publication.settings.master.startswith("local")
-    return local_session and "://" not in publication.lake.root
+    return is_read_here(publication.lake, publication.settings)

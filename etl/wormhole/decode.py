@@ -4,7 +4,7 @@ Invalid lines become rejects, not errors. The results have the form of the table
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -18,6 +18,8 @@ from db.schema.event_columns import QUORUM
 from db.schema.wormhole_tables import symbol_key, vaa_lookups, vaa_payloads, vaa_signatures, vaa_states, vaas
 from db.utc_days import DAY_S
 from etl.engine.garbage import collect_rarely
+from etl.engine.queries import TaskSet
+from etl.expectations.cells import ID, cell_sums, row_sums
 from etl.lake.wormhole_tables import VAAS
 from etl.sources.files import LineReader
 from etl.sources.plan import UNKNOWN_MILESTONE
@@ -97,14 +99,18 @@ METAS = pa.schema(
 )
 
 
-def to_cells(places: DataFrame, network: str) -> DataFrame:
-    """(file, line, offset, length) → CELLS: a row per cell and a row per reject."""
-    return places.mapInArrow(partial(_read, network=network), from_arrow_schema(CELLS))
+def to_cells(places: DataFrame, network: str, sums: TaskSet) -> DataFrame:
+    """(file, line, offset, length) → CELLS: a row per cell and a row per reject. `sums` gets the sums of all batches
+    (etl.expectations.cells.BatchSums).
+    """
+    return places.mapInArrow(partial(_read, network=network, sums=sums), from_arrow_schema(CELLS))
 
 
-def to_rows(grouped: DataFrame, network: str, history: History) -> DataFrame:
-    """A message per row, with all its cells and the facts about its token → ROWS."""
-    return grouped.mapInArrow(partial(_assemble, network=network, history=history), from_arrow_schema(ROWS))
+def to_rows(grouped: DataFrame, network: str, history: History, sums: TaskSet) -> DataFrame:
+    """A message per row, with all its cells and the facts about its token → ROWS. `sums` gets the sums of the messages
+    with `is_requested`.
+    """
+    return grouped.mapInArrow(partial(_assemble, network=network, history=history, sums=sums), from_arrow_schema(ROWS))
 
 
 def to_metas(cells: DataFrame, network: str, history: History) -> DataFrame:
@@ -112,18 +118,29 @@ def to_metas(cells: DataFrame, network: str, history: History) -> DataFrame:
     return cells.mapInArrow(partial(_metas, network=network, history=history), from_arrow_schema(METAS))
 
 
-def _batches(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(
+    rows: Iterable[dict[str, Any]],
+    schema: pa.Schema,
+    add_sums: Callable[[list[dict[str, Any]], pa.RecordBatch], None] = lambda *_: None,
+) -> Iterator[pa.RecordBatch]:
+    """Rows as batches. `add_sums` sees each batch with its rows, which may have values without a column."""
     waiting: list[dict[str, Any]] = []
+
+    def made() -> pa.RecordBatch:
+        batch = pa.RecordBatch.from_pylist(waiting, schema=schema)
+        add_sums(waiting, batch)
+        return batch
+
     for row in rows:
         waiting.append(row)
         if len(waiting) >= BATCH_ROWS:
-            yield pa.RecordBatch.from_pylist(waiting, schema=schema)
+            yield made()
             waiting = []
     if waiting:
-        yield pa.RecordBatch.from_pylist(waiting, schema=schema)
+        yield made()
 
 
-def _read(batches: Iterator[pa.RecordBatch], *, network: str) -> Iterator[pa.RecordBatch]:
+def _read(batches: Iterator[pa.RecordBatch], *, network: str, sums: TaskSet) -> Iterator[pa.RecordBatch]:
     collect_rarely()
     reader = LineReader()
 
@@ -132,12 +149,18 @@ def _read(batches: Iterator[pa.RecordBatch], *, network: str) -> Iterator[pa.Rec
             for place in batch.to_pylist():
                 try:
                     data = reader.read(place["file"], place["offset"], place["length"])
-                    yield from [_cell_row(cell, network) for cell in read_line(data)]
+                    found = [_cell_row(cell, network) for cell in read_line(data)]
                 except (LineError, OSError, EOFError) as error:
                     at = {"file": place["file"], "line": place["line"], "item": "", "reason": str(error)}
-                    yield {"reject": {"milestone_index": UNKNOWN_MILESTONE} | at}
+                    found = [{"reject": {"milestone_index": UNKNOWN_MILESTONE} | at}]
+                # The first row of a line has its place.
+                yield from [row | {"place": (place["file"], place["line"])} for row in found[:1]]
+                yield from found[1:]
 
-    yield from _batches(rows(), CELLS)
+    def add_sums(rows: list[dict[str, Any]], batch: pa.RecordBatch) -> None:
+        sums.add({cell_sums([row["place"] for row in rows if "place" in row], batch)})
+
+    yield from _batches(rows(), CELLS, add_sums)
     reader.close()
 
 
@@ -174,7 +197,9 @@ def cell_id(cell: Cell) -> bytes:
     return hashlib.blake2b(named.encode() + cell.value, digest_size=16).digest()
 
 
-def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: History) -> Iterator[pa.RecordBatch]:
+def _assemble(
+    batches: Iterator[pa.RecordBatch], *, network: str, history: History, sums: TaskSet
+) -> Iterator[pa.RecordBatch]:
     collect_rarely()
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -190,9 +215,19 @@ def _assemble(batches: Iterator[pa.RecordBatch], *, network: str, history: Histo
                 yield {table.name: getattr(made, table.name) for table in ASSEMBLED} | {
                     "is_requested": group["is_requested"],
                     "counted": None if counted is None else asdict(counted),
+                    "key": tuple(group[name] for name in ID),
+                    "cell_ids": [cell_id(cell) for cell in cells] if group["is_requested"] else (),
                 }
 
-    yield from _batches(rows(), ROWS)
+    def add_sums(rows: list[dict[str, Any]], batch: pa.RecordBatch) -> None:
+        requested = [row for row in rows if row["is_requested"]]
+        if requested:
+            cell_ids = [each for row in requested for each in row["cell_ids"]]
+            sums.add(
+                {row_sums([row["key"] for row in requested], cell_ids, batch.filter(batch.column("is_requested")))}
+            )
+
+    yield from _batches(rows(), ROWS, add_sums)
 
 
 def _token(named: Mapping[str, Any] | None, prices: Iterable[Mapping[str, Any]]) -> Token:

@@ -21,7 +21,9 @@ from db.partitions import DAY_WINDOW
 from db.schema.wormhole_tables import LOOKUP, OWN, guardian_sets, vaa_daily, vaa_hints, vaa_lookups
 from db.store import Row, StoreMismatch
 from etl.engine.arrow_frames import arrow_frame
-from etl.engine.queries import parallelism
+from etl.engine.queries import TaskSet, parallelism, task_set
+from etl.expectations.cells import ID, compare_added, compare_messages, compare_staged
+from etl.expectations.lake import is_read_here
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
@@ -34,16 +36,13 @@ from ledger.wormhole.guardians import PUBLISHED
 from ledger.wormhole.vaa import decode_vaa
 from ledger.wormhole.verify import History, learn
 
-ID = ("emitter_chain", "emitter_address", "sequence_key")
-"""The columns that identify a message in the lake."""
-
 LINES_A_TASK = 10_000
 
 
 @dataclass(frozen=True)
 class Touched:
     """The rows that a load writes (etl.wormhole.decode.ROWS), the days that they count for, and the days of their
-    bodies.
+    bodies. `sums` contains the sums of the rows (etl.expectations.cells.BatchSums).
     """
 
     rows: DataFrame
@@ -51,6 +50,7 @@ class Touched:
     counted_days: list[int]
     body_days: list[int]
     history: History
+    sums: TaskSet
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ class VaaLoad:
         places, sources, broken = find_places(files)
         tasks = max(parallelism(spark), -(-places.num_rows // LINES_A_TASK))
         planned = arrow_frame(spark, places).repartition(tasks)
-        read = self._staged("cells", decode.to_cells(planned, self.network))
+        sums = task_set(spark)
+        folder, read = self._staged("cells", decode.to_cells(planned, self.network, sums))
         cells = read.where("reject IS NULL").drop("reject")
         rejects = read.where("reject IS NOT NULL").select("reject.*")
         rejects = rejects.unionByName(arrow_frame(spark, reject_table(UNKNOWN_MILESTONE, broken)))
@@ -105,15 +106,20 @@ class VaaLoad:
         row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
         assert row is not None
         chains, report.messages = row
+        if self._reads_lake:
+            compare_staged(sums.value, folder)
         if chains:
             known = lake.read("vaas").where(F.col("emitter_chain").isin(chains))
+            earlier = self._files() if self._reads_lake else []
             lake.add("vaas", cells, known, "cell_id")
+            if self._reads_lake:
+                compare_added(folder, earlier, self._files())
         return cells
 
     def _keep_prices(self, priced: DataFrame) -> None:
         lake = self.publication.lake
         kept = lake.read("prices").join(priced, ["token_key", "day"], "left_anti")
-        lake.replace("prices", self._staged("prices", kept.unionByName(priced)))
+        lake.replace("prices", self._staged("prices", kept.unionByName(priced))[1])
 
     def _touched(self, cells: DataFrame, priced: DataFrame | None) -> Touched:
         lake = self.publication.lake.read("vaas")
@@ -152,9 +158,9 @@ class VaaLoad:
         cells = lake.join(everything, [*ID])
         history = self._history
         named = cells.where("token_key IS NOT NULL").select(*ID, "token_key", "day", "payload_kind")
-        moved = self._staged("moved", named)
+        _, moved = self._staged("moved", named)
         about = lake.where("payload_kind = 'asset_meta'").join(moved, "token_key", "semi").select("value")
-        metas = self._staged("metas", frames.first_metas(decode.to_metas(about, self.network, history)))
+        _, metas = self._staged("metas", frames.first_metas(decode.to_metas(about, self.network, history)))
         transfers = moved.where(F.col("payload_kind").isin(*frames.TRANSFERS))
         known = frames.known_tokens(transfers, metas, publication.lake.read("prices"))
         of_token = F.struct("token_key", "day", "price_usd")
@@ -171,13 +177,22 @@ class VaaLoad:
             )
             .join(details, [*ID], "left")
         )
-        rows = self._staged("rows", decode.to_rows(grouped, self.network, history))
-        return Touched(rows, metas, counted_days, body_days, history)
+        sums = task_set(publication.spark)
+        _, rows = self._staged("rows", decode.to_rows(grouped, self.network, history, sums))
+        return Touched(rows, metas, counted_days, body_days, history, sums)
 
-    def _staged(self, name: str, frame: DataFrame) -> DataFrame:
-        """Computes a frame once and stages it, because several others use it."""
+    def _staged(self, name: str, frame: DataFrame) -> tuple[Path, DataFrame]:
+        """Computes a frame once and stages it, because several others use it. Returns the folder, too."""
         folder = self.publication.staging.write(name, frame)
-        return self.publication.spark.read.schema(frame.schema).parquet(str(folder))
+        return folder, self.publication.spark.read.schema(frame.schema).parquet(str(folder))
+
+    @property
+    def _reads_lake(self) -> bool:
+        return is_read_here(self.publication.lake, self.publication.settings)
+
+    def _files(self) -> list[Path]:
+        """The current files of the lake's cells."""
+        return self.publication.lake.local_files("vaas")
 
     @cached_property
     def _history(self) -> History:
@@ -225,7 +240,12 @@ class VaaLoad:
             for day in touched.counted_days:
                 for measure in frames.MEASURES:
                     batch.delete(vaa_daily, (measure, day))
-            publication.upsert(batch, makers, before_lookups=lambda: publication.record(batch, opened))
+            publication.upsert(
+                batch,
+                makers,
+                before_lookups=lambda: publication.record(batch, opened),
+                comparison=lambda: compare_messages(touched.sums.value, self._files()) if self._reads_lake else None,
+            )
             # Last, because a store without them counts as empty.
             sets = frames.set_rows(publication.store_settings.network, touched.history)
             publication.report.wrote(guardian_sets.name, batch.upsert(guardian_sets, guardian_sets.names, sets))

@@ -13,8 +13,7 @@ from db.schema.protocols import LOOKUPS
 from db.store import Batch, Value
 from etl.engine.arrow_frames import arrow_frame, collected
 from etl.engine.session import Session
-from etl.expectations.comparison import Observed
-from etl.expectations.fingerprints import frame_of
+from etl.expectations.comparison import Observed, observe
 from etl.tables.frames import EarlierFrames, FrameMaker, TableFrame
 from etl.tables.partition_columns import Placement
 from etl.tables.row_frames import RowFrame, arrow_schema, part, together
@@ -40,7 +39,7 @@ class Collected:
     observed: Observed = field(init=False)
 
     def __post_init__(self) -> None:
-        self.observed = Observed(frame_of(self.table, self.columns), self.columns)
+        self.observed = observe(self.table, self.columns)
 
     @property
     def columns(self) -> Sequence[str]:

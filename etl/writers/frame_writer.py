@@ -24,8 +24,7 @@ from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
 from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import write_parquet
-from etl.expectations.comparison import Comparison, Observed
-from etl.expectations.fingerprints import frame_of
+from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
 from etl.tables.frames import FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
 from etl.writers.sorting import sorted_by_key, with_text_dates
@@ -111,10 +110,6 @@ class Staged:
         return sum(pq.read_metadata(part).num_rows for part in self.directory.glob("*.parquet"))
 
 
-def _observed(frame: TableFrame) -> Observed:
-    return Observed(frame_of(frame.table, frame.columns), frame.columns)
-
-
 class Staging:
     """Scratch space of a run, which is deleted at its end."""
 
@@ -127,12 +122,12 @@ class Staging:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
         write_parquet(sorted_by_key(frame), directory)
-        return Staged(frame.table, frame.columns, directory, frame, _observed(frame))
+        return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
 
     def stage_timed(self, frame: TableFrame) -> Staged:
         """Writes a frame unsorted, with the column FACT if it has one."""
         directory = self.write(frame.table.name, with_text_dates(frame))
-        return Staged(frame.table, frame.columns, directory, frame, _observed(frame), frame.has_fact)
+        return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns), frame.has_fact)
 
     def write(self, name: str, frame: DataFrame) -> Path:
         """Writes a frame unsorted. Returns its path."""
@@ -244,7 +239,7 @@ def upsert_frames(
     """Prepares frames and writes them in the given order. Calls `wrote` with table and number of rows after each.
 
     `comparison`: compares each frame after it was written, and before `sync`, the last one, that all were written.
-    It is called once, after `before_rows`. Raises WrongRows for a difference.
+    It is called once, after `before_rows`. Raises WrongRows for a difference, and if hints do not match the rows.
 
     Calls `before_rows` once before the first row is written, while frames are already being prepared, and
     `before_lookups` once before the first row of a lookup table.
@@ -278,22 +273,26 @@ def upsert_frames(
             earlier.fail(error)
             raise
         fill()
-        compared = comparison()
+        compared, hints = comparison(), HintComparison()
         while waiting:
             prepared = waiting.pop(0).result()
             fill()
             if prepared.table in KEPT and not lookups:
                 before_lookups()
             lookups |= prepared.table in KEPT
-            if compared is not None and prepared.table is sync:
-                compared.end(before_sync=True)
+            if prepared.table is sync:
+                hints.end()
+                if compared is not None:
+                    compared.end(before_sync=True)
             rows = prepared.write(batch)
             wrote(prepared.table.name, rows)
+            found = prepared.observed
+            hints.add(prepared.table, found)
             if compared is not None:
-                found = prepared.observed
                 compared.check(prepared.table, prepared.columns, rows if found is None else found.sums)
             if prepared.table not in KEPT:
                 prepared.drop()
+    hints.end()
     if compared is not None:
         compared.end()
     earlier.drop()

@@ -3,120 +3,40 @@
 Without the comparison most of these loads end without an error.
 """
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from etl.engine.delta_files import RowsOutside
-from etl.engine.parquet import write_parquet
 from etl.expectations.comparison import WrongRows
-from etl.lake import part_commits
-from etl.lake.parts import LakePart
-from etl.writers import frame_writer
 from tests.etl import stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
+from tests.etl.expectations.faults import (
+    LAST,
+    Fault,
+    empty,
+    in_lake,
+    in_store,
+    mixed,
+    null_for_all,
+    of_next_milestone,
+    one_more,
+    reversed_order,
+    swapped,
+    truncated,
+    twice_first,
+    without_first,
+    without_last_milestone,
+    zero_for_null,
+)
 
 pytestmark = pytest.mark.loads
-
-LAST = 12
-"""The archive has the milestones of the oracle's ledger up to this one."""
-
-Fault = Callable[[pa.Table], pa.Table]
 
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("faults") / "milestones.jsonl", stardust_archives.oracle()[:LAST])
-
-
-def _set(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    position = table.schema.get_field_index(name)
-    return table.set_column(position, table.schema.field(name), values.cast(table.schema.field(name).type))
-
-
-def reversed_order(table: pa.Table) -> pa.Table:
-    return table.take(pa.array(range(table.num_rows))[::-1])
-
-
-def without_first(table: pa.Table) -> pa.Table:
-    return table.take(pa.array(range(1, table.num_rows)))
-
-
-def twice_first(table: pa.Table) -> pa.Table:
-    return table.take(pa.array([0, *range(table.num_rows)]))
-
-
-def empty(table: pa.Table) -> pa.Table:
-    return table.slice(0, 0)
-
-
-def of_next_milestone(table: pa.Table) -> pa.Table:
-    """The first row belongs to another milestone: one outside the run."""
-    index = table.column("milestone_index").to_pylist()
-    return _set(table, "milestone_index", pa.array([LAST + 100, *index[1:]]))
-
-
-def without_last_milestone(table: pa.Table) -> pa.Table:
-    """As read from the snapshot before the newest."""
-    return table.filter(pc.less(table.column("milestone_index"), LAST))
-
-
-def zero_for_null(name: str) -> Fault:
-    def fault(table: pa.Table) -> pa.Table:
-        column = table.column(name)
-        assert column.null_count, f"{name} has no null"
-        return _set(table, name, pc.fill_null(column, b"" if pa.types.is_binary(column.type) else 0))
-
-    return fault
-
-
-def null_for_all(name: str) -> Fault:
-    def fault(table: pa.Table) -> pa.Table:
-        return _set(table, name, pa.nulls(table.num_rows, table.schema.field(name).type))
-
-    return fault
-
-
-def swapped(one: str, other: str) -> Fault:
-    def fault(table: pa.Table) -> pa.Table:
-        first, second = table.column(one), table.column(other)
-        return _set(_set(table, one, second), other, first)
-
-    return fault
-
-
-def truncated(name: str) -> Fault:
-    def fault(table: pa.Table) -> pa.Table:
-        values = table.column(name).to_pylist()
-        return _set(table, name, pa.array([values[0][:-1], *values[1:]], pa.binary()))
-
-    return fault
-
-
-def one_more(name: str) -> Fault:
-    def fault(table: pa.Table) -> pa.Table:
-        values = table.column(name).to_pylist()
-        return _set(table, name, pa.array([values[0] + 1, *values[1:]]))
-
-    return fault
-
-
-def mixed(name: str) -> Fault:
-    """The values of two rows are exchanged, which no sum over the column shows."""
-
-    def fault(table: pa.Table) -> pa.Table:
-        values = table.column(name).to_pylist()
-        other = next(at for at, value in enumerate(values) if value != values[0])
-        values[0], values[other] = values[other], values[0]
-        return _set(table, name, pa.array(values, table.schema.field(name).type))
-
-    return fault
 
 
 OF_STORE: dict[str, tuple[str, Fault]] = {
@@ -133,6 +53,8 @@ OF_STORE: dict[str, tuple[str, Fault]] = {
     "null for a value": ("messages", null_for_all("inclusion_state")),
     "values of another row": ("outputs_by_address", mixed("amount")),
     "an incomplete milestone as complete": ("sync", one_more("message_count")),
+    "a lost hint": ("tag_hints", without_first),
+    "a hint of another partition": ("addresses_hints", one_more("ms_range_id")),
 }
 """The table whose staged rows are changed, and how."""
 
@@ -144,32 +66,6 @@ OF_LAKE: dict[str, Fault] = {
     "a truncated blob": truncated("message"),
 }
 """How the messages are changed on their way into the lake."""
-
-
-def in_store(monkeypatch: pytest.MonkeyPatch, name: str, fault: Fault) -> None:
-    def write_wrong(frame: Any, folder: Path) -> None:
-        write_parquet(frame, folder)
-        if folder.name.partition("-")[2] != name:
-            return
-        parts = sorted(folder.glob("*.parquet"))
-        rows = pa.concat_tables(pq.read_table(part) for part in parts)
-        if name != "outputs" or "amount" in rows.column_names:
-            for part in parts:
-                part.unlink()
-            pq.write_table(fault(rows), folder / "part-0.parquet")
-
-    monkeypatch.setattr(frame_writer, "write_parquet", write_wrong)
-
-
-def in_lake(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
-    right = part_commits.move_into
-
-    def move_wrong(parts: Sequence[LakePart], folder: str) -> None:
-        right(parts, folder)
-        for part in Path(folder).rglob("*.parquet"):
-            pq.write_table(fault(pq.ParquetFile(part).read()), part)
-
-    monkeypatch.setattr(part_commits, "move_into", move_wrong)
 
 
 def fails(loading: Loading, archive: Path, names: str) -> None:
@@ -186,8 +82,8 @@ def test_wrong_rows_for_a_table_fail_the_load(
     stores: Stores, archive: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     table, fault = OF_STORE[name]
-    in_store(monkeypatch, table, fault)
-    fails(stores(network=stardust_archives.NETWORK), archive, f"{table}.*milestones 1.{LAST}.* expected .* found ")
+    in_store(monkeypatch, table, fault, "amount" if table == "outputs" else "")
+    fails(stores(network=stardust_archives.NETWORK), archive, f"{table}.*(need|expected) .* found ")
 
 
 def test_a_row_outside_the_replaced_milestones_is_not_committed(
