@@ -31,7 +31,6 @@ from etl.engine.session import session_beside
 from etl.engine.spans import Planning
 from etl.expectations.activity import activity_comparison, days_comparison
 from etl.expectations.comparison import Comparison
-from etl.expectations.lake import is_read_here
 from etl.lake.delta import either, few_rows
 from etl.ledger_state.balances import balances
 from etl.ledger_state.changes import Found, far
@@ -186,10 +185,10 @@ def _milestones(publication: Publication, milestones: Intervals) -> None:
     lake, chunk_size = publication.messages(milestones), publication.store_settings.chunk_size
     is_few = size(milestones) <= FEW_MESSAGES and publication.writer.holds_few_rows
     writer = FewRowsWriter() if is_few else publication.writer
-    compared = activity_comparison(publication.lake, milestones) if _reads_lake(publication) else None
+    compared = activity_comparison(publication.lake, publication.settings, milestones)
     _write(replace(publication, writer=writer), [lambda _: measures.of_messages(lake, chunk_size)], compared)
-    ranges = sorted({each for first, last in milestones for each in ranges_of(first, last, chunk_size)})
-    rows = [(publication.reads.network, each, _sums(publication, each, milestones)) for each in ranges]
+    ranges = {each for first, last in milestones for each in ranges_of(first, last, chunk_size)}
+    rows = [(publication.reads.network, each, _sums(publication, each, milestones)) for each in sorted(ranges)]
     with publication.store.batch() as batch:
         publication.report.wrote(
             "analytics_ranges", batch.upsert(schema.analytics_ranges, schema.analytics_ranges.names, rows)
@@ -243,7 +242,7 @@ def _days(publication: Publication, milestones: Intervals) -> None:
             for date in some:
                 batch.delete(schema.metrics_cache, (date,), fact=last)
             makers = _day_makers(counted, of_milestones, last + 1)
-            compared = partial(days_comparison, lake, held, some) if _reads_lake(publication) else lambda: None
+            compared = partial(days_comparison, lake, publication.settings, held, some)
             upsert_frames(batch, publication.writer, makers, publication.report.wrote, comparison=compared)
         publication.staging.free(folder)
 
@@ -300,28 +299,20 @@ STEPS: tuple[Step, ...] = (
 
 
 def _write(publication: Publication, makers: Sequence[FrameMaker], compared: Comparison | None = None) -> None:
-    """Writes each frame in a separate transaction that starts when the frame is ready, so that other steps can
-    write. Raises WrongRows for other rows than those expected.
-    """
+    """Writes each frame in its own transaction once it is ready, so that other steps can write. Raises WrongRows."""
+
+    def prepare(make: FrameMaker) -> Prepared:
+        return prepared_by(publication.writer, make(Earlier()))
+
     with ThreadPoolExecutor(len(makers), thread_name_prefix="frame") as pool:
-        preparing = [pool.submit(_prepare, publication, make) for make in makers]
+        preparing = [pool.submit(prepare, make) for make in makers]
         for each in as_completed(preparing):
             prepared = each.result()
             with publication.store.batch() as batch:
-                rows = prepared.write(batch)
-                publication.report.wrote(prepared.table.name, rows)
+                publication.report.wrote(prepared.table.name, rows := prepared.write(batch))
                 if compared is not None:
-                    found = prepared.observed
-                    compared.check(prepared.table, prepared.columns, rows if found is None else found.sums)
+                    compared.check(prepared.table, prepared.columns, rows, prepared.observed)
             prepared.drop()
-
-
-def _reads_lake(publication: Publication) -> bool:
-    return is_read_here(publication.lake, publication.settings)
-
-
-def _prepare(publication: Publication, make: FrameMaker) -> Prepared:
-    return prepared_by(publication.writer, make(Earlier()))
 
 
 def _note(publication: Publication, milestones: Intervals, due: Intervals | None = None) -> None:

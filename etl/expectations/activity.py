@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 
 from db.intervals import Intervals
 from db.measures.measure import CONFLICTING, INCLUDED, NO_TRANSACTION
+from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import Comparison, WrongRows, wrong_rows
 from etl.expectations.fingerprints import ACTIVITY, DAYS, Fingerprint
+from etl.expectations.lake import is_read_here
 from etl.expectations.message_batch import Items, Numbers, child, numbers, valid
 from etl.expectations.words import Words, row_hashes, words
 from etl.expectations.words import amounts as plain_amounts
@@ -47,11 +49,13 @@ _MOST = np.uint64(2**63)
 """Sums of amounts from here on are null in a table."""
 
 
-def activity_comparison(lake: Lake, milestones: Intervals) -> Comparison:
-    """Returns the comparison of ms_analytics for these complete milestones.
+def activity_comparison(lake: Lake, settings: EtlSettings, milestones: Intervals) -> Comparison | None:
+    """Returns the comparison of ms_analytics for these complete milestones. None: this process does not read the lake.
 
     Raises WrongRows if the lake's milestones have other counts than its messages.
     """
+    if not is_read_here(lake, settings):
+        return None
     counts = _message_counts(lake, milestones)
     held = _milestones(lake, milestones)
     index, place = np.unique(numbers(held["milestone_index"]), return_index=True)
@@ -67,8 +71,14 @@ def activity_comparison(lake: Lake, milestones: Intervals) -> Comparison:
     return Comparison(milestones, {ACTIVITY.name: Fingerprint(len(index), *sums)})
 
 
-def days_comparison(lake: Lake, milestones: Intervals, dates: Collection[str]) -> Comparison:
-    """Returns the comparison of daily_analytics for these UTC dates, which have these complete milestones."""
+def days_comparison(
+    lake: Lake, settings: EtlSettings, milestones: Intervals, dates: Collection[str]
+) -> Comparison | None:
+    """Returns the comparison of daily_analytics for these UTC dates, which have these complete milestones. None: this
+    process does not read the lake.
+    """
+    if not is_read_here(lake, settings):
+        return None
     held = _milestones(lake, milestones)
     days = pc.strftime(held["timestamp"], "%Y-%m-%d")
     kept = pc.is_in(days, pa.array(list(dates), pa.string()))
@@ -77,43 +87,26 @@ def days_comparison(lake: Lake, milestones: Intervals, dates: Collection[str]) -
     counts: dict[str, Words] = {"date": words(pa.array(date, pa.string()))}
     counts["milestone_count"] = _per(of_date, len(date))
     for count in ("message_count", "transaction_count", "conflicting_count", "transaction_payload_count"):
-        counts[count] = _per(of_date, len(date), numbers(held[_OF_MILESTONES[count]]))
+        counts[count] = _per(of_date, len(date), numbers(held[_OF_MILESTONES[count]]).view(np.uint64))
     hashes = row_hashes(counts, DAYS.columns, len(date))
     return Comparison(milestones, {DAYS.name: Fingerprint(len(date), 0, int(hashes.sum(dtype=np.uint64)))})
 
 
 def _message_counts(lake: Lake, milestones: Intervals) -> dict[str, Words]:
     """The columns of ACTIVITY, and its amounts, of each milestone."""
-    rows = [part for path in lake.local_files("messages", milestones) for part in _parts(path, milestones)]
-    if not rows:
+    parts = [part for path in lake.local_files("messages", milestones) for part in _parts(path, milestones)]
+    if not parts:
         return dict.fromkeys((*ACTIVITY.columns, ACTIVITY.amount or ""), np.zeros(0, np.uint64))
-    flat = pa.concat_tables([table for table, _ in rows]).combine_chunks()
-    moved = np.concatenate([amounts for _, amounts in rows])
-    index, group = np.unique(numbers(flat["milestone_index"]), return_inverse=True)
-    is_message = valid(flat["message_id"])
-    state, payload = numbers(flat["inclusion_state"]), numbers(flat["payload_kind"])
-    total = len(index)
-
-    def count(mask: npt.NDArray[np.bool_]) -> Words:
-        return _per(group[is_message & mask], total)
-
-    latest = np.full(total, np.iinfo(np.int64).min)
-    np.maximum.at(latest, group, numbers(pc.divide(pc.cast(flat["timestamp"], pa.int64()), 1_000)))
-    amounts = np.zeros(total, np.uint64)
-    np.add.at(amounts, group, moved)
-    return {
-        "milestone_index": index.view(np.uint64),
-        "ms_timestamp": latest.view(np.uint64),
-        "message_count": count(is_message),
-        **{name: count(state == number) for name, number in _STATES.items()},
-        **{name: count(np.isin(payload, kinds)) for name, kinds in _PAYLOADS.items()},
-        "no_payload_count": count(payload < 0),
-        ACTIVITY.amount or "": amounts,
-    }
+    values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    index, group = np.unique(values.pop("milestone_index"), return_inverse=True)
+    latest = np.full(len(index), np.iinfo(np.int64).min)
+    np.maximum.at(latest, group, values.pop("ms_timestamp").view(np.int64))
+    counts = {name: _per(group, len(index), each) for name, each in values.items()}
+    return {"milestone_index": index, "ms_timestamp": latest.view(np.uint64), **counts}
 
 
-def _parts(path: Path, milestones: Intervals) -> Iterator[tuple[pa.Table, Words]]:
-    """_FLAT of the messages of complete milestones in a file, and what each moved in an included transaction."""
+def _parts(path: Path, milestones: Intervals) -> Iterator[dict[str, Words]]:
+    """The counts of complete milestones in a file, for each batch of its rows."""
     with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
         paths = [file.schema.column(number).path for number in range(len(file.schema))]
         nested = [each for each in paths if each.startswith("transaction.outputs.") and each.count(".") == _DEPTH]
@@ -123,10 +116,34 @@ def _parts(path: Path, milestones: Intervals) -> Iterator[tuple[pa.Table, Words]
             kept = _inside(numbers(rows["milestone_index"]), milestones) & valid(rows["verified"])
             rows = rows.filter(pa.array(kept)).combine_chunks()
             if rows.num_rows:
-                yield _naive(rows.select(_FLAT)), _moved(rows)
+                yield _counts(rows)
+
+
+def _counts(rows: pa.Table) -> dict[str, Words]:
+    index, group = np.unique(numbers(rows["milestone_index"]), return_inverse=True)
+    is_message = valid(rows["message_id"])
+    state, payload = numbers(rows["inclusion_state"]), numbers(rows["payload_kind"])
+
+    def count(mask: npt.NDArray[np.bool_]) -> Words:
+        return _per(group[is_message & mask], len(index))
+
+    latest = np.full(len(index), np.iinfo(np.int64).min)
+    # Spark's timestamps have a time zone, those of Sail have none.
+    naive = rows["timestamp"].cast(pa.timestamp("us"))
+    np.maximum.at(latest, group, numbers(pc.divide(pc.cast(naive, pa.int64()), 1_000)))
+    return {
+        "milestone_index": index.view(np.uint64),
+        "ms_timestamp": latest.view(np.uint64),
+        "message_count": count(is_message),
+        **{name: count(state == number) for name, number in _STATES.items()},
+        **{name: count(np.isin(payload, kinds)) for name, kinds in _PAYLOADS.items()},
+        "no_payload_count": count(payload < 0),
+        ACTIVITY.amount or "": _per(group, len(index), _moved(rows)),
+    }
 
 
 def _moved(rows: pa.Table) -> Words:
+    """What each message moved in an included transaction."""
     outputs = Items(child(rows["transaction"].combine_chunks(), "outputs"))
     amounts = np.zeros(rows.num_rows, np.uint64)
     np.add.at(amounts, outputs.messages, plain_amounts(outputs.field("amount")))
@@ -158,8 +175,8 @@ def _inside(indexes: Numbers, milestones: Intervals) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _per(groups: Numbers, total: int, weights: Numbers | None = None) -> Words:
-    """The number of members of each group, or the sum of their weights."""
-    sums = np.zeros(total, np.int64)
-    np.add.at(sums, groups, 1 if weights is None else weights)
-    return sums.view(np.uint64)
+def _per(groups: Numbers, total: int, weights: Words | None = None) -> Words:
+    """The number of members of each group, or the sum of their weights, modulo 2^64."""
+    sums = np.zeros(total, np.uint64)
+    np.add.at(sums, groups, np.uint64(1) if weights is None else weights)
+    return sums

@@ -4,7 +4,7 @@ Workers add the sums of each batch to a set. A task that ran twice may have cut 
 ids overlap, and nothing is compared.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from etl.lake.wormhole_tables import VAAS
 
 ID = ("emitter_chain", "emitter_address", "sequence_key")
 """The columns that identify a message."""
+
+BATCH_ROWS = 8_000
 
 _PARTITION = "emitter_chain"
 """The column of the lake's cells that their paths contain, and not their files."""
@@ -68,7 +70,8 @@ def compare_staged(batches: Iterable[BatchSums], staged: Path) -> None:
     """Raises WrongRows unless the staged cells are those that the workers made."""
     made = _total(batches)
     if made is not None:
-        _compare("cells", made[1][0], _fingerprint(_cell_hashes(_cells(staged))))
+        found = sum((_fingerprint(_cell_hashes(cells)) for cells in _staged_cells(staged)), Fingerprint())
+        _compare("cells", made[1][0], found)
 
 
 def compare_added(staged: Path, earlier: Collection[Path], files: Collection[Path]) -> None:
@@ -79,15 +82,20 @@ def compare_added(staged: Path, earlier: Collection[Path], files: Collection[Pat
         earlier: the lake's files before.
         files: its files after.
     """
-    cells = _cells(staged)
-    chains = set(cells[_PARTITION].unique().to_pylist())
-    before = [_read(path, ["cell_id"]) for path in earlier if _chain_of(path) in chains]
-    known = np.concatenate([np.zeros(0, np.uint64), *(words(_one(each, "cell_id")) for each in before)])
-    ids, first = np.unique(words(_one(cells, "cell_id")), return_index=True)
-    new = first[~np.isin(ids, known)]
-    added = [_cell_hashes(_read(path, VAAS.names)) for path in sorted({*files} - {*earlier})]
-    found = np.concatenate([np.zeros(0, np.uint64), *added])
-    _compare("cells of the lake", _fingerprint(_cell_hashes(cells)[new]), _fingerprint(found))
+    chains, ids, hashes = set[int](), [np.zeros(0, np.uint64)], [np.zeros(0, np.uint64)]
+    for cells in _staged_cells(staged):
+        chains.update(cells[_PARTITION].unique().to_pylist())
+        ids.append(words(_one(cells, "cell_id")))
+        hashes.append(_cell_hashes(cells))
+    before = [_words_of(path, "cell_id") for path in earlier if _chain_of(path) in chains]
+    known = np.concatenate([np.zeros(0, np.uint64), *before])
+    distinct, first = np.unique(np.concatenate(ids), return_index=True)
+    new = _fingerprint(np.concatenate(hashes)[first[~np.isin(distinct, known)]])
+    found = Fingerprint()
+    for path in sorted({*files} - {*earlier}):
+        for rows in _read(path, VAAS.names):
+            found += _fingerprint(_cell_hashes(rows))
+    _compare("cells of the lake", new, found)
 
 
 def compare_messages(batches: Iterable[BatchSums], files: Collection[Path]) -> Comparison | None:
@@ -101,9 +109,9 @@ def compare_messages(batches: Iterable[BatchSums], files: Collection[Path]) -> C
     ids, (cells, *rows) = made
     found = Fingerprint()
     for path in files:
-        held = _read(path, [*ID, "cell_id"])
-        kept = np.isin(_hashes({name: _one(held, name) for name in ID}), ids)
-        found += _fingerprint(words(_one(held, "cell_id"))[kept])
+        for held in _read(path, [*ID, "cell_id"]):
+            kept = np.isin(_hashes({name: _one(held, name) for name in ID}), ids)
+            found += _fingerprint(words(_one(held, "cell_id"))[kept])
     _compare("cells of messages", found, cells)
     return Comparison([], {frame.name: each for frame, each in zip(ASSEMBLED, rows, strict=True)})
 
@@ -137,19 +145,29 @@ def _fingerprint(hashes: Words) -> Fingerprint:
     return Fingerprint(count, 0, total)
 
 
-def _cells(staged: Path) -> pa.Table:
+def _staged_cells(staged: Path) -> Iterator[pa.Table]:
     """The staged cells, without rejects."""
-    cells = pa.concat_tables(pq.read_table(part) for part in sorted(staged.glob("*.parquet")))
-    return cells.filter(pc.is_null(cells["reject"]))
+    for part in sorted(staged.glob("*.parquet")):
+        with pq.ParquetFile(part) as file:
+            for batch in file.iter_batches(BATCH_ROWS, use_threads=False):
+                rows = pa.Table.from_batches([batch])
+                yield rows.filter(pc.is_null(rows["reject"]))
 
 
-def _read(path: Path, names: Sequence[str]) -> pa.Table:
+def _read(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
     """Columns of a file of the lake's cells."""
     with pq.ParquetFile(path) as file:
-        rows = file.read(columns=[name for name in names if name != _PARTITION], use_threads=False)
-    if _PARTITION not in names:
-        return rows
-    return rows.append_column(_PARTITION, pa.array([_chain_of(path)] * rows.num_rows, pa.int32()))
+        columns = [name for name in names if name != _PARTITION]
+        for batch in file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False):
+            rows = pa.Table.from_batches([batch])
+            if _PARTITION in names:
+                rows = rows.append_column(_PARTITION, pa.array([_chain_of(path)] * rows.num_rows, pa.int32()))
+            yield rows
+
+
+def _words_of(path: Path, name: str) -> Words:
+    """The words of a column of a file."""
+    return np.concatenate([np.zeros(0, np.uint64), *(words(_one(rows, name)) for rows in _read(path, [name]))])
 
 
 def _chain_of(path: Path) -> int:

@@ -38,9 +38,9 @@ def derive(batch: pa.RecordBatch | pa.Table) -> Iterator[Derived]:
     of = Messages(batch)
     yield from _plain(of)
     yield from _transactions(of)
-    yield from output_rows(of, Items(of.transaction_field("outputs")))
+    yield from output_rows(of, of.outputs)
     if of.receipt.null_count < len(of.receipt):
-        yield from output_rows(of, Items(child(of.receipt, "funds")))
+        yield from output_rows(of, of.funds)
     yield address_rows(of)
     yield from _milestones(of)
 
@@ -69,7 +69,7 @@ def _transactions(of: Messages) -> Iterator[Derived]:
     transaction_id = of.transaction_field("transaction_id")
     identity = words(transaction_id)
     yield Derived("transactions_by_state", rows, of.of(rows) | {"transaction_id": identity[rows]})
-    inputs, unlocks = Items(of.transaction_field("inputs")), Items(of.transaction_field("unlocks"))
+    inputs, unlocks = of.inputs, of.unlocks
     if not len(inputs.messages):
         return
     messages = inputs.messages
@@ -124,16 +124,16 @@ def _transactions(of: Messages) -> Iterator[Derived]:
         "transaction_id": identity[messages],
     }
     yield from spent_changes(of, messages, changed)
-    outputs = Items(of.transaction_field("outputs"))
+    messages = of.outputs.messages
     yield Derived(
         "transactions",
-        outputs.messages,
-        of.of(outputs.messages)
+        messages,
+        of.of(messages)
         | {
-            "transaction_id": identity[outputs.messages],
-            "idx": outputs.index.view(np.uint64),
+            "transaction_id": identity[messages],
+            "idx": of.outputs.index.view(np.uint64),
             "variant": text_word("output"),
-            "data": words(outputs.field("data")),
+            "data": words(of.outputs.field("data")),
         },
     )
 

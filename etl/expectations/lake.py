@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from db.intervals import Intervals, in_words
+from db.intervals import Intervals, add, in_words, intersect
 from etl.engine.current import on_sail
 from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import NEXT_STEP, WrongRows, engine_name
 from etl.expectations.expected import Expected, sums_by_milestone
 from etl.expectations.message_batch import Numbers, numbers
 from etl.lake.delta import Lake
+from etl.lake.parts import LakePart, checksum_of
 
 BATCH_ROWS = 8_000
 _UNUSED = {"nonce", "network_id", "lake_range"}
@@ -47,6 +48,23 @@ def expected_of_lake(lake: Lake, milestones: Intervals) -> Expected:
         rest = pa.concat_tables(pieces, promote_options="default").combine_chunks()
         sums.update(sums_by_milestone(rest))
     return Expected(sums)
+
+
+def unread_milestones(lake: Lake, parts: Sequence[LakePart], milestones: Intervals) -> Intervals:
+    """Returns the milestones among these that are not, as a whole, in files that the lake has as a decoding wrote them.
+    The rows of such files have not passed through the engine.
+    """
+    written = {part.checksum: (part.first, part.last) for part in parts}
+    sizes = {size for size, _ in written}
+    unread: Intervals = []
+    for file in lake.log("messages").files():
+        span = milestones
+        if file.least is not None and file.greatest is not None:
+            span = intersect(milestones, [(file.least, file.greatest)])
+        path = Path(lake.path("messages"), file.path)
+        if span and (file.size not in sizes or written.pop(checksum_of(path), None) is None):
+            unread = add(unread, span)
+    return intersect(milestones, add(unread, sorted(written.values())))
 
 
 def _in_pieces(files: Sequence[Path]) -> Numbers:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ class Derived:
     columns: Columns
 
 
+@cache
 def text_word(text: str) -> np.uint64:
     """The word of a text."""
     found: np.uint64 = words(pa.array([text]))[0]
@@ -73,9 +74,13 @@ class Items:
         self.starts: Numbers = np.cumsum(self.counts) - self.counts
         self.index: Numbers = np.arange(len(self.messages), dtype=np.int64) - self.starts[self.messages]
 
+        self._fields: dict[str, pa.Array] = {}
+
     def field(self, name: str) -> pa.Array:
         """A field of the items."""
-        return child(self.values, name)
+        if name not in self._fields:
+            self._fields[name] = child(self.values, name)
+        return self._fields[name]
 
 
 class Messages:
@@ -100,6 +105,26 @@ class Messages:
     def transaction_field(self, name: str) -> pa.Array:
         """A field of the transactions, null for other messages."""
         return child(self.transaction, name)
+
+    @cached_property
+    def inputs(self) -> Items:
+        """The inputs of the transactions."""
+        return Items(self.transaction_field("inputs"))
+
+    @cached_property
+    def outputs(self) -> Items:
+        """The outputs of the transactions."""
+        return Items(self.transaction_field("outputs"))
+
+    @cached_property
+    def unlocks(self) -> Items:
+        """The unlock blocks of the transactions."""
+        return Items(self.transaction_field("unlocks"))
+
+    @cached_property
+    def funds(self) -> Items:
+        """The outputs of the receipts."""
+        return Items(child(self.receipt, "funds"))
 
     @cached_property
     def common(self) -> dict[str, Words]:

@@ -94,12 +94,11 @@ def output_rows(of: Messages, items: Items) -> Iterator[Derived]:
 
 def address_rows(of: Messages) -> Derived:
     """Each address that an attachment or a migration pays, and each that signed an attachment."""
-    paid = [Items(of.transaction_field("outputs")), Items(child(of.receipt, "funds"))]
-    unlocks = Items(of.transaction_field("unlocks"))
-    signers = unlocks.field("address")
+    paid = (of.outputs, of.funds)
+    signers = of.unlocks.field("address")
     parts = [
         *((each.messages, each.field("address"), each.field("amount"), 1, 0) for each in paid),
-        (unlocks.messages, signers, pa.nulls(len(signers), pa.decimal128(20, 0)), 0, 1),
+        (of.unlocks.messages, signers, pa.nulls(len(signers), pa.decimal128(20, 0)), 0, 1),
     ]
     pairs = pa.concat_tables(
         pa.table(
@@ -126,7 +125,7 @@ def address_rows(of: Messages) -> Derived:
     is_signer, is_paid = (numbers(got[f"{name}_max"]) == 1 for name in ("signer", "paid"))
     directions = np.array([text_word(each) for each in ("received", "sent", "both", "migrated")])
     direction = np.where(is_signer & is_paid, 2, np.where(is_signer, 1, 0))
-    inputs_count = Items(of.transaction_field("inputs")).counts
+    inputs_count = of.inputs.counts
     received = pc.fill_null(got["amount_sum"], 0)
     identity = pc.coalesce(of.transaction_field("transaction_id"), child(of.receipt, "treasury_input"))
     return Derived(

@@ -19,6 +19,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 _NULL = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _LAST, _LENGTH = (np.uint64(each) for each in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93))
+_BOTH = np.uint64((int(_FIRST) + int(_LAST)) % 2**64)
 
 
 def row_hashes(columns: Mapping[str, Words | np.uint64], names: Sequence[str], count: int) -> Words:
@@ -86,11 +87,13 @@ def _ends(array: pa.Array) -> Words:
         data = pa.py_buffer((b"" if data is None else data.to_pybytes()) + bytes(8))
     # A word at every position of the bytes, without a copy.
     sliding: Words = np.ndarray((data.size - 7,), np.uint64, data, 0, (1,))
-    if lengths.min() >= 8:
-        found = sliding[starts] * _FIRST + sliding[ends - 8] * _LAST
-    else:
-        size = np.minimum(lengths, 8)
-        found = _short(sliding, starts, size) * _FIRST + _short(sliding, ends - size, size) * _LAST
+    short = np.nonzero(lengths < 8)[0]
+    if len(short):
+        starts, ends = np.minimum(starts, len(sliding) - 1), np.maximum(ends, 8)
+    found = sliding[starts] * _FIRST + sliding[ends - 8] * _LAST
+    if len(short):
+        begins, size = offsets[short], lengths[short]
+        found[short] = _short(sliding, begins, size) * _BOTH
     return _mixed(found + lengths.astype(np.uint64) * _LENGTH)
 
 

@@ -3,10 +3,12 @@
 A row group ends between two milestones, so any reader that splits files at row groups keeps milestones whole.
 """
 
+import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,15 +25,22 @@ COMPARED = ["milestone_index", "timestamp", "version", "white_flag_index"]
 """Columns with minimum and maximum: readers skip row groups by them."""
 
 
+Checksum: TypeAlias = tuple[int, int]
+"""The bytes of a file and their CRC-32."""
+
+
 @dataclass(frozen=True, slots=True)
 class LakePart:
-    """A file of messages: its partition, rows, and the least and greatest milestone in it."""
+    """A file of messages: its partition, rows, the least and greatest milestone in it, and its checksum once it is
+    whole.
+    """
 
     path: Path
     lake_range: int
-    rows: int
-    first: int
-    last: int
+    rows: int = 0
+    first: int = 0
+    last: int = 0
+    checksum: Checksum = (0, 0)
 
 
 @dataclass
@@ -69,7 +78,7 @@ class PartWriter:
         for lake_range, rows in _by_range(pa.Table.from_batches([batch]).drop_columns(["reject"])):
             if not self.parts or self.parts[-1].lake_range != lake_range:
                 self._end_file()
-                self.parts.append(LakePart(self._path(lake_range), lake_range, 0, 0, 0))
+                self.parts.append(LakePart(self._path(lake_range), lake_range))
             self._rows.append(rows)
             self._count += rows.num_rows
             if self._count >= GROUP_ROWS:
@@ -112,6 +121,13 @@ class PartWriter:
         if self._open is not None:
             self._open.close()
             self._open = None
+            self.parts[-1] = replace(self.parts[-1], checksum=checksum_of(self.parts[-1].path))
+
+
+def checksum_of(path: Path) -> Checksum:
+    """Returns the checksum of a file."""
+    data = path.read_bytes()
+    return len(data), zlib.crc32(data)
 
 
 def _by_range(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:

@@ -22,7 +22,6 @@ from etl.engine.arrow_frames import arrow_frame, collected
 from etl.expectations.balances import expected_balances, supply
 from etl.expectations.comparison import LedgerComparison
 from etl.expectations.fingerprints import Fingerprint
-from etl.expectations.lake import is_read_here
 from etl.lake.delta import few_rows
 from etl.lake.summary import Totals, totals_of, totals_of_rows
 from etl.ledger_state import compaction, rich_list, unspent
@@ -197,7 +196,7 @@ class Ledger:
         compared = self.expected([(frontier + 1, to)])
         if compared is not None:
             compared.check_supply(supply(held.powers), supply(wealth.powers))
-            compared.expect_balances(self._expected_balances(found, frontier, to))
+            compared.expect_balances(_expected_balances(found, frontier, to))
         with publication.store.batch(publish=found.near is None) as batch:
             if opened is not None:
                 publication.record(batch, opened)
@@ -209,14 +208,6 @@ class Ledger:
             spent = spent.where((F.col("milestone_index") > since) & (F.col("milestone_index") <= dead_to))
             compaction.clean(publication, spent, found.ranges, genesis, dead_to)
         return to
-
-    def _expected_balances(self, found: Found, frontier: int, to: int) -> Fingerprint | None:
-        """What the balances after (frontier, to] must be. None: the changes do not pass through this process."""
-        if found.near is not None:
-            return expected_balances(found.near.changes, found.near.before, frontier, to)
-        if found.files is None or not is_read_here(self.publication.lake, self.publication.settings):
-            return None
-        return expected_balances(found.files, (), frontier, to)
 
     def _wealth(self, found: Found, held: Wealth, genesis: int, frontier: int, to: int) -> Wealth:
         """The wealth distribution after milestone `to`. `held`: that at the frontier."""
@@ -279,3 +270,10 @@ class Ledger:
         )
         held: int = first["milestone_index"] - 1
         return held
+
+
+def _expected_balances(found: Found, frontier: int, to: int) -> Fingerprint | None:
+    """What the balances after (frontier, to] must be. None: the changes are not in files."""
+    if found.near is not None:
+        return expected_balances(found.near.changes, found.near.before, frontier, to)
+    return None if found.files is None else expected_balances(found.files, (), frontier, to)

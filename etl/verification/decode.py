@@ -72,6 +72,10 @@ class Decoding(Protocol):
         more copy.
         """
 
+    @property
+    def parts(self) -> Sequence[LakePart]:
+        """The files that the lake's messages were written to. Empty if the engine wrote them."""
+
     def pending(self) -> DataFrame:
         """MESSAGE_DDL of the pending lines, with milestone_index UNKNOWN_MILESTONE."""
 
@@ -134,6 +138,7 @@ class ProcessDecoding:
     folder: Callable[[str], Path]
     done: Callable[[int, int], None]
     results: TaskResults = field(default_factory=lambda: TaskResults(*(LocalMembers() for _ in range(4))))
+    parts: Sequence[LakePart] = ()
     _rejects: list[Path] = field(default_factory=list)
 
     def write_milestones(self, todo: Intervals, in_lake: Intervals) -> None:
@@ -148,7 +153,8 @@ class ProcessDecoding:
             return Known(tuple(self.lake.local_files("messages", there)) if there else (), there)
 
         tasks = decode_tasks(self.plan, todo, least, folder, known)
-        replace_messages(self.lake, self._parts(tasks, self.decoder.milestone, size, folder), todo)
+        self.parts = self._parts(tasks, self.decoder.milestone, size, folder)
+        replace_messages(self.lake, self.parts, todo)
 
     def pending(self) -> DataFrame:
         """See Decoding."""
@@ -181,6 +187,7 @@ class TaskDecoding:
     lake: Lake
     plan: Plan
     decoder: Decoder
+    parts: Sequence[LakePart] = ()
 
     def __post_init__(self) -> None:
         self._in_lake: Intervals = []

@@ -5,11 +5,13 @@ pass through one process, only decoded milestones are known.
 """
 
 from dataclasses import replace
+from functools import partial
 
-from db.intervals import Intervals, intersect, subtract
+from db.intervals import Intervals, add, intersect, subtract
 from etl.expectations.comparison import Expectation, LedgerComparison, compare_lake, compare_messages
+from etl.expectations.conservation import surplus
 from etl.expectations.expected import Expected
-from etl.expectations.lake import expected_of_lake, is_read_here
+from etl.expectations.lake import expected_of_lake, is_read_here, unread_milestones
 from etl.verification.ingest import Ingested
 from etl.writers.publish import Publication
 
@@ -18,9 +20,10 @@ def expect(publication: Publication, found: Ingested) -> Expectation:
     """Returns what the run must write. Raises WrongRows if the lake's messages are not the decoded ones."""
     if not reads_lake(publication):
         return Expectation(found.expected, [*subtract(found.run, found.decoded), *found.changed])
-    held = expected_of_lake(publication.lake, found.run)
+    read = add(unread_milestones(publication.lake, found.parts, found.run), found.changed)
+    held = expected_of_lake(publication.lake, read)
     unchanged = subtract(found.decoded, found.changed)
-    compare_lake(found.expected, held, unchanged)
+    compare_lake(found.expected, held, intersect(unchanged, read))
     # Later steps have changed states and positions of these, but no message.
     compare_messages(found.expected, held, intersect(found.changed, found.decoded))
     return Expectation(held.replaced_by(found.expected.of(unchanged)))
@@ -35,13 +38,16 @@ def expect_lake(publication: Publication, milestones: Intervals) -> Expectation:
 
 def expect_ledger(publication: Publication, written: Expectation, milestones: Intervals) -> LedgerComparison | None:
     """Returns the comparison of the ledger state after these milestones. Those that the run did not write are read from
-    the lake.
+    the lake. None: this process does not read it.
     """
-    missing = subtract(milestones, written.known)
-    if missing and not reads_lake(publication):
+    if not reads_lake(publication):
         return None
+    missing = subtract(milestones, written.known)
     earlier = expected_of_lake(publication.lake, missing) if missing else Expected()
-    return replace(written, expected=written.expected.replaced_by(earlier)).ledger(milestones)
+    compared = replace(written, expected=written.expected.replaced_by(earlier)).ledger(milestones)
+    if compared is not None:
+        compared.surplus = partial(surplus, publication.lake, milestones)
+    return compared
 
 
 def reads_lake(publication: Publication) -> bool:

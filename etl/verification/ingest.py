@@ -4,7 +4,7 @@ A milestone that the lake has as a whole is not decoded again unless `force` is 
 messages are one more copy beside those of the files. The table `milestones` is committed last.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from etl.engine.session import Session
 from etl.expectations.expected import Expected
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either
 from etl.lake.milestone_rows import milestone_rows
+from etl.lake.parts import LakePart
 from etl.report import Notify, Progress, quiet
 from etl.sources.genesis import Genesis, open_genesis
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
@@ -58,6 +59,7 @@ class Ingested:
         level: the level that those reach once the Merkle root proves their states.
         expected: what must be written of the decoded milestones.
         links: links of decoded Stardust milestones to neighbours that were not compared yet or do not fit.
+        parts: the files of decoded messages, of a decoding that wrote files.
         changed: decoded milestones whose rows in the lake were replaced since.
     """
 
@@ -72,6 +74,7 @@ class Ingested:
     level: str
     links: set[Link]
     expected: Expected
+    parts: Sequence[LakePart] = ()
     changed: Intervals = field(default_factory=list)
 
 
@@ -131,6 +134,7 @@ class Ingest:
             level=MERKLE if coordinator is None else SIGNED,
             links=results.links.value,
             expected=Expected(dict(results.expected.value)),
+            parts=decoding.parts,
         )
 
     def commit(self, found: Ingested) -> None:

@@ -286,10 +286,9 @@ def upsert_frames(
                     compared.end(before_sync=True)
             rows = prepared.write(batch)
             wrote(prepared.table.name, rows)
-            found = prepared.observed
-            hints.add(prepared.table, found)
+            hints.add(prepared.table, prepared.observed)
             if compared is not None:
-                compared.check(prepared.table, prepared.columns, rows if found is None else found.sums)
+                compared.check(prepared.table, prepared.columns, rows, prepared.observed)
             if prepared.table not in KEPT:
                 prepared.drop()
     hints.end()

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from db.intervals import Intervals
 from etl.engine.delta_files import RowsOutside
 from etl.expectations.comparison import WrongRows
+from etl.expectations.expected import Expected
+from etl.verification import expect
 from tests.etl import stardust_archives
 from tests.etl.archives import write
 from tests.etl.conftest import Loading, Stores
@@ -110,7 +113,11 @@ def test_wrong_messages_in_the_lake_fail_the_load_before_its_milestones_are_comm
 def test_the_next_load_repairs(stores: Stores, archive: Path) -> None:
     network = stardust_archives.NETWORK
     good, lake, store = (stores(network=network) for _ in range(3))
-    good.load(archive)
+    read: list[Intervals] = []
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(expect, "expected_of_lake", lambda _, milestones: read.append(milestones) or Expected())
+        good.load(archive)
+    assert read == [[]], "correct files of the lake were read again"
     with pytest.MonkeyPatch.context() as monkeypatch:
         in_lake(monkeypatch, without_first)
         fails(lake, archive, "lake")

@@ -41,11 +41,8 @@ FAR, NEAR = 0, 10_000
 
 OF_LEDGER: dict[str, tuple[str, Fault, str]] = {
     "a lost change": ("ledger_updates_by_milestone", without_first, ""),
-    "a spent output as created": ("ledger_updates_by_milestone", opposite("is_spent"), ""),
-    "an amount off by one": ("ledger_updates_by_address", one_more("amount"), ""),
     "a wrong result of a join": ("changes", one_more("amount"), ""),
     "a lost unspent output": ("unspent_outputs", without_first, "output_type"),
-    "a balance off by one": ("address_balances", one_more("balance"), ""),
     "a balance twice": ("address_balances", twice_first, ""),
     "a lost hint": ("unspent_hints", without_first, ""),
     "a wrong sum": ("powers", one_more("amount"), ""),
@@ -62,14 +59,18 @@ OF_SMALL_TABLES: dict[str, tuple[ModuleType, str, Fault, str]] = {
 
 OF_SMALL_LEDGER: dict[str, tuple[ModuleType, str, Fault, str]] = {
     "an output without its creation": (changes, "is_spent", without_first, "distribution"),
-    "a lost change": (few_rows, "is_spent_BOOLEAN", without_first, "ledger_updates_by_milestone"),
+    "a spent output as created": (
+        few_rows,
+        "is_spent_BOOLEAN",
+        opposite("is_spent_BOOLEAN"),
+        "ledger_updates_by_milestone",
+    ),
     "an amount off by one": (few_rows, "is_spent_BOOLEAN", one_more("amount_BIGINT"), "ledger_updates_by_milestone"),
     "a balance off by one": (advance, "balance", one_more("balance"), "address_balances"),
     "a hint of another partition": (few_rows, "ms_range_id_1", one_more("ms_range_id_1"), "addresses_hints"),
 }
 
 OF_MILESTONES: dict[str, Fault] = {
-    "a count off by one": one_more("message_count"),
     "an amount off by one": one_more("transferred_tokens"),
     "a lost milestone": without_first,
 }

@@ -18,7 +18,6 @@ from tests.etl.expectations.faults import (
     in_cells,
     in_store,
     swapped,
-    truncated,
     twice_first,
     without_first,
     zero_for_null,
@@ -29,7 +28,6 @@ pytestmark = pytest.mark.loads
 
 OF_STAGED: dict[str, tuple[str, Fault]] = {
     "a lost cell": ("cells", without_first),
-    "a truncated cell": ("cells", truncated("value")),
     "a row twice": ("vaas", twice_first),
     "zero for null": ("vaas", zero_for_null("observed_at")),
     "exchanged columns": ("vaa_signatures", swapped("digest", "guardian_address")),
