@@ -28,7 +28,10 @@ def compact_lake(context: typer.Context) -> None:
 @lake.command("views")
 def lake_views(
     context: typer.Context,
-    engine: Annotated[Literal["duckdb", "spark"], typer.Option(help="SQL dialect.")] = "duckdb",
+    engine: Annotated[
+        Literal["duckdb", "spark"],
+        typer.Option(help="SQL dialect. The statements for Spark need a session with Delta Lake."),
+    ] = "duckdb",
 ) -> None:
     """Prints SQL statements that create the tables of the lake's current version and the views of docs/analysts.md.
 

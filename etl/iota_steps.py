@@ -15,7 +15,6 @@ from db.store import StoreMismatch
 from etl.analytics import catch_up as analyse
 from etl.analytics.with_ledger import LedgerAnalytics
 from etl.archive.archived_milestones import sealed_by
-from etl.engine.progress_monitor import watched
 from etl.expectations.comparison import Expectation
 from etl.lake.delta import Lake, intervals_of
 from etl.lake.summary import count_messages, count_rows, reject_lines
@@ -95,7 +94,7 @@ def decode(run: IotaRun) -> IotaRun:
         return run
     publication = run.publication
     held = publication.reads.held()
-    with publication.report.timed("decode"), watched(publication.spark, "decode", publication.notify):
+    with publication.report.timed("decode"):
         found = run.ingest.messages(
             run.files,
             first=run.first,

@@ -90,7 +90,7 @@ def load(
         ThreadPoolExecutor(1, thread_name_prefix="workers") as pool,
     ):
         if files:
-            pool.submit(start_workers, publication.spark, bytes_of(files))
+            pool.submit(start_workers, publication.lake, bytes_of(files))
         run_steps(
             IOTA, IotaRun(publication, files, first, last, force, genesis=genesis, bulk=bulk, analytics=analytics)
         )

@@ -60,11 +60,9 @@ def task_set(session: Session) -> TaskSet:
     return SpooledSet() if on_sail() else session.sparkContext.accumulator(set(), _Union())
 
 
-def decodes_in_processes() -> bool:
-    """Returns whether Python over all rows runs in processes of this machine (etl/engine/process_pool.py), not in tasks
-    of the engine.
-    """
-    return on_sail()
+def runs_here(session: Session) -> bool:
+    """Returns whether the engine uses this machine only: Sail, or Spark with a local master."""
+    return on_sail() or str(session.sparkContext.master).startswith("local")
 
 
 def parallelism(session: Session) -> int:

@@ -25,6 +25,7 @@ from etl.engine.current import SAIL, SPARK, on_sail
 from etl.engine.delta_log import DataFile, DeltaLog, Layout
 from etl.engine.delta_tables import append_rows, append_table, commit_files, read_files, replace_rows
 from etl.engine.ordering import in_lake_order
+from etl.engine.queries import runs_here
 from etl.engine.row_selection import Selection
 from etl.engine.session import Session, session_beside
 from etl.engine.spans import Planning
@@ -123,6 +124,11 @@ class Lake:
     @cached_property
     def _many(self) -> Session:
         return session_beside(self.spark, Planning.COMPILED)
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether processes of this machine may read and write the files: a directory, and no executor is elsewhere."""
+        return "://" not in self.root and runs_here(self.spark)
 
     def path(self, table: str) -> str:
         """The path of a table."""

@@ -121,6 +121,7 @@ def statements(lake: Lake, engine: str) -> list[str]:
     DIALECTS. Tables exist only if there is a lake.
 
     DuckDB reads the files directly and needs no extension. Print the statements again after a load or a compaction.
+    Spark needs a session with Delta Lake, and reads the newest version in each query.
     """
     made = [DIALECTS[engine].utc]
     if _exists(lake):

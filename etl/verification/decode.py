@@ -1,5 +1,5 @@
 """Lines of milestones → decoded and verified rows, by one function (etl/verification/decode_worker.py) that runs in
-two ways: in processes of this machine, which write files, with Sail, and in tasks with Spark.
+two ways: in processes of this machine, which write files, and in tasks of a Spark cluster.
 
 Decoding is the one step in which every message passes through Python. Both ways return the same rows.
 """
@@ -20,13 +20,14 @@ from etl.engine.arrow_frames import arrow_frame
 from etl.engine.ordering import in_tasks
 from etl.engine.process_pool import run_tasks, uses_workers
 from etl.engine.process_pool import start_workers as start_processes
-from etl.engine.queries import decodes_in_processes, parallelism, task_set
-from etl.engine.session import Session
+from etl.engine.progress_monitor import watched
+from etl.engine.queries import parallelism, task_set
 from etl.lake.delta import REJECTS_DDL, Lake
 from etl.lake.message_rows import DECODED_DDL
 from etl.lake.part_commits import replace_messages
 from etl.lake.part_frames import part_frame
 from etl.lake.parts import LakePart
+from etl.report import Notify, Progress
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan
 from etl.verification.decode_worker import (
     KNOWN_COLUMNS,
@@ -46,6 +47,9 @@ from ledger.eras import Coordinator, Eras
 
 TASK_BYTES = 64 << 20
 """Maximum of archive bytes per decoding task: few enough to balance tasks, enough for the size of the lake's files."""
+
+STAGE = "decode"
+"""The stage that tasks are reported for."""
 
 TASKS_PER_PROCESS = 4
 """Minimum of tasks per process in a large load, so that all processes end at about the same time."""
@@ -106,14 +110,14 @@ def decoding_of(
     plan: Plan,
     decoder: Decoder,
     folder: Callable[[str], Path],
-    done: Callable[[int, int], None],
+    notify: Notify,
 ) -> Decoding:
-    """Returns the way for this engine and lake. `folder` makes a folder of the run; `done` receives finished and total
-    tasks.
+    """Returns the way for this engine and lake. `folder` makes a folder of the run; `notify` receives finished and
+    total tasks.
     """
-    if decodes_in_processes():
-        return ProcessDecoding(lake, plan, decoder, folder, done)
-    return TaskDecoding(lake, plan, decoder)
+    if lake.is_local:
+        return ProcessDecoding(lake, plan, decoder, notify, folder)
+    return TaskDecoding(lake, plan, decoder, notify)
 
 
 def decode_tasks(
@@ -135,8 +139,8 @@ class ProcessDecoding:
     lake: Lake
     plan: Plan
     decoder: Decoder
+    notify: Notify
     folder: Callable[[str], Path]
-    done: Callable[[int, int], None]
     results: TaskResults = field(default_factory=lambda: TaskResults(*(LocalMembers() for _ in range(4))))
     parts: Sequence[LakePart] = ()
     _rejects: list[Path] = field(default_factory=list)
@@ -172,12 +176,15 @@ class ProcessDecoding:
         parts: list[LakePart] = []
         decode = partial(decode_to_files, check=check)
         processes = parallelism(self.lake.spark)
-        for decoded in run_tasks(decode, tasks, processes=processes, size=size, done=self.done):
+        for decoded in run_tasks(decode, tasks, processes=processes, size=size, done=self._report):
             parts += decoded.parts
             for name in ("rejected", "believed", "links", "expected"):
                 getattr(self.results, name).add(getattr(decoded.results, name).value)
         self._rejects += sorted(folder.glob("rejects/*.parquet"))
         return parts
+
+    def _report(self, finished: int, total: int) -> None:
+        self.notify(Progress(STAGE, finished, total, "tasks"))
 
 
 @dataclass
@@ -187,6 +194,7 @@ class TaskDecoding:
     lake: Lake
     plan: Plan
     decoder: Decoder
+    notify: Notify
     parts: Sequence[LakePart] = ()
 
     def __post_init__(self) -> None:
@@ -197,7 +205,8 @@ class TaskDecoding:
         """See Decoding."""
         self._in_lake = in_lake
         rows = _messages(self._decoded(self._planned(todo), self.decoder.milestone, self.results))
-        self.lake.replace("messages", rows, todo)
+        with watched(self.lake.spark, STAGE, self.notify):
+            self.lake.replace("messages", rows, todo)
 
     def pending(self) -> DataFrame:
         """See Decoding."""
@@ -233,13 +242,13 @@ class TaskDecoding:
         return planned.mapInArrow(partial(decode_batches, check=check, results=results), DECODED_DDL)
 
 
-def start_workers(session: Session, size: int) -> None:
+def start_workers(lake: Lake, size: int) -> None:
     """Starts a Python worker per core and imports the modules for decoding while the driver is still planning. `size`:
     bytes of the files; few bytes are decoded in this process.
     """
-    cores = parallelism(session)
-    if not decodes_in_processes():
-        rows = session.range(cores, numPartitions=cores).mapInArrow(pass_on, "id BIGINT")
+    cores = parallelism(lake.spark)
+    if not lake.is_local:
+        rows = lake.spark.range(cores, numPartitions=cores).mapInArrow(pass_on, "id BIGINT")
         rows.write.format("noop").mode("append").save()
     elif uses_workers(size):
         start_processes(cores, [decode_rows.__module__])

@@ -22,7 +22,7 @@ from etl.expectations.expected import Expected
 from etl.lake.delta import GENESIS, GENESIS_DDL, Lake, either
 from etl.lake.milestone_rows import milestone_rows
 from etl.lake.parts import LakePart
-from etl.report import Notify, Progress, quiet
+from etl.report import Notify, quiet
 from etl.sources.genesis import Genesis, open_genesis
 from etl.sources.plan import UNKNOWN_MILESTONE, Plan, reject_table, scan
 from etl.store_reads import StoreReads
@@ -113,7 +113,7 @@ class Ingest:
         reopened = subtract(intersect(incomplete, whole), wanted)
         coordinator = find_coordinator(self.settings, self.lake)
         decoder = Decoder(eras_of(self.settings, self.reads, plan), coordinator)
-        decoding = decoding_of(self.lake, plan, decoder, self.folder, self._report)
+        decoding = decoding_of(self.lake, plan, decoder, self.folder, self.notify)
         results = decoding.results
         if todo:
             decoding.write_milestones(todo, in_lake)
@@ -182,9 +182,6 @@ class Ingest:
         if found is not None:
             rows = rows.unionByName(found)
         self.lake.replace("rejects", rows, todo, files=[each.file for each in plan.files])
-
-    def _report(self, finished: int, total: int) -> None:
-        self.notify(Progress("decode", finished, total, "tasks"))
 
 
 def _reject_other_era(file: Path, genesis: Genesis, eras: Eras) -> None:

@@ -5,7 +5,8 @@ Each test of a defect fails once a new version of Sail fixes the defect; then re
 
 import sys
 from collections.abc import Iterator
-from functools import reduce
+from datetime import UTC, datetime
+from functools import partial, reduce
 from itertools import pairwise
 from operator import or_
 from pathlib import Path
@@ -20,9 +21,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import NullType
 
 from cli.main import describe_error
-from etl.engine.arrow_frames import MANY_ROWS, arrow_frame
+from etl.engine.arrow_frames import MANY_ROWS, arrow_frame, collected
 from etl.engine.columns import balanced, bytes_at, union_with_nulls
 from etl.engine.current import on_sail
+from etl.engine.delta_log import DeltaLog, Layout, paths_of
+from etl.engine.delta_tables import commit_files, read_files
 from etl.engine.ordering import map_in_order, sorted_rows
 from etl.engine.parquet import write_parquet
 from etl.engine.session import engine_session
@@ -155,6 +158,27 @@ def test_partition_columns_of_listed_files_are_null(sail: SparkSession, tmp_path
     pq.write_table(pa.table({"row": pa.array([1], pa.int32())}), file)
     reader = sail.read.schema("emitter_chain INT, row INT").option("basePath", str(tmp_path))
     assert [tuple(row) for row in reader.parquet(str(file)).collect()] == [(None, 1)]
+
+
+def test_int96_timestamps_do_not_merge_with_others(sail: SparkSession, tmp_path: Path) -> None:
+    """Earlier versions of the lake have them, without Arrow's schema."""
+    layout = Layout("id INT, at TIMESTAMP")
+    moment = datetime(2021, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
+
+    def write(is_int96: bool, row: int, folder: str) -> None:
+        Path(folder).mkdir(parents=True)
+        table = pa.table({"id": pa.array([row], pa.int32()), "at": pa.array([moment], pa.timestamp("us", tz="UTC"))})
+        pq.write_table(
+            table, Path(folder) / "part-0.parquet", use_deprecated_int96_timestamps=is_int96, store_schema=False
+        )
+
+    log = DeltaLog(str(tmp_path / "table"), layout)
+    for row, is_int96 in enumerate((True, False)):
+        commit_files(log, partial(write, is_int96, row), None, {}, append=True)
+    with pytest.raises(PySparkException, match="Fail to merge schema field 'at'"):
+        sail.read.schema(layout.ddl).parquet(*paths_of(log.root, log.files())).collect()
+    ours = read_files(sail, log, log.files(), layout.ddl)
+    assert collected(ours.orderBy("id")).to_pylist() == [{"id": row, "at": moment} for row in range(2)]
 
 
 def test_a_filter_over_a_union_with_a_branch_that_is_always_false_fails(sail: SparkSession, tmp_path: Path) -> None:

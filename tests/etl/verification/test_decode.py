@@ -1,18 +1,25 @@
-"""Decoding in worker processes and in this process gives the rows of a Spark task, and survives a killed worker."""
+"""Decoding in worker processes, in this process and in tasks of a Spark cluster gives the same rows; a killed worker
+does no harm.
+"""
 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 from etl.engine import process_pool
 from etl.engine.process_pool import STARTED_BYTES, WorkerEnded, run_tasks
-from etl.sources.plan import Plan, scan
-from etl.verification.decode import decode_tasks
+from etl.engine.queries import runs_here
+from etl.lake.delta import Lake
+from etl.report import quiet
+from etl.sources.plan import UNKNOWN_MILESTONE, Plan, scan
+from etl.verification.decode import Decoder, decode_tasks, decoding_of
 from etl.verification.decode_worker import (
     Check,
     Decoded,
@@ -24,7 +31,7 @@ from etl.verification.decode_worker import (
 )
 from tests.conftest import SAMPLE
 from tests.etl import stardust_archives
-from tests.etl.archives import NETWORK, dump, eras_of, flipped, of_state, sample, write
+from tests.etl.archives import NETWORK, dump, eras_of, flipped, of_state, pending, sample, write
 from tests.etl.conftest import Stores
 
 TASKS = 5
@@ -117,3 +124,46 @@ def test_a_killed_worker_fails_the_load_and_the_next_one_repairs_it(
     report = loading.load(SAMPLE)
     assert report.complete == report.milestones
     assert loading.rows() == clean.rows()
+
+
+def rows_of(frame: DataFrame | None) -> list[dict[str, Any]]:
+    assert frame is not None
+    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
+    return sorted(rows, key=repr)
+
+
+def test_tasks_of_a_cluster_decode_as_processes_do(spark: SparkSession, tmp_path: Path) -> None:
+    """Messages, rejects, pending messages, and a second copy of milestones of which the lake has a part."""
+    bad, _ = chrysalis(tmp_path)
+    waiting = write(tmp_path / "pending.jsonl", [pending()[0], pending()[1] | {"id": "ab" * 32, "metadata": {}}])
+    good = write(tmp_path / "good.log", [dump(line) for line in sample()[5:8]])
+    found = {}
+    for is_local in (True, False):
+        lake = Lake(spark, str(tmp_path / f"lake-{is_local}"))
+        assert lake.is_local
+        lake.is_local = is_local
+        found[is_local] = []
+        for number, (files, in_lake) in enumerate([([bad, waiting], []), ([good], [(6, 8)])]):
+            plan = scan(files, first=None, last=None)
+            decoder = Decoder(eras_of(NETWORK), None)
+            folder = tmp_path / f"{is_local}-{number}"
+            decoding = decoding_of(lake, plan, decoder, folder.joinpath, quiet)
+            decoding.write_milestones(plan.milestones(), in_lake)
+            pending_rows = rows_of(decoding.pending()) if plan.pending.num_rows else []
+            results = [getattr(decoding.results, name).value for name in ("rejected", "believed", "links")]
+            # Sums of pending messages are compared with nothing, and each task has its own.
+            results.append({each for each in decoding.results.expected.value if each[0] != UNKNOWN_MILESTONE})
+            rejects = rows_of(decoding.rejects()) if results[0] else []
+            found[is_local].append((rows_of(lake.read("messages")), rejects, pending_rows, results))
+    first, second = found[True]
+    assert [len(each) for each in first[1:3]] == [3, 1]
+    assert len(second[0]) == len(first[0]) + 1
+    assert found[False] == found[True]
+
+
+@pytest.mark.parametrize(
+    ("master", "here"), [("local", True), ("local[2]", True), ("spark://host:7077", False), ("yarn", False)]
+)
+def test_a_cluster_decodes_in_tasks(master: str, here: bool) -> None:
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+    assert runs_here(session) is here
