@@ -4,6 +4,7 @@ Sail 0.7.2 drops a sort below `mapInArrow` and before a write. With a limit afte
 write spreads the rows over several files. So with Sail, Python functions that rely on an order run in this process.
 """
 
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,10 +16,14 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from etl.engine.columns import schema_of
 from etl.engine.current import on_sail
 from etl.engine.parquet import write_parquet
+from etl.engine.queries import runs_here
 from etl.engine.sail.rows import batches_of
 
 ALL = 2**31 - 1
 """A limit above every number of rows."""
+
+BATCH_ROWS = 8_000
+"""Rows that a function over rows of this process gets at once."""
 
 
 def sorted_rows(frame: DataFrame, *keys: Column | str) -> DataFrame:
@@ -50,17 +55,30 @@ def map_in_order(
 ) -> DataFrame:
     """Rows of a function that takes all rows in the order of the keys. They are written into `folder`, a new one.
 
-    The function runs once, so a pool of processes would not make it faster: with Sail it runs in this process, which
-    holds one batch at a time.
+    The function runs once, so a pool of processes would not make it faster. It runs in this process, which holds one
+    batch at a time; on a Spark cluster in a task.
     """
     session = frame.sparkSession
-    if not on_sail():
+    if not runs_here(session):
         ordered = frame.repartition(1).sortWithinPartitions(*keys)
         write_parquet(ordered.mapInArrow(function, ddl), folder)
         return session.read.schema(ddl).parquet(str(folder))
     folder.mkdir(parents=True)
     schema = to_arrow_schema(schema_of(ddl))
     with pq.ParquetWriter(folder / "part-0.parquet", schema) as writer:
-        for batch in function(batches_of(frame.orderBy(*keys))):
+        for batch in function(_in_order(frame, keys, folder / "_sorted")):
             writer.write_batch(batch.cast(schema))
     return session.read.schema(ddl).parquet(str(folder))
+
+
+def _in_order(frame: DataFrame, keys: Sequence[str], scratch: Path) -> Iterator[pa.RecordBatch]:
+    """All rows in the order of the keys, one batch in memory at a time. `scratch`: a new folder, deleted at the end."""
+    if on_sail():
+        yield from batches_of(frame.orderBy(*keys))
+        return
+    # Spark would collect all rows in this process before the first one.
+    write_parquet(frame.repartition(1).sortWithinPartitions(*keys), scratch)
+    for part in scratch.glob("*.parquet"):
+        with pq.ParquetFile(part) as file:
+            yield from file.iter_batches(BATCH_ROWS, use_threads=False)
+    shutil.rmtree(scratch)

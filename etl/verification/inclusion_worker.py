@@ -1,7 +1,7 @@
 """Python worker with ordered input: takes milestones with unproved inclusion states, returns those that the ledger
 determines.
 
-A single task processes these milestones in order, with one of them in memory at a time. It keeps their changes on disk,
+One process takes these milestones in order, with one of them in memory at a time. It keeps their changes on disk,
 because later milestones may spend them. The result for a milestone counts only if it gives the Merkle root.
 """
 
