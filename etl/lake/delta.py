@@ -114,6 +114,8 @@ class Lake:
         self.spark = spark
         self._few = session_beside(spark, Planning.FEW_ROWS)
         self.root = root
+        self.is_local = "://" not in root and runs_here(spark)
+        """Whether processes of this machine may read and write the files: a directory, and no executor is elsewhere."""
         self._info = {"engine": SAIL if on_sail() else SPARK, "run": run}
         self._listing = threading.Lock()
         self._logs: dict[str, DeltaLog] = {}
@@ -124,11 +126,6 @@ class Lake:
     @cached_property
     def _many(self) -> Session:
         return session_beside(self.spark, Planning.COMPILED)
-
-    @cached_property
-    def is_local(self) -> bool:
-        """Whether processes of this machine may read and write the files: a directory, and no executor is elsewhere."""
-        return "://" not in self.root and runs_here(self.spark)
 
     def path(self, table: str) -> str:
         """The path of a table."""
