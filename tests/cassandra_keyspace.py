@@ -21,7 +21,9 @@ class Keyspace:
     def __init__(self, server: CassandraServer, name: str, settings_of: Callable[[str], StoreSettings]) -> None:
         self.name = name
         self.settings = settings_of(f"cassandra://{server.contact}/{name}?rf=1")
-        self._cluster = Cluster([server.address], port=server.ports.native, protocol_version=4)
+        self._cluster = Cluster(
+            [server.address], port=server.ports.native, protocol_version=4, schema_metadata_enabled=False
+        )
 
     def __enter__(self) -> "Keyspace":
         self.session = self._cluster.connect()
@@ -38,6 +40,8 @@ class Keyspace:
 
     def empty(self) -> None:
         """Deletes every row except those that describe the store."""
-        for table in schema.TABLES:
-            if table not in KEPT and self.session.execute(f"SELECT * FROM {self.name}.{table.name} LIMIT 1").one():
-                self.session.execute(f"TRUNCATE {self.name}.{table.name}", timeout=60)
+        tables = [table.name for table in schema.TABLES if table not in KEPT]
+        reads = [self.session.execute_async(f"SELECT * FROM {self.name}.{table} LIMIT 1") for table in tables]
+        for table, read in zip(tables, reads, strict=True):
+            if read.result().one():
+                self.session.execute(f"TRUNCATE {self.name}.{table}", timeout=60)

@@ -14,6 +14,11 @@ SPARK, CASSANDRA, CLIENTS = "spark", "cassandra", "clients"
 FIRST = (SPARK, CASSANDRA, CLIENTS)
 """Groups with the most work, which the processes take first."""
 
+ON_CASSANDRA = {"db": 0, "etl": 1}
+"""Folders of tests that connect to Cassandra again and again, before those whose keyspaces stay: every connection reads
+the schema of all keyspaces.
+"""
+
 KEY = "permanode/groups"
 
 
@@ -42,10 +47,13 @@ def on_spark(item: pytest.Item) -> bool:
     return as_bulk or item.config.getoption("--engine") == "spark"
 
 
-def rank(item: pytest.Item) -> int:
+def rank(item: pytest.Item) -> tuple[int, int]:
     """Returns the position of a test: groups with the most work, files that start a JVM of their own, all others."""
     group = group_of(item)
-    return FIRST.index(group) if group in FIRST else len(FIRST) + (item.get_closest_marker("spark") is None)
+    if group not in FIRST:
+        return len(FIRST), int(item.get_closest_marker("spark") is None)
+    folder = item.nodeid.split("/")[1]
+    return FIRST.index(group), ON_CASSANDRA.get(folder, len(ON_CASSANDRA)) if group == CASSANDRA else 0
 
 
 def store_groups(config: pytest.Config, items: list[pytest.Item]) -> None:

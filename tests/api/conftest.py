@@ -1,7 +1,7 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import httpx
 import pytest
@@ -81,11 +81,20 @@ STORES = [
 with each of its readers.
 """
 
+MORE_STORES = [
+    pytest.param(*each.values, marks=[*each.marks, pytest.mark.slow], id=each.id)
+    if "cassandra" in each.values[0]
+    else each
+    for each in STORES
+]
+"""For further ledgers that fill the same tables as one that is tested on Cassandra."""
+
 ON_ONE_STORE = pytest.mark.parametrize("store", STORES[:1], indirect=True)
 """For tests of what happens before a request reaches a store."""
 
 LATER_ON_CASSANDRA = {
     "chronicle_v1/test_chronicle_listings.py": "pages of listings",
+    "explorer_v2/test_explorer_paging.py": "pages of listings",
     "http/test_accept.py": "HTTP headers",
     "http/test_compression.py": "HTTP headers",
     "http/test_cross_origin.py": "HTTP headers",
@@ -134,6 +143,23 @@ def new_store(
         return StoreSettings(f"sqlite:///{tmp_path_factory.mktemp(f'{name}_{how}')}", network, *GEOMETRIES[how])
     url = f"cassandra://{request.getfixturevalue('cassandra').contact}/{name}{how}?rf=1"
     return StoreSettings(url, network, *GEOMETRIES["default"], reader=how)
+
+
+T = TypeVar("T")
+
+Some: TypeAlias = Callable[[Iterable[T]], list[T]]
+
+EVERY = 8
+"""A cluster takes about ten times as long for a request as the embedded store, and its answer is made of the same rows:
+on a cluster, every so many items of a ledger are requested, with `--slow` all.
+"""
+
+
+@pytest.fixture
+def some(request: pytest.FixtureRequest) -> Some[Any]:
+    """Which items of a ledger a test requests: all from the embedded store, every EVERY-th from a cluster."""
+    is_sampled = request.node.get_closest_marker("cassandra") and request.config.getoption("markexpr")
+    return lambda items: list(items)[:: EVERY if is_sampled else 1]
 
 
 @pytest.fixture(scope="session")

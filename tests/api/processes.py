@@ -62,11 +62,12 @@ def permanode_of(log: Path, **settings: str) -> Iterator[str]:
 
 def wait_for(base: str, process: "subprocess.Popen[str]") -> None:
     """Returns when the server responds; fails if the process ends first."""
-    for _ in range(200):
-        assert process.poll() is None, "the server ended"
-        try:
-            if httpx.get(f"{base}/health").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
+    with httpx.Client(base_url=base) as client:
+        for _ in range(200):
+            assert process.poll() is None, "the server ended"
+            try:
+                if client.get("/health").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.1)
     pytest.fail("the server never answered")

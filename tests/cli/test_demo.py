@@ -108,10 +108,11 @@ def test_the_demo_loads_serves_and_loads_nothing_again(
         assert (body["served"], body["verified"], body["fault"]) == (True, True, None)
         assert base64.b64decode(row["SignedVAABytes"]) == vaa
         base = f"http://127.0.0.1:{port}"
-        assert httpx.get(f"{base}/docs").status_code == 200
-        for example in prefilled():
-            answer = httpx.request(example.method, base + example.path, params=example.query, json=example.body)
-            assert answer.status_code == 200, (example, answer.text)
+        with httpx.Client(base_url=base) as client:
+            assert client.get("/docs").status_code == 200
+            for example in prefilled():
+                answer = client.request(example.method, example.path, params=example.query, json=example.body)
+                assert answer.status_code == 200, (example, answer.text)
     with running(tmp_path / "demo", port, store) as printed:
         assert printed.lstrip().startswith("Serving.")
         assert ask(urls[0])["data"]

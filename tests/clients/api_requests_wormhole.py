@@ -76,9 +76,10 @@ def parameters(operation: Json, known: Json) -> Json:
 def wormhole_walks(world: World, server: str) -> Iterator[Walk]:
     """One call of each openapi.yaml route for Wormhole networks, in order. KeyError names an unknown parameter."""
     known = values(world)
-    for path, method, operation, is_alias in contract(of_wormhole=True):
-        given = parameters(operation, known)
-        query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
-        answer = httpx.request(method, server + path.format(**given), params=query, json=given.get(BODY))
-        assert answer.status_code == 200, (path, given, answer.text)
-        yield Walk(method, path, operation["operationId"], 200, given, answer.json(), (), is_alias)
+    with httpx.Client(base_url=server) as client:
+        for path, method, operation, is_alias in contract(of_wormhole=True):
+            given = parameters(operation, known)
+            query = {name: value for name, value in given.items() if name != BODY and f"{{{name}}}" not in path}
+            answer = client.request(method, path.format(**given), params=query, json=given.get(BODY))
+            assert answer.status_code == 200, (path, given, answer.text)
+            yield Walk(method, path, operation["operationId"], 200, given, answer.json(), (), is_alias)

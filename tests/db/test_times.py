@@ -5,7 +5,6 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from db import schema, sync
@@ -13,8 +12,9 @@ from db.listing.cursor import CursorError
 from db.partitions import place
 from db.queries import messages, outputs
 from db.times import FOREVER, find_window
+from tests.db.examples import examples
 from tests.db.listing.test_chronicle_state import state
-from tests.db.listing.test_paging import CHUNK_SIZE, Counting, fresh_tags, message_id, pages, put_pending, quick
+from tests.db.listing.test_paging import CHUNK_SIZE, Counting, fresh_tags, message_id, pages, put_pending
 
 LAST = 30
 STATES = ("complete", "incomplete", "missing")
@@ -94,8 +94,7 @@ def clocks(draw):
 
 
 @pytest.mark.parametrize("kind", LISTINGS)
-@given(data=st.data(), clock=clocks(), newest=st.booleans())
-@quick
+@examples(data=st.data(), clock=clocks(), newest=st.booleans())
 def test_a_listing_between_two_times_is_what_a_plain_filter_gives(store, kind, data, clock, newest):
     put, ask_for = LISTINGS[kind]
     key = next(fresh_tags)

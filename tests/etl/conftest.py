@@ -63,14 +63,14 @@ class Loading:
             return {table.name: by_key(table, store.read_all(table)) for table in compared(self.store.protocol)}
 
 
-Templates: TypeAlias = dict[tuple[Any, ...], tuple[Path, Report]]
-"""What was loaded → the folder of that SQLite store with its lake, and the report of the load."""
+Templates: TypeAlias = dict[tuple[Any, ...], tuple[Loading, Report]]
+"""What was loaded → the store, which nothing else changes, and the report of the load."""
 
 
 class Stores:
     """Makes stores with their lakes below one folder; the stores are files or keyspaces of a server.
 
-    `bulk`: loads write SSTables. `templates`: loads of this session, which `loaded` copies. They are SQLite stores.
+    `bulk`: loads write SSTables. `templates`: loads of this session, which `loaded` copies if they are SQLite stores.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class Stores:
         bulk: bool = False,
         settings: EtlSettings = SETTINGS,
     ) -> None:
+        self.kind = "sqlite" if server is None else "bulk" if bulk else "cassandra"
         self._root = root
         self._settings = settings
         self._templates = templates
@@ -125,15 +126,24 @@ class Stores:
             return loading, loading.load(*sources, genesis=genesis)
         key = (name, geometry, loading.settings.engine, *sorted(options.items()))
         if key not in self._templates:
-            template = self._root / f"template-{self._count}"
+            template = replace(loading, folder=self._root / f"template-{self._count}")
             report = loading.load(*sources, genesis=genesis)
-            shutil.copytree(loading.folder, template)
+            shutil.copytree(loading.folder, template.folder)
             self._templates[key] = template, report
         else:
             template, report = self._templates[key]
             shutil.rmtree(loading.folder)
-            shutil.copytree(template, loading.folder)
+            shutil.copytree(template.folder, loading.folder)
         return loading, report
+
+    def kept(self, name: str, geometry: tuple[int, int] = (100_000, 100_000), **options: Any) -> tuple[Loading, Report]:
+        """Returns what `loaded` returns. On a cluster all tests share the store, and must not write to it."""
+        if self._server is None:
+            return self.loaded(name, geometry, **options)
+        key = (self._server.contact, name, geometry, self._settings.engine, self._bulk, *sorted(options.items()))
+        if key not in self._templates:
+            self._templates[key] = self.loaded(name, geometry, **options)
+        return self._templates[key]
 
 
 def oracle_ledger(name: str, folder: Path) -> tuple[str, list[Path], Path | None]:

@@ -168,12 +168,17 @@ def test_any_worker_reports_what_all_of_them_answered(
     folder: Path, network: str, oracle: Oracle, tmp_path: Path, workers: int
 ) -> None:
     log, requested = tmp_path / "stderr", 60
-    with permanode(folder, network, log, PERMANODE_API_WORKERS=str(workers)) as base:
+    # Every request has its own connection, which any worker may accept.
+    anew = httpx.Limits(max_keepalive_connections=0)
+    with (
+        permanode(folder, network, log, PERMANODE_API_WORKERS=str(workers)) as base,
+        httpx.Client(base_url=base, limits=anew) as client,
+    ):
         for entry in oracle.entries[:requested]:
-            assert httpx.get(f"{base}/api/v1/messages/{entry['id']}").status_code == 200
-            assert httpx.get(f"{base}/api/core/v1/messages/{entry['id'][:-1]}").status_code == 400
+            assert client.get(f"/api/v1/messages/{entry['id']}").status_code == 200
+            assert client.get(f"/api/core/v1/messages/{entry['id'][:-1]}").status_code == 400
         for _ in range(5):
-            text = httpx.get(f"{base}/metrics").text
+            text = client.get("/metrics").text
             assert counted(text, operation="message", status="2xx") == requested
             assert counted(text, operation="message_of_core", status="4xx") == requested
     assert log.read_text() == ""

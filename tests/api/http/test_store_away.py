@@ -20,7 +20,7 @@ from tests.cassandra_server import CassandraServer, running
 
 pytestmark = pytest.mark.usefixtures("cassandra_runs")
 
-DEADLINE_S = 2.0
+DEADLINE_S = 1.0
 BACK_S = 30.0
 
 

@@ -16,7 +16,7 @@ from tests.api.oracle import Oracle
 from tests.cassandra_relay import ANSWERS, Relay
 from tests.cassandra_server import CassandraServer
 
-DEADLINE_S = 1.0
+DEADLINE_S = 0.6
 MOST_READS = 100
 
 

@@ -13,6 +13,7 @@ from api.network import NetworkMount
 from ledger.crypto.bech32 import format_address
 from tests import reference_indexer as reference
 from tests.api.asgi import ask
+from tests.api.conftest import Some
 from tests.api.http.test_work import CountingStore
 from tests.api.indexing import BASE, Json, path_of, walk
 from tests.api.oracle import GENESIS, Oracle
@@ -77,14 +78,19 @@ def around(value: Any) -> list[Any]:
 @pytest.mark.parametrize("spent", SPENT)
 @pytest.mark.parametrize("route", ROUTES)
 async def test_each_filter_by_hits_and_a_miss(
-    counted: tuple[Any, CountingStore], stardust: StardustLedger, outputs: list[Indexed], route: str, spent: str
+    counted: tuple[Any, CountingStore],
+    stardust: StardustLedger,
+    outputs: list[Indexed],
+    some: Some[Any],
+    route: str,
+    spent: str,
 ) -> None:
     of_route = [each for each in outputs if each.output["type"] in KINDS[route]]
     stored = [each for each in of_route if spent == "any" or each.metadata["isSpent"] == (spent == "only")]
     for name in TAKES[route]:
         values = dict.fromkeys(value for each in of_route for value in reference.hits(each, name))
-        some = [each for value in list(values)[:: max(1, len(values) // 3)] for each in around(value)]
-        for value in some:
+        tried = [each for value in list(values)[:: max(1, len(values) // 3)] for each in around(value)]
+        for value in some(tried):
             filters: Json = {name: value}
             if spent != "unspent" and name not in NAMES_KEY:
                 key = "sender" if "sender" in TAKES[route] else TAKES[route][0]
@@ -155,13 +161,18 @@ def richness(each: Indexed) -> int:
 @given(data=st.data())
 @random_queries
 def test_random_filters_find_what_a_scan_of_the_files_finds(
-    counted: tuple[Any, CountingStore], stardust: StardustLedger, outputs: list[Indexed], data: st.DataObject
+    counted: tuple[Any, CountingStore],
+    stardust: StardustLedger,
+    outputs: list[Indexed],
+    some: Some[int],
+    data: st.DataObject,
 ) -> None:
+    page_count = len(some(range(40)))
     route, filters, spent, target = data.draw(filtered_queries(outputs))
     wanted = reference.found(outputs, route, filters, spent)
     if all(reference.MEETS[name](target, value) for name, value in filters.items()):
         assert target.output_id in wanted
-    sizes = [size for size in PAGE_SIZES if size * 40 >= len(wanted)]
+    sizes = [size for size in PAGE_SIZES if size * page_count >= len(wanted)]
     query = {**filters, "sort": data.draw(st.sampled_from(("oldest", "newest"))), "spent": spent}
     size = data.draw(st.sampled_from(sizes))
     asyncio.run(check(counted, stardust, path_of(route), query, wanted, size))

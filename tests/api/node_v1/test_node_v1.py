@@ -16,7 +16,7 @@ from api.http import responses
 from api.network import NetworkMount
 from api.node_v1 import responses as responses_v1
 from ledger.crypto.bech32 import format_address
-from tests.api.conftest import filled_store
+from tests.api.conftest import Some, filled_store
 from tests.api.oracle import Oracle
 
 UNKNOWN = "ab" * 32
@@ -33,15 +33,17 @@ async def data(client: httpx.AsyncClient, path: str, model: type[BaseModel]) -> 
     return body["data"]
 
 
-async def test_every_message_is_the_node_s_json(client: httpx.AsyncClient, oracle: Oracle) -> None:
-    for entry in oracle.entries:
+async def test_every_message_is_the_node_s_json(client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]) -> None:
+    for entry in some(oracle.entries):
         found = await data(client, f"/api/v1/messages/{entry['id']}", responses_v1.MessageResponse)
         assert found == entry["message"]
         assert list(found) == ["networkId", "parentMessageIds", "payload", "nonce"]
 
 
-async def test_every_metadata_is_the_node_s_and_omits_what_it_omits(client: httpx.AsyncClient, oracle: Oracle) -> None:
-    for entry in oracle.entries:
+async def test_every_metadata_is_the_node_s_and_omits_what_it_omits(
+    client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]
+) -> None:
+    for entry in some(oracle.entries):
         path = f"/api/v1/messages/{entry['id']}/metadata"
         found = await data(client, path, responses_v1.MessageMetadataResponse)
         assert json.dumps(found) == json.dumps(entry["metadata"])
@@ -82,17 +84,19 @@ async def test_a_conflict_reason_of_zero_is_none(altered: tuple[httpx.AsyncClien
     assert "conflictReason" not in found
 
 
-async def test_every_raw_message_is_its_bytes(client: httpx.AsyncClient, oracle: Oracle) -> None:
-    for entry in oracle.entries:
+async def test_every_raw_message_is_its_bytes(client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]) -> None:
+    for entry in some(oracle.entries):
         answer = await client.get(f"/api/v1/messages/{entry['id']}/raw")
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "application/octet-stream"
         assert answer.content.hex() == entry["bytes_hex"]
 
 
-async def test_every_output_says_whether_and_by_what_it_is_spent(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_every_output_says_whether_and_by_what_it_is_spent(
+    client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]
+) -> None:
     assert len(oracle.outputs) > 1000
-    for output_id, expected in oracle.outputs.items():
+    for output_id, expected in some(oracle.outputs.items()):
         found = await data(client, f"/api/v1/outputs/{output_id}", responses_v1.OutputResponse)
         assert found == expected
         spent = ["milestoneIndexSpent", "transactionIdSpent"] if expected["isSpent"] else []
@@ -109,16 +113,20 @@ async def test_outputs_of_conflicting_transactions_do_not_exist(client: httpx.As
         assert answer.status_code == 404
 
 
-async def test_every_output_is_there_by_transaction_and_index_too(client: httpx.AsyncClient, oracle: Oracle) -> None:
-    for output_id, expected in oracle.outputs.items():
+async def test_every_output_is_there_by_transaction_and_index_too(
+    client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]
+) -> None:
+    for output_id, expected in some(oracle.outputs.items()):
         path = f"/api/v1/outputs/{output_id[:64]}/{int.from_bytes(bytes.fromhex(output_id[64:]), 'little')}"
         assert await data(client, path, responses_v1.OutputResponse) == expected
 
 
-async def test_every_included_transaction_leads_to_its_message(client: httpx.AsyncClient, oracle: Oracle) -> None:
+async def test_every_included_transaction_leads_to_its_message(
+    client: httpx.AsyncClient, oracle: Oracle, some: Some[Any]
+) -> None:
     included = oracle.included
     assert len(included) > 300
-    for transaction_id, entry in included.items():
+    for transaction_id, entry in some(included.items()):
         path = f"/api/v1/transactions/{transaction_id}/included-message"
         assert await data(client, path, responses_v1.MessageResponse) == entry["message"]
         found = await data(client, f"{path}/metadata", responses_v1.MessageMetadataResponse)

@@ -6,8 +6,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as given_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from db import schema
@@ -15,10 +14,10 @@ from db.listing.cursor import Cursor, CursorError, format_cursor, parse_cursor
 from db.listing.page import list_lookup
 from db.partitions import place
 from db.queries import messages, outputs, transactions
+from tests.db.examples import examples
 
 CHUNK_SIZE = 7
 TAGS, ADDRESSES, _ = schema.LOOKUPS
-quick = given_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 fresh_tags = (hashlib.blake2b(str(number).encode(), digest_size=20).digest() for number in itertools.count())
 
 
@@ -70,8 +69,7 @@ def ids(found):
 lists = st.lists(st.integers(0, 30), max_size=40)
 
 
-@given(milestones=lists, firsts=st.sets(st.integers(0, 30), max_size=8), newest=st.booleans())
-@quick
+@examples(milestones=lists, firsts=st.sets(st.integers(0, 30), max_size=8), newest=st.booleans())
 def test_every_page_size_gives_the_same_rows_in_order(store, milestones, firsts, newest):
     tag = next(fresh_tags)
     rows = [(m, message_id((tag, n))) for n, m in enumerate(milestones)]
@@ -91,8 +89,7 @@ def test_every_page_size_gives_the_same_rows_in_order(store, milestones, firsts,
     asyncio.run(check())
 
 
-@given(data=st.data(), newest=st.booleans(), page_size=st.integers(1, 9))
-@quick
+@examples(data=st.data(), newest=st.booleans(), page_size=st.integers(1, 9))
 def test_several_keys_are_merged_in_one_order_and_a_row_comes_once(store, data, newest, page_size):
     address = next(fresh_tags)
     kinds = ("legacy", "basic", "nft")
@@ -118,8 +115,7 @@ def test_several_keys_are_merged_in_one_order_and_a_row_comes_once(store, data, 
     assert all(len(page.rows) == page_size for page in found[:-1])
 
 
-@given(final=lists, expected=lists, newest=st.booleans(), page_size=st.integers(1, 9), seed=st.integers(0, 999))
-@quick
+@examples(final=lists, expected=lists, newest=st.booleans(), page_size=st.integers(1, 9), seed=st.integers(0, 999))
 def test_pending_rows_are_at_the_newest_end_while_messages_does_not_know_them(
     store, final, expected, newest, page_size, seed
 ):
@@ -139,14 +135,13 @@ def test_pending_rows_are_at_the_newest_end_while_messages_does_not_know_them(
     assert all(len(page.rows) == page_size for page in found[:-1])
 
 
-@given(
+@examples(
     milestones=st.lists(st.integers(1, 20), max_size=12),
     pending_count=st.integers(0, 8),
     newest=st.booleans(),
     page_size=st.integers(1, 4),
     seed=st.integers(0, 999),
 )
-@quick
 def test_rows_that_come_between_pages_disturb_nothing_that_was_there(
     store, milestones, pending_count, newest, page_size, seed
 ):

@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from db import schema
@@ -14,7 +13,8 @@ from db.queries.lookups import By, list_created, list_states
 from db.queries.unspent import UNSPENT_FROM, find_unspent_state, list_all_unspent, list_unspent
 from db.store import Condition
 from db.times import find_window
-from tests.db.listing.test_paging import Counting, bind, pages, quick
+from tests.db.examples import examples
+from tests.db.listing.test_paging import Counting, bind, pages
 from tests.db.made_outputs import CHAIN_BYTES, LAST, VIEWS, Keys, Made, ids_in_order, made_outputs, put_made, under
 from tests.db.stores import CHUNK_SIZE
 from tests.db.test_times import put_milestones
@@ -34,9 +34,9 @@ NAMED_KEYS = (
 """Views and the keys to read in each; with several, outputs that have any of them."""
 
 
-async def check_pages(ask, wanted, newest, page_sizes=PAGE_SIZES):
+async def check_pages(ask, wanted, newest):
     """Every page size returns the same ids in that order, and all pages but the last are full."""
-    for page_size in page_sizes:
+    for page_size in PAGE_SIZES:
         found = await pages(ask, page_size, newest)
         assert [row["output_id"] for page in found for row in page.rows] == wanted
         assert all(len(page.rows) == page_size for page in found[:-1])
@@ -52,8 +52,7 @@ def keys_of_request(keys, named_keys, kinds):
 MANY_TOKENS = (Condition("native_tokens", ">", 0),)
 
 
-@given(data=st.data(), named_keys=st.sampled_from(NAMED_KEYS), newest=st.booleans(), few=st.booleans())
-@quick
+@examples(data=st.data(), named_keys=st.sampled_from(NAMED_KEYS), newest=st.booleans(), few=st.booleans())
 def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data, named_keys, newest, few):
     keys = Keys(next(numbers))
     made = data.draw(made_outputs(keys))
@@ -65,8 +64,7 @@ def test_what_was_ever_created_under_any_key_comes_once_and_in_order(store, data
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
-@given(data=st.data(), named_keys=st.sampled_from([*NAMED_KEYS, [("chain", 0)]]), newest=st.booleans())
-@quick
+@examples(data=st.data(), named_keys=st.sampled_from([*NAMED_KEYS, [("chain", 0)]]), newest=st.booleans())
 def test_what_is_unspent_at_a_ledger_index_comes_once_and_every_page_shows_that_state(store, data, named_keys, newest):
     keys = Keys(next(numbers))
     made = data.draw(made_outputs(keys))
@@ -83,8 +81,7 @@ def is_unspent(each, as_of):
     return each.milestone <= as_of and (each.spent is None or each.spent > as_of)
 
 
-@given(data=st.data(), newest=st.booleans())
-@quick
+@examples(data=st.data(), newest=st.booleans())
 def test_all_that_is_unspent_begins_with_genesis_wherever_a_page_ends(store, data, newest):
     with store.batch() as batch:
         for table in (schema.unspent_outputs, schema.unspent_hints):
@@ -103,8 +100,7 @@ def test_all_that_is_unspent_begins_with_genesis_wherever_a_page_ends(store, dat
     asyncio.run(check_pages(ask, ids_in_order(wanted, newest=newest), newest))
 
 
-@given(data=st.data(), kind=st.sampled_from(sorted(CHAIN_BYTES)), newest=st.booleans())
-@quick
+@examples(data=st.data(), kind=st.sampled_from(sorted(CHAIN_BYTES)), newest=st.booleans())
 def test_a_chain_s_history_has_every_state_in_the_order_they_took_effect(store, data, kind, newest):
     keys = Keys(next(numbers))
     made = [each for each in data.draw(made_outputs(keys)) if each.kind == kind]
@@ -135,8 +131,7 @@ async def test_the_state_of_a_chain_at_a_ledger_index_is_the_last_one_until_it_i
     assert await find_unspent_state(store, "nft", chain.hex(), 8) is None
 
 
-@given(data=st.data(), newest=st.booleans(), span=st.tuples(st.integers(0, LAST + 2), st.integers(0, LAST + 2)))
-@quick
+@examples(data=st.data(), newest=st.booleans(), span=st.tuples(st.integers(0, LAST + 2), st.integers(0, LAST + 2)))
 def test_between_two_times_comes_what_was_created_then(store, data, newest, span):
     """createdAfter and createdBefore, both exclusive."""
     number = next(numbers)

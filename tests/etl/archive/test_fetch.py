@@ -80,8 +80,8 @@ def test_what_is_fetched_is_the_oracles_json(ledger: Ledger, node: str, tmp_path
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_is_requested_at_once_than_is_set(ledger: Ledger, node: str, tmp_path: Path, at_once: int) -> None:
     with proxied(node, spoil=lambda path, nth: "late") as proxy:
-        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 6)], replace(QUICK, requests=at_once))
-    assert (done.count, done.lacking, done.faults.total()) == (6, [], 0)
+        done = fetch(ledger.store, [proxy.url], tmp_path, [(1, 3)], replace(QUICK, requests=at_once))
+    assert (done.count, done.lacking, done.faults.total()) == (3, [], 0)
     assert proxy.most == at_once
 
 
@@ -377,7 +377,7 @@ def test_a_signal_ends_the_look_at_what_is_pending(
         runs.append(run)
 
     with proxied(node, edit=edit) as proxy:
-        following.follow(ledger.store, [proxy.url], tmp_path, hand_on, first=1, settings=QUICK, pace=Pace(poll_s=0.01))
+        following.follow(ledger.store, [proxy.url], tmp_path, hand_on, first=35, settings=QUICK, pace=Pace(poll_s=0.01))
     assert not any(each in path for path in proxy.requested for each in pending[1:])
     reported = [json.loads(line)["id"] for line in (tmp_path / "pending.jsonl").read_bytes().splitlines()]
     assert reported == pending[:1]

@@ -33,7 +33,7 @@ __all__ = ["thread"]
 
 LEDGER = GeneratorSettings(seed="days", milestone_size=5)
 
-RUNS = 50
+RUNS = 30
 
 LOST = 5
 """A milestone that the node does not have."""

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import Stores
 from tests.etl.test_oracle import check
 from tests.etl.test_stardust_oracle import (
     GEOMETRIES,
+    NodeJson,
     expected,
+    loads,
     node_json,
     test_one_store_holds_both_eras,
-    test_what_was_rejected_is_repaired_by_what_comes_later,
 )
 from tests.etl.test_two_eras import (
     test_both_eras_in_one_load_give_the_replay_s_rows as both_eras_give_the_replay_s_rows,
@@ -21,18 +22,16 @@ from tests.etl.test_two_eras import test_the_second_era_follows_in_a_load_of_its
 pytestmark = pytest.mark.loads
 
 __all__ = [
+    "loads",
     "node_json",
     "test_one_store_holds_both_eras",
     "test_the_second_era_follows_in_a_load_of_its_own",
-    "test_what_was_rejected_is_repaired_by_what_comes_later",
 ]
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
-def test_node_json_gives_the_reference_s_rows(
-    node_json: dict[tuple[int, int], Loading], geometry: tuple[int, int]
-) -> None:
-    check(node_json[geometry].rows(), expected(geometry))
+def test_node_json_gives_the_reference_s_rows(node_json: NodeJson, geometry: tuple[int, int]) -> None:
+    check(node_json(geometry).rows(), expected(geometry))
 
 
 def test_both_eras_in_one_load_give_the_replay_s_rows(stores: Stores, tmp_path: Path) -> None:

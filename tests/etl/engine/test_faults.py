@@ -27,12 +27,14 @@ from etl.engine.current import on_sail
 from etl.engine.faults import EngineError, engine_faults, fault_line
 from etl.engine.session import Session, engine_session
 from etl.report import Notify, Progress
-from etl.run_lease import LEASE_S
 from tests.conftest import SAMPLE
 from tests.etl.archives import ARCHIVE
 from tests.etl.commands import members_of, permanode
 from tests.etl.conftest import ON_SAIL, Loading, Stores, Templates
 from tests.etl.lake_files import lake_rows
+
+LEASE_S, RENEW_S = 6, 1
+"""For loads of a few seconds on a disk that is full, after which the next load waits for the lease to expire."""
 
 GENESIS = SAMPLE / "genesis.json"
 FIRST, *REST = (SAMPLE / name for name in ARCHIVE)
@@ -191,12 +193,12 @@ def small_disk(folder: Path) -> Iterator[Callable[[int], None]]:
 
 def load_after_lease(loading: Loading) -> None:
     """Loads REST once the lease is free. A run on a full disk may be unable to release it, and then it expires."""
-    end = time.monotonic() + 2 * LEASE_S
+    end = time.monotonic() + 10 * LEASE_S
     while time.monotonic() < end:
         with suppress(LeaseHeld):
             loading.load(*REST)
             break
-        time.sleep(1)
+        time.sleep(0.2)
 
 
 @pytest.mark.loads
@@ -208,8 +210,16 @@ def load_after_lease(loading: Loading) -> None:
     ],
 )
 def test_a_disk_that_was_full_during_a_load_and_the_next_load(
-    tmp_path: Path, templates: Templates, undisturbed: Loading, free_kib: int, fault: type[Exception], text: str
+    tmp_path: Path,
+    templates: Templates,
+    undisturbed: Loading,
+    monkeypatch: pytest.MonkeyPatch,
+    free_kib: int,
+    fault: type[Exception],
+    text: str,
 ) -> None:
+    monkeypatch.setattr("etl.run_lease.LEASE_S", LEASE_S)
+    monkeypatch.setattr("etl.run_lease.RENEW_S", RENEW_S)
     with small_disk(tmp_path / "disk") as leave:
         loading = Stores(tmp_path / "disk", templates, settings=ON_SAIL)()
         loading.load(FIRST, genesis=GENESIS)

@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,15 @@ from etl.lake.views import VIEWS, create_views, statements
 from tests.conftest import ROOT
 from tests.etl import test_two_eras
 from tests.etl.analytics.test_analytics import facts_of_both, stardust_facts
-from tests.etl.conftest import Loading, Stores
+from tests.etl.conftest import SETTINGS, Loading, Stores
+from tests.etl.embedded import stores
 from tests.etl.lake.analysts import Ledger, Rows, tokens
 from tests.etl.stardust_archives import NETWORK
 from tests.reference_ledger import transaction_of
 
-pytestmark = pytest.mark.spark
+__all__ = ["stores"]
+
+pytestmark = [pytest.mark.spark, pytest.mark.loads, pytest.mark.usefixtures("spark")]
 
 PAGE = (ROOT / "docs" / "analysts.md").read_text("utf-8")
 SECTION = re.compile(r"^### ([^\n]+)\n\n(?:[^\n]+\n\n)?```sql\n(.*?)```", re.MULTILINE | re.DOTALL)
@@ -50,9 +54,10 @@ def ledger() -> Ledger:
 
 @pytest.fixture(scope="module")
 def loading(stores: Stores) -> Loading:
+    """The store and the lake of the Stardust oracle ledger, with settings of Spark."""
     loading, report = stores.loaded("stardust from genesis")
     assert (report.exit_code, report.ledger_index) == (0, 50)
-    return loading
+    return replace(loading, settings=SETTINGS)
 
 
 @pytest.fixture(scope="module")

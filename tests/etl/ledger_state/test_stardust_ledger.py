@@ -50,7 +50,7 @@ def milestones(folder: Path, *numbers: int) -> list[Path]:
 @pytest.fixture(scope="module")
 def near_load(everywhere: Stores) -> Loading:
     """The oracle ledger, with the ledger state from the store."""
-    loading, report = everywhere.loaded("stardust from genesis", (7, 3), ledger_near=NEAR)
+    loading, report = everywhere.kept("stardust from genesis", (7, 3), ledger_near=NEAR, analytics=True)
     assert (report.exit_code, report.ledger_index, report.held, report.differences) == (0, 50, "", [])
     return loading
 

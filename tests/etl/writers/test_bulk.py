@@ -127,8 +127,9 @@ def test_rows_that_were_streamed_and_are_not_there_are_noticed(
 
 
 def test_a_cluster_that_takes_nothing_is_named(
-    spark: SparkSession, store: WritableStore, settings: StoreSettings, tmp_path: Path
+    spark: SparkSession, store: WritableStore, settings: StoreSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("etl.writers.bulk.TRIES", 2)
     nobody = f"127.0.0.1:{Ports.free().native}"
     elsewhere = replace(settings, url=f"cassandra://{nobody}/bulk")
     frame = spark.createDataFrame([(b"\1" * 32, 1, b"")], "message_id BINARY, version TINYINT, message BINARY")

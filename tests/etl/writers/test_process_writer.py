@@ -15,6 +15,7 @@ from db.connect import open_adapter
 from tests.cassandra_server import CassandraServer
 from tests.etl.conftest import ON_SAIL, SETTINGS, Loading, Stores, Templates, oracle_ledger
 from tests.etl.store_rows import ANALYTICS, by_key
+from tests.etl.test_oracle import check
 
 pytestmark = [pytest.mark.loads, pytest.mark.cassandra]
 
@@ -22,6 +23,14 @@ pytestmark = [pytest.mark.loads, pytest.mark.cassandra]
 @pytest.fixture(scope="module")
 def embedded(templates: Templates, tmp_path_factory: pytest.TempPathFactory) -> Stores:
     return Stores(tmp_path_factory.mktemp("embedded"), templates, settings=ON_SAIL)
+
+
+@pytest.fixture(scope="module")
+def expected_turns(embedded: Stores, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+    """An embedded store after the loads of TURNS."""
+    loading = embedded(analytics=True)
+    in_turns(tmp_path_factory.mktemp("turns"), loading)
+    return loading
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +49,17 @@ def name_of_engine(loading: Loading) -> str:
         return next(row["value"] for row in store.read_all(schema.keyspace_info) if row["name"] == "engine")
 
 
-@pytest.mark.parametrize("name", ["chrysalis from genesis", "stardust from genesis"])
-def test_a_cluster_gets_the_rows_of_an_embedded_store(name: str, embedded: Stores, clusters: Stores) -> None:
-    expected, there = embedded.loaded(name, analytics=True)
-    loading, report = clusters.loaded(name, analytics=True)
+@pytest.mark.parametrize(
+    ("name", "geometry"), [("chrysalis from genesis", (100_000, 100_000)), ("stardust from genesis", (7, 3))]
+)
+def test_a_cluster_gets_the_rows_of_an_embedded_store(
+    name: str, geometry: tuple[int, int], embedded: Stores, clusters: Stores
+) -> None:
+    expected, there = embedded.kept(name, geometry, ledger_near=10_000, analytics=True)
+    loading, report = clusters.kept(name, geometry, ledger_near=10_000, analytics=True)
     assert report.engine == "sail"
     assert report.rows_by_table == there.rows_by_table
-    assert loading.rows() == expected.rows()
+    check(loading.rows(), expected.rows())
     assert analysed(loading) == analysed(expected)
 
 
@@ -71,21 +84,21 @@ def in_turns(folder: Path, *loadings: Loading) -> list[str]:
     return engines
 
 
-def test_a_cluster_gets_the_same_rows_in_several_loads(embedded: Stores, clusters: Stores, tmp_path: Path) -> None:
-    expected, loading = embedded(analytics=True), clusters(analytics=True)
-    for each in (expected, loading):
-        in_turns(tmp_path, each)
-    assert loading.rows() == expected.rows()
-    assert analysed(loading) == analysed(expected)
+def test_a_cluster_gets_the_same_rows_in_several_loads(
+    expected_turns: Loading, clusters: Stores, tmp_path: Path
+) -> None:
+    loading = clusters(analytics=True)
+    in_turns(tmp_path, loading)
+    assert loading.rows() == expected_turns.rows()
+    assert analysed(loading) == analysed(expected_turns)
 
 
 @pytest.mark.spark
 def test_both_engines_take_turns_on_one_cluster_and_lake(
-    spark: object, embedded: Stores, clusters: Stores, tmp_path: Path
+    spark: object, expected_turns: Loading, clusters: Stores, tmp_path: Path
 ) -> None:
-    expected, sail = embedded(analytics=True), clusters(analytics=True)
+    sail = clusters(analytics=True)
     on_spark = replace(sail, settings=replace(SETTINGS, lake=sail.settings.lake))
-    in_turns(tmp_path, expected)
     assert in_turns(tmp_path, sail, on_spark) == ["sail", "spark", "sail", "spark", "sail"]
-    assert sail.rows() == expected.rows()
-    assert analysed(sail) == analysed(expected)
+    assert sail.rows() == expected_turns.rows()
+    assert analysed(sail) == analysed(expected_turns)
