@@ -241,7 +241,7 @@ def open_run(
             spark = stack.enter_context(engine_session(settings, span=span, cluster=bool(store.nodes())))
         _note_engine(store, reads, settings.engine)
         stack.enter_context(run_scratch())
-        staging = stack.enter_context(closing(Staging(below / "staging")))
+        staging = stack.enter_context(closing(Staging(below / "staging", size or 0)))
         lake = Lake(spark, root, run)
         writer = frame_writer(spark, store, staging, store_settings, settings, bulk=bulk)
         yield Publication(spark, lake, store, reads, staging, writer, store_settings, settings, report, notify)

@@ -8,13 +8,16 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, count, groupby
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from deltalake.fs import DeltaStorageHandler
@@ -23,6 +26,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from etl.engine.columns import schema_of
 from etl.engine.delta_log import DataFile, Layout
+from etl.engine.parquet import write_groups
 from etl.engine.row_selection import Selection
 
 WRITING = "_writing-"
@@ -142,7 +146,7 @@ def check_rows(system: pafs.FileSystem, root: str, files: Sequence[NewFile], sel
             continue
         with system.open_input_file(file.path) as source, pq.ParquetFile(source) as parquet:
             for batch in parquet.iter_batches(BATCH_ROWS, columns=selection.columns, use_threads=False):
-                outside = batch.filter(pa.compute.invert(selection.mask(batch)))
+                outside = batch.filter(pc.invert(selection.mask(batch)))
                 if outside.num_rows:
                     raise RowsOutside(
                         f"{root}: {outside.num_rows} or more rows are not in the replaced intervals of "
@@ -176,7 +180,7 @@ def write_rest(
 
 def _rest(parquet: pq.ParquetFile, selection: Selection) -> Iterator[pa.RecordBatch]:
     for batch in parquet.iter_batches(BATCH_ROWS, use_threads=False):
-        yield batch.filter(pa.compute.invert(selection.mask(batch)))
+        yield batch.filter(pc.invert(selection.mask(batch)))
 
 
 def reader_of(source: pa.NativeFile) -> pq.ParquetFile:
@@ -191,23 +195,45 @@ def write_batches(
     fields = [_utc(field) for field in schema]
     schema = pa.schema(fields)
     statistics = [name for name in (key, "version", "timestamp") if name in schema.names]
-    rows, waiting, size = 0, list[pa.RecordBatch](), 0
-    with (
-        system.open_output_stream(path) as sink,
-        pq.ParquetWriter(
-            sink, schema, compression="snappy", use_dictionary=False, write_statistics=statistics
-        ) as writer,
-    ):
-        for batch in batches:
-            rows += batch.num_rows
-            waiting.append(batch.cast(schema))
-            size += batch.nbytes
-            if size >= ROW_GROUP_BYTES:
-                writer.write_table(pa.Table.from_batches(waiting, schema))
-                waiting, size = [], 0
-        if waiting:
-            writer.write_table(pa.Table.from_batches(waiting, schema))
-    return rows
+    with system.open_output_stream(path) as sink:
+        return write_groups(batches, schema, sink, ROW_GROUP_BYTES, compression="snappy", write_statistics=statistics)
+
+
+def write_sorted(batches: Iterable[pa.RecordBatch], folder: str, layout: Layout, most: int) -> None:
+    """Writes batches in the layout's order into a new local folder. The rows of each partition follow each other.
+
+    `most`: the rows after which a file ends.
+    """
+    system, stored = pafs.LocalFileSystem(), stored_schema(layout)
+    names = (f"part-{number:05}.parquet" for number in count())
+    for directory, rows in groupby(_by_partition(batches, layout.partitions), key=itemgetter(0)):
+        place = Path(folder, directory)
+        place.mkdir(parents=True, exist_ok=True)
+        waiting = (batch.drop_columns(list(layout.partitions)) for _, batch in rows)
+        for first in waiting:
+            schema = pa.schema([stored.field(name) for name in first.schema.names])
+            part = chain([first], _until(waiting, most - first.num_rows))
+            write_batches(system, str(place / next(names)), part, schema, layout.key)
+
+
+def _by_partition(batches: Iterable[pa.RecordBatch], columns: Sequence[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The rows of each partition in a batch, with the partition's directory. There is at most one partition column."""
+    for batch in batches:
+        if not columns:
+            yield "", batch
+            continue
+        (column,) = columns
+        runs, start = pc.run_end_encode(batch.column(column)), 0
+        for end, value in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
+            yield f"{column}={NULL_PARTITION if value is None else value}", batch.slice(start, end - start)
+            start = end
+
+
+def _until(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """Takes batches until they have `most` rows."""
+    while most > 0 and (batch := next(batches, None)) is not None:
+        most -= batch.num_rows
+        yield batch
 
 
 def _utc(field: pa.Field) -> pa.Field:

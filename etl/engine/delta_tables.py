@@ -24,10 +24,11 @@ from etl.engine.delta_files import (
     stored_schema,
     write_batches,
     write_rest,
+    write_sorted,
     writing_folder,
 )
 from etl.engine.delta_log import CommitConflict, DataFile, DeltaLog, Layout, paths_of
-from etl.engine.ordering import sorted_rows
+from etl.engine.ordering import sorted_batches
 from etl.engine.row_selection import Selection
 from etl.engine.session import Session
 
@@ -110,16 +111,14 @@ def commit_files(
 def write_files(frame: DataFrame, folder: str, layout: Layout) -> None:
     """Writes the rows of a frame to Parquet files in a new folder, in the layout's order. Writes none if it is empty.
 
-    On Spark the frame is in that order. Sail drops sorts that no limit follows, and spreads unsorted rows over files.
+    On Spark the frame is in that order. Sail sorts it, and this process writes the files.
     """
-    if on_sail():
-        rows = sorted_rows(frame, *layout.order) if layout.order else frame.coalesce(1)
-        writer = rows.write.option("compression", "snappy")
+    if not on_sail():
+        frame.write.options(**SPARK_OPTIONS).partitionBy(*layout.partitions).parquet(folder)
+    elif layout.order:
+        write_sorted(sorted_batches(frame, *layout.order), folder, layout, ROWS_PER_FILE)
     else:
-        writer = frame.write.options(**SPARK_OPTIONS)
-    if layout.partitions:
-        writer = writer.partitionBy(*layout.partitions)
-    writer.parquet(folder)
+        frame.coalesce(1).write.option("compression", "snappy").parquet(folder)
 
 
 def read_files(session: Session, log: DeltaLog, files: Sequence[DataFile], ddl: str) -> DataFrame:

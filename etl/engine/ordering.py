@@ -1,7 +1,8 @@
 """Rows in an order that a write or a Python function relies on.
 
-Sail 0.7.2 drops a sort below `mapInArrow` and before a write. With a limit after the sort, each file is sorted, but a
-write spreads the rows over several files. So with Sail, Python functions that rely on an order run in this process.
+Sail 0.7.2 drops a sort below `mapInArrow` and before a write, but not at the end of a query. So with Sail, ordered rows
+come to this process in batches, and writes and Python functions that rely on the order run here. A limit after the sort
+keeps it before a write, too, but as a heap of all rows, and the write spreads them over files.
 """
 
 import shutil
@@ -19,29 +20,26 @@ from etl.engine.parquet import write_parquet
 from etl.engine.queries import runs_here
 from etl.engine.sail.rows import batches_of
 
-ALL = 2**31 - 1
-"""A limit above every number of rows."""
-
 BATCH_ROWS = 8_000
 """Rows that a function over rows of this process gets at once."""
 
 
-def sorted_rows(frame: DataFrame, *keys: Column | str) -> DataFrame:
-    """All rows in the order of the keys. When Sail writes them, each file is in that order."""
-    return frame.orderBy(*keys).limit(ALL)
+def sorted_batches(frame: DataFrame, *keys: Column | str) -> Iterator[pa.RecordBatch]:
+    """With Sail: all rows in the order of the keys, one batch in memory at a time. Their types are the engine's."""
+    return batches_of(frame.orderBy(*keys))
 
 
 def in_tasks(frame: DataFrame, task: str, tasks: int, *keys: str) -> DataFrame:
-    """The rows in `tasks` tasks by the number in the column `task`, which is dropped, each in the order of the keys."""
-    if on_sail():
-        return sorted_rows(frame, *keys).drop(task)
+    """With Spark: the rows in `tasks` tasks by the number in the column `task`, which is dropped, each in the order of
+    the keys.
+    """
     return frame.repartitionById(tasks, task).sortWithinPartitions(*keys).drop(task)
 
 
 def in_lake_order(frame: DataFrame, *keys: str) -> DataFrame:
     """The rows in files of ascending first keys, each in the order of the keys, for a write into the lake."""
     if on_sail():
-        # The write sorts them (etl.engine.delta_tables).
+        # The write sorts them (etl.engine.delta_tables.write_files).
         return frame
     return frame.repartitionByRange(keys[0]).sortWithinPartitions(*keys)
 
@@ -74,7 +72,7 @@ def map_in_order(
 def _in_order(frame: DataFrame, keys: Sequence[str], scratch: Path) -> Iterator[pa.RecordBatch]:
     """All rows in the order of the keys, one batch in memory at a time. `scratch`: a new folder, deleted at the end."""
     if on_sail():
-        yield from batches_of(frame.orderBy(*keys))
+        yield from sorted_batches(frame, *keys)
         return
     # Spark would collect all rows in this process before the first one.
     write_parquet(frame.repartition(1).sortWithinPartitions(*keys), scratch)

@@ -40,6 +40,10 @@ POOLED_BYTES = 1 << 20
 """Archive bytes from which workers that have started already pay."""
 
 
+LARGE_BYTES = 256 << 20
+"""Archive bytes after which workers end at once: the sorts that follow need their memory more than the next run."""
+
+
 class WorkerEnded(RuntimeError):
     """A worker process ended before its task did."""
 
@@ -203,3 +207,5 @@ def run_tasks(
         for number, result in enumerate(results, 1):
             done(number, len(tasks))
             yield result
+        if size >= LARGE_BYTES:
+            _open[-1].close()

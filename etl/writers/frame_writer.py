@@ -23,13 +23,15 @@ from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, sync
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
 from etl.engine.garbage import collect_rarely
-from etl.engine.parquet import write_parquet
+from etl.engine.parquet import batches_in, write_parquet
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
 from etl.tables.frames import FrameMaker, ReadyRows, TableFrame
 from etl.writers.few_rows import Collected
-from etl.writers.sorting import sorted_by_key, with_text_dates
+from etl.writers.sorting import with_text_dates, write_sorted
 
-BATCH_ROWS = 20_000
+SHARE_BYTES = 512 << 20
+"""Bytes of input whose rows Sail sorts at once. Two sorts of the widest table's rows of so much take about 1 GB."""
+
 STAGERS = 2
 STAGED_AHEAD = 8
 """Maximum of frames that are staged before the current one. Limits scratch space and keeps the executors busy."""
@@ -101,7 +103,7 @@ class Staged:
         """All rows in native values."""
         collect_rarely()
         for part in sorted(self.directory.glob("*.parquet")):
-            for batch in pq.ParquetFile(part).iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+            for batch in batches_in(part):
                 self.observed.add(batch.columns)
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
@@ -113,15 +115,17 @@ class Staged:
 class Staging:
     """Scratch space of a run, which is deleted at its end."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, size: int = 0) -> None:
+        """`root`: the directory. `size`: bytes of the input, from which the memory of sorts follows."""
         self._root = root
+        self._shares = -(-size // SHARE_BYTES) or 1
         self._numbers = count(1)
         shutil.rmtree(root, ignore_errors=True)
 
     def stage(self, frame: TableFrame) -> Staged:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        write_parquet(sorted_by_key(frame), directory)
+        write_sorted(frame, directory, self._shares)
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
 
     def stage_timed(self, frame: TableFrame) -> Staged:

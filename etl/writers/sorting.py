@@ -1,14 +1,21 @@
 """Sorts the rows of a table by its key, with as few shuffles and samples as possible."""
 
+import shutil
+from collections.abc import Iterator, Sequence
 from functools import reduce
+from pathlib import Path
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from db.model import Order, Type
-from etl.engine.columns import bytes_at
+from db.model import Order, Table, Type
+from db.schema.dialects import spark_type
+from etl.engine.columns import bytes_at, schema_of
 from etl.engine.current import on_sail
-from etl.engine.ordering import sorted_rows
+from etl.engine.ordering import sorted_batches
+from etl.engine.parquet import GROUP_BYTES, SCRATCH_OPTIONS, write_groups, write_parquet
 from etl.engine.queries import shuffle_partitions
 from etl.tables.frames import TableFrame
 
@@ -29,13 +36,26 @@ LAKE_ORDER = {"milestone_index", "ms_range_id"}
 """Keys that rise in the order of the lake, whose parts are therefore already sorted."""
 
 
-def sorted_by_key(frame: TableFrame) -> DataFrame:
-    """The rows in the order of the table's key."""
+def write_sorted(frame: TableFrame, folder: Path, shares: int = 1) -> None:
+    """Writes the rows to Parquet files in a new folder, which follow each other in the order of the table's key.
+
+    `shares`: with Sail, which sorts in memory, the number of sorts of rows that are keyed by a hash.
+    """
     table, rows = frame.table, with_text_dates(frame).select(*frame.columns)
     clustering = [F.col(name).desc() if table.order is Order.DESC else F.col(name) for name in table.clustering]
     key = [F.col(name) for name in table.partition] + clustering
     if on_sail():
-        return sorted_rows(rows, *key)
+        folder.mkdir(parents=True)
+        schema = _written_schema(frame)
+        for number, share in enumerate(_shares(rows, schema, table, shares, folder / "shares")):
+            part = folder / f"part-{number:05}.parquet"
+            write_groups(sorted_batches(share, *key), schema, part, GROUP_BYTES, **SCRATCH_OPTIONS)
+    else:
+        write_parquet(_in_tasks(rows, table, key), folder)
+
+
+def _in_tasks(rows: DataFrame, table: Table, key: Sequence[Column]) -> DataFrame:
+    """With Spark: the rows in tasks of ascending keys, each in the order of the key."""
     first, partitions = table.partition[0], shuffle_partitions(rows.sparkSession)
     if partitions == 1:
         # A single task: no shuffle and no sampling.
@@ -45,6 +65,29 @@ def sorted_by_key(frame: TableFrame) -> DataFrame:
     if first in HASH_OFFSETS:
         return rows.repartitionById(partitions, _share(first, partitions)).sortWithinPartitions(*key)
     return rows.orderBy(*key)
+
+
+def _shares(rows: DataFrame, schema: pa.Schema, table: Table, shares: int, folder: Path) -> Iterator[DataFrame]:
+    """With Sail: the rows in equal shares of ascending hashes, or all of them if the key is no hash.
+
+    `folder` is a new one for unsorted shares. A filter for each share would compute the rows again.
+    """
+    first, session = table.partition[0], rows.sparkSession
+    if shares == 1 or first not in HASH_OFFSETS:
+        yield rows
+        return
+    write_parquet(rows.withColumn("share", _share(first, shares)), folder, "share")
+    for part in sorted(folder.glob("share=*"), key=lambda each: int(each.name.removeprefix("share="))):
+        yield session.read.schema(from_arrow_schema(schema)).parquet(str(part))
+        shutil.rmtree(part)
+    shutil.rmtree(folder)
+
+
+def _written_schema(frame: TableFrame) -> pa.Schema:
+    columns = (frame.table.column(name) for name in frame.columns)
+    kinds = ("STRING" if each.type is Type.DATE else spark_type(each.type) for each in columns)
+    ddl = ", ".join(f"{name} {kind}" for name, kind in zip(frame.columns, kinds, strict=True))
+    return to_arrow_schema(schema_of(ddl))
 
 
 def with_text_dates(frame: TableFrame) -> DataFrame:
@@ -59,6 +102,6 @@ def with_text_dates(frame: TableFrame) -> DataFrame:
 def _share(name: str, partitions: int) -> Column:
     """The share (of `count` equal ones) that contains a hash, by its first two bytes."""
     head = bytes_at(name, HASH_OFFSETS[name] + 1, 2)
-    bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
     # Bytes are compared directly: Spark converts bytes to numbers by way of text.
+    bounds = (-(-share * 65_536 // partitions) for share in range(1, partitions))
     return reduce(Column.__add__, ((head >= F.lit(bound.to_bytes(2))).cast("int") for bound in bounds), F.lit(0))

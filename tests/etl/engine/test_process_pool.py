@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from etl.engine import process_pool
-from etl.engine.process_pool import STARTED_BYTES, WorkerEnded, pool_scope, run_tasks, start_workers
+from etl.engine.process_pool import LARGE_BYTES, STARTED_BYTES, WorkerEnded, pool_scope, run_tasks, start_workers
 
 PROCESSES = 2
 LARGE = STARTED_BYTES
@@ -61,6 +61,17 @@ def test_results_come_in_order_of_tasks_from_all_processes() -> None:
     assert finished == [(number, 9) for number in range(1, 10)]
     again = {process for _, process in run_tasks(process_of, range(9), processes=PROCESSES, size=LARGE)}
     assert again == processes
+
+
+@pytest.mark.usefixtures("workers")
+def test_workers_of_a_large_input_end_with_its_tasks() -> None:
+    first = {process for _, process in run_tasks(process_of, range(9), processes=PROCESSES, size=LARGE_BYTES)}
+    for process in first:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+    again = {process for _, process in run_tasks(process_of, range(9), processes=PROCESSES, size=LARGE)}
+    assert len(again) == PROCESSES
+    assert not first & again
 
 
 def test_few_bytes_are_worked_on_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

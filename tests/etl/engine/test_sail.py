@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial, reduce
-from itertools import pairwise
 from operator import or_
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from etl.engine.columns import balanced, bytes_at, union_with_nulls
 from etl.engine.current import on_sail
 from etl.engine.delta_log import DeltaLog, Layout, paths_of
 from etl.engine.delta_tables import commit_files, read_files
-from etl.engine.ordering import map_in_order, sorted_rows
+from etl.engine.ordering import map_in_order, sorted_batches
 from etl.engine.parquet import write_parquet
 from etl.engine.session import engine_session
 from etl.engine.settings import EtlSettings
@@ -85,16 +84,12 @@ def test_an_arrow_table_of_any_size_is_a_frame(sail: SparkSession, rows: int) ->
     assert sorted(row["id"] for row in frame.collect()) == list(range(rows))
 
 
-def test_a_sort_stays_in_each_file_of_a_write(sail: SparkSession, tmp_path: Path) -> None:
+def test_sorted_batches_follow_each_other_in_order(sail: SparkSession) -> None:
     numbers = [(7919 * each) % ROWS_SORTED for each in range(ROWS_SORTED)]
     frame = arrow_frame(sail, pa.table({"id": numbers})).repartition(4)
-
-    def written(name: str) -> list[list[int]]:
-        return [pq.read_table(part)["id"].to_pylist() for part in (tmp_path / name).glob("*.parquet")]
-
-    write_parquet(sorted_rows(frame, "id"), tmp_path / "ours")
-    assert sorted(value for part in written("ours") for value in part) == sorted(numbers)
-    assert all(part == sorted(part) for part in written("ours"))
+    batches = [batch["id"].to_pylist() for batch in sorted_batches(frame, "id")]
+    assert len(batches) > 1
+    assert [number for batch in batches for number in batch] == sorted(numbers)
 
 
 def test_a_sort_is_dropped_below_a_function(sail: SparkSession) -> None:
@@ -190,13 +185,14 @@ def test_a_filter_over_a_union_with_a_branch_that_is_always_false_fails(sail: Sp
         united.where("kind = 'a'").select("token").collect()
 
 
-def test_a_write_spreads_sorted_rows_over_files(sail: SparkSession, tmp_path: Path) -> None:
+def test_files_of_a_write_do_not_follow_each_other_in_order(sail: SparkSession, tmp_path: Path) -> None:
     numbers = [(7919 * each) % ROWS_SORTED for each in range(ROWS_SORTED)]
     frame = arrow_frame(sail, pa.table({"id": numbers})).repartition(4)
-    sorted_rows(frame, "id").write.parquet(str(tmp_path / "parts"))
+    frame.orderBy("id").write.parquet(str(tmp_path / "parts"))
     parts = [pq.read_table(part)["id"].to_pylist() for part in (tmp_path / "parts").glob("*.parquet")]
-    ends = sorted((part[0], part[-1]) for part in parts)
-    assert any(last > first for (_, last), (first, _) in pairwise(ends))
+    assert sum(map(len, parts)) == ROWS_SORTED
+    by_first = [number for part in sorted(parts) for number in part]
+    assert by_first != sorted(numbers)
 
 
 def test_a_missing_column_of_a_union_has_no_type(sail: SparkSession) -> None:
