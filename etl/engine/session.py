@@ -29,7 +29,7 @@ def engine_session(settings: EtlSettings, *, span: Span = Span.MINUTES, cluster:
     """
     with engine_faults(), pool_scope():
         if choose_engine(settings) == SAIL:
-            with sail_session(single=span is Span.SECONDS) as session:
+            with sail_session(single=span is Span.SECONDS, large=span is Span.MINUTES) as session:
                 yield session
             return
         with spark_sessions.spark_session(settings, span=span, cluster=cluster) as session:

@@ -7,6 +7,7 @@ Parquet batch at a time, with ids as bytes. The rows of small runs (FEW_MESSAGES
 """
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from db.model import Table
 from db.schema import LOOKUPS, STARDUST_LOOKUPS, ledger_updates_by_address, sync
 from db.schema.wormhole_tables import vaa_lookups
 from db.store import Batch, Value
+from etl.engine.current import on_sail
 from etl.engine.garbage import collect_rarely
 from etl.engine.parquet import batches_in, write_parquet
 from etl.expectations.comparison import Comparison, HintComparison, Observed, observe
@@ -30,7 +32,7 @@ from etl.writers.few_rows import Collected
 from etl.writers.sorting import with_text_dates, write_sorted
 
 SHARE_BYTES = 512 << 20
-"""Bytes of input whose rows Sail sorts at once. Two sorts of the widest table's rows of so much take about 1 GB."""
+"""Bytes of input whose rows Sail sorts at once, in memory."""
 
 STAGERS = 2
 STAGED_AHEAD = 8
@@ -116,16 +118,18 @@ class Staging:
     """Scratch space of a run, which is deleted at its end."""
 
     def __init__(self, root: Path, size: int = 0) -> None:
-        """`root`: the directory. `size`: bytes of the input, from which the memory of sorts follows."""
+        """`root`: the directory. `size`: bytes of the input; of a large one, Sail sorts shares one by one."""
         self._root = root
-        self._shares = -(-size // SHARE_BYTES) or 1
+        self._shares = max(1, -(-size // SHARE_BYTES)) if on_sail() else 1
+        self._sorts = threading.Semaphore(1 if self._shares > 1 else STAGERS + 1)
         self._numbers = count(1)
         shutil.rmtree(root, ignore_errors=True)
 
     def stage(self, frame: TableFrame) -> Staged:
         """Writes a frame sorted by the key of its table."""
         directory = self.folder(frame.table.name)
-        write_sorted(frame, directory, self._shares)
+        with self._sorts:
+            write_sorted(frame, directory, self._shares)
         return Staged(frame.table, frame.columns, directory, frame, observe(frame.table, frame.columns))
 
     def stage_timed(self, frame: TableFrame) -> Staged:
