@@ -24,8 +24,8 @@ from etl.engine.columns import schema_of
 CHECKPOINT_COMMITS = 20
 """Commits between two checkpoints. A reader parses at most that many commits after the newest checkpoint."""
 
-LOG_HOURS = 24
-"""Hours for which the log keeps commits that a checkpoint contains."""
+LOG_HOURS = 1
+"""Hours for which the log keeps commits that a checkpoint contains. delta-rs lists all of them for each commit."""
 
 TOMBSTONE_HOURS = 1
 """Hours for which checkpoints name removed files. A checkpoint is written and read in proportion to their number."""
@@ -166,6 +166,8 @@ class DeltaLog:
             max_commit_retries=0,
         )
         schema = Schema.from_json(schema_of(self.layout.ddl).json())
+        if self._is_behind():
+            raise CommitConflict(self.root)
         try:
             if self._table is None:
                 create_table_with_add_actions(
@@ -201,6 +203,14 @@ class DeltaLog:
                 # From now on its time is that of its removal, for `delete_unused`.
                 with suppress(FileNotFoundError):
                     os.utime(Path(self.root, each.path))
+
+    def _is_behind(self) -> bool:
+        """Whether the commit that was read last is so old that the log of a local table does not have it any more. Then
+        the next commit may be missing as well, and could be written a second time.
+        """
+        if self._table is None or "://" in self.root:
+            return False
+        return not Path(self.root, "_delta_log", f"{self._table.version():020}.json").exists()
 
     def _statistics_columns(self) -> dict[str, str]:
         return {} if self.layout.key is None else {"delta.dataSkippingStatsColumns": self.layout.key}

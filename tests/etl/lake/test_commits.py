@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,6 +70,12 @@ def stored(log: DeltaLog) -> list[list[tuple[Any, ...]]]:
     """The rows of each live file, in order."""
     tables = [pq.ParquetFile(path).read() for path in live_files(Path(log.root))]
     return [[tuple(row.values()) for row in table.select(SCHEMA.names).to_pylist()] for table in tables]
+
+
+def read(log: DeltaLog) -> list[tuple[Any, ...]]:
+    """All rows, as the reader of delta-rs finds the files: the log may begin with a checkpoint."""
+    paths = [unquote(urlsplit(uri).path) for uri in DeltaTable(log.root).file_uris()]
+    return sorted(tuple(row.values()) for path in paths for row in pq.ParquetFile(path).read(SCHEMA.names).to_pylist())
 
 
 def on_disk(log: DeltaLog) -> set[Path]:
@@ -233,9 +239,26 @@ def test_400_commits_leave_a_bounded_number_of_files_and_log_entries(
     assert len(log.files()) <= 4
     assert len(on_disk(log)) <= 4
     assert len(names_of_log(log)) < 120
-    paths = [urlsplit(uri).path for uri in DeltaTable(log.root).file_uris()]
-    rows = [tuple(row.values()) for path in paths for row in pq.ParquetFile(path).read(SCHEMA.names).to_pylist()]
-    assert sorted(rows) == rows_of(*range(400))
+    assert read(log) == rows_of(*range(400))
+
+
+def test_a_writer_whose_version_left_the_log_fails_and_changes_nothing(log: DeltaLog) -> None:
+    put(log, rows_of(1), replaced=[(1, 1)])
+    late = DeltaLog(log.root, LAYOUT)
+
+    def write(folder: str) -> None:
+        writer(rows_of(9, name="late"))(folder)
+        put(log, rows_of(2), replaced=[(2, 2)])
+        put(log, rows_of(3), replaced=[(3, 3)])
+        age(log)
+        log.checkpoint()
+
+    with pytest.raises(CommitConflict):
+        commit_files(late, write, Selection("number", [(9, 9)]), INFO)
+    assert f"{0:020}.json" not in names_of_log(log)
+    assert read(log) == rows_of(1, 2, 3)
+    put(log, rows_of(4), replaced=[(4, 4)])
+    assert read(log) == rows_of(1, 2, 3, 4)
 
 
 def test_merged_files_are_sorted_and_milestones_stay_whole(log: DeltaLog) -> None:
