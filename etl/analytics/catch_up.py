@@ -185,7 +185,7 @@ def _milestones(publication: Publication, milestones: Intervals) -> None:
     lake, chunk_size = publication.messages(milestones), publication.store_settings.chunk_size
     is_few = size(milestones) <= FEW_MESSAGES and publication.writer.holds_few_rows
     writer = FewRowsWriter() if is_few else publication.writer
-    compared = activity_comparison(publication.lake, publication.settings, milestones)
+    compared = activity_comparison(publication.lake, milestones)
     _write(replace(publication, writer=writer), [lambda _: measures.of_messages(lake, chunk_size)], compared)
     ranges = {each for first, last in milestones for each in ranges_of(first, last, chunk_size)}
     rows = [(publication.reads.network, each, _sums(publication, each, milestones)) for each in sorted(ranges)]
@@ -242,7 +242,7 @@ def _days(publication: Publication, milestones: Intervals) -> None:
             for date in some:
                 batch.delete(schema.metrics_cache, (date,), fact=last)
             makers = _day_makers(counted, of_milestones, last + 1)
-            compared = partial(days_comparison, lake, publication.settings, held, some)
+            compared = partial(days_comparison, lake, held, some)
             upsert_frames(batch, publication.writer, makers, publication.report.wrote, comparison=compared)
         publication.staging.free(folder)
 

@@ -14,10 +14,8 @@ import pyarrow.parquet as pq
 
 from db.intervals import Intervals
 from db.measures.measure import CONFLICTING, INCLUDED, NO_TRANSACTION
-from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import Comparison, WrongRows, wrong_rows
 from etl.expectations.fingerprints import ACTIVITY, DAYS, Fingerprint
-from etl.expectations.lake import is_read_here
 from etl.expectations.message_batch import Items, Numbers, child, numbers, valid
 from etl.expectations.words import Words, row_hashes, words
 from etl.expectations.words import amounts as plain_amounts
@@ -49,12 +47,12 @@ _MOST = np.uint64(2**63)
 """Sums of amounts from here on are null in a table."""
 
 
-def activity_comparison(lake: Lake, settings: EtlSettings, milestones: Intervals) -> Comparison | None:
+def activity_comparison(lake: Lake, milestones: Intervals) -> Comparison | None:
     """Returns the comparison of ms_analytics for these complete milestones. None: this process does not read the lake.
 
     Raises WrongRows if the lake's milestones have other counts than its messages.
     """
-    if not is_read_here(lake, settings):
+    if not lake.is_local:
         return None
     counts = _message_counts(lake, milestones)
     held = _milestones(lake, milestones)
@@ -71,13 +69,11 @@ def activity_comparison(lake: Lake, settings: EtlSettings, milestones: Intervals
     return Comparison(milestones, {ACTIVITY.name: Fingerprint(len(index), *sums)})
 
 
-def days_comparison(
-    lake: Lake, settings: EtlSettings, milestones: Intervals, dates: Collection[str]
-) -> Comparison | None:
+def days_comparison(lake: Lake, milestones: Intervals, dates: Collection[str]) -> Comparison | None:
     """Returns the comparison of daily_analytics for these UTC dates, which have these complete milestones. None: this
     process does not read the lake.
     """
-    if not is_read_here(lake, settings):
+    if not lake.is_local:
         return None
     held = _milestones(lake, milestones)
     days = pc.strftime(held["timestamp"], "%Y-%m-%d")

@@ -12,8 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from db.intervals import Intervals, add, in_words, intersect
-from etl.engine.current import on_sail
-from etl.engine.settings import EtlSettings
 from etl.expectations.comparison import NEXT_STEP, WrongRows, engine_name
 from etl.expectations.expected import Expected, sums_by_milestone
 from etl.expectations.message_batch import Numbers, numbers
@@ -22,12 +20,6 @@ from etl.lake.parts import LakePart, checksum_of
 
 BATCH_ROWS = 8_000
 _UNUSED = {"nonce", "network_id", "lake_range"}
-
-
-def is_read_here(lake: Lake, settings: EtlSettings) -> bool:
-    """Whether this process reads the files of the lake."""
-    local_session = on_sail() or settings.master.startswith("local")
-    return local_session and "://" not in lake.root
 
 
 def expected_of_lake(lake: Lake, milestones: Intervals) -> Expected:

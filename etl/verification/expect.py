@@ -11,14 +11,14 @@ from db.intervals import Intervals, add, intersect, subtract
 from etl.expectations.comparison import Expectation, LedgerComparison, compare_lake, compare_messages
 from etl.expectations.conservation import surplus
 from etl.expectations.expected import Expected
-from etl.expectations.lake import expected_of_lake, is_read_here, unread_milestones
+from etl.expectations.lake import expected_of_lake, unread_milestones
 from etl.verification.ingest import Ingested
 from etl.writers.publish import Publication
 
 
 def expect(publication: Publication, found: Ingested) -> Expectation:
     """Returns what the run must write. Raises WrongRows if the lake's messages are not the decoded ones."""
-    if not reads_lake(publication):
+    if not publication.lake.is_local:
         return Expectation(found.expected, [*subtract(found.run, found.decoded), *found.changed])
     read = add(unread_milestones(publication.lake, found.parts, found.run), found.changed)
     held = expected_of_lake(publication.lake, read)
@@ -31,7 +31,7 @@ def expect(publication: Publication, found: Ingested) -> Expectation:
 
 def expect_lake(publication: Publication, milestones: Intervals) -> Expectation:
     """Returns what a rebuild of these milestones must write."""
-    if not reads_lake(publication):
+    if not publication.lake.is_local:
         return Expectation(Expected(), milestones)
     return Expectation(expected_of_lake(publication.lake, milestones).with_empty(milestones))
 
@@ -40,7 +40,7 @@ def expect_ledger(publication: Publication, written: Expectation, milestones: In
     """Returns the comparison of the ledger state after these milestones. Those that the run did not write are read from
     the lake. None: this process does not read it.
     """
-    if not reads_lake(publication):
+    if not publication.lake.is_local:
         return None
     missing = subtract(milestones, written.known)
     earlier = expected_of_lake(publication.lake, missing) if missing else Expected()
@@ -48,8 +48,3 @@ def expect_ledger(publication: Publication, written: Expectation, milestones: In
     if compared is not None:
         compared.surplus = partial(surplus, publication.lake, milestones)
     return compared
-
-
-def reads_lake(publication: Publication) -> bool:
-    """Whether this process reads the files of the lake."""
-    return is_read_here(publication.lake, publication.settings)

@@ -23,7 +23,7 @@ from db.store import Row, StoreMismatch
 from etl.engine.arrow_frames import arrow_frame
 from etl.engine.queries import TaskSet, parallelism, task_set
 from etl.expectations.cells import ID, compare_added, compare_messages, compare_staged
-from etl.expectations.lake import is_read_here
+from etl.expectations.comparison import Comparison
 from etl.sources.plan import UNKNOWN_MILESTONE, reject_table
 from etl.tables import frames as tables
 from etl.tables.frames import FrameMaker
@@ -106,13 +106,13 @@ class VaaLoad:
         row = cells.agg(F.collect_set("emitter_chain"), F.countDistinct(*ID)).first()
         assert row is not None
         chains, report.messages = row
-        if self._reads_lake:
+        if lake.is_local:
             compare_staged(sums.value, folder)
         if chains:
             known = lake.read("vaas").where(F.col("emitter_chain").isin(chains))
-            earlier = self._files() if self._reads_lake else []
+            earlier = self._files() if lake.is_local else []
             lake.add("vaas", cells, known, "cell_id")
-            if self._reads_lake:
+            if lake.is_local:
                 compare_added(folder, earlier, self._files())
         return cells
 
@@ -186,9 +186,9 @@ class VaaLoad:
         folder = self.publication.staging.write(name, frame)
         return folder, self.publication.spark.read.schema(frame.schema).parquet(str(folder))
 
-    @property
-    def _reads_lake(self) -> bool:
-        return is_read_here(self.publication.lake, self.publication.settings)
+    def _comparison(self, touched: Touched) -> Comparison | None:
+        is_local = self.publication.lake.is_local
+        return compare_messages(touched.sums.value, self._files()) if is_local else None
 
     def _files(self) -> list[Path]:
         """The current files of the lake's cells."""
@@ -244,7 +244,7 @@ class VaaLoad:
                 batch,
                 makers,
                 before_lookups=lambda: publication.record(batch, opened),
-                comparison=lambda: compare_messages(touched.sums.value, self._files()) if self._reads_lake else None,
+                comparison=lambda: self._comparison(touched),
             )
             # Last, because a store without them counts as empty.
             sets = frames.set_rows(publication.store_settings.network, touched.history)
